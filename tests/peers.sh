@@ -1,17 +1,30 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# peers.sh PYTHON: programs of others, from PyPI, against our simulated instruments (make peers).
-# PYTHON runs the tests and the simulators; the programs have an environment of their own, as they
-# bring half a gigabyte along.
+# peers.sh PYTHON: programs of others, from PyPI, against our simulated instruments and our
+# arithmetic of .tflite files (make peers). PYTHON runs the tests and the simulators; the programs
+# have environments of their own, as they bring half a gigabyte along.
 set -eu
 cd "$(dirname "$0")/.."
-venv=build/peers
 mkdir -p build
-[ -x $venv/bin/python ] || "$1" -m venv $venv
-$venv/bin/python -m pip install -qq -r tests/drivers/peers/requirements.txt || {
-    echo "make peers: qcodes cannot be installed here, so it is not tried on the simulated N6705"
-    exit 0
+
+# peer NAME REQUIREMENTS PURPOSE VARIABLE TESTS...
+peer() {
+    venv=build/$1
+    requirements=$2
+    purpose=$3
+    variable=$4
+    shift 4
+    [ -x $venv/bin/python ] || "$python" -m venv $venv
+    $venv/bin/python -m pip install -qq -r "$requirements" || {
+        echo "make peers: $requirements cannot be installed here, so $purpose"
+        return
+    }
+    sed -n 's/==/ /p' "$requirements"
+    env "$variable=$PWD/$venv/bin/python" "$python" -m pytest -q -p no:cacheprovider "$@"
 }
-sed -n 's/==/ /p' tests/drivers/peers/requirements.txt
-PEERS_PYTHON=$PWD/$venv/bin/python \
-    exec "$1" -m pytest -q -p no:cacheprovider tests/drivers/peers
+
+python=$1
+peer peers tests/drivers/peers/requirements.txt "the simulated N6705 is not tried with qcodes" \
+    PEERS_PYTHON tests/drivers/peers
+peer peers-tflite tests/vectors/tflite/requirements.txt "tflite-micro is not compared" \
+    TFLITE_MICRO_PYTHON tests/rig/network/test_tflite.py -k tflite_micro_itself

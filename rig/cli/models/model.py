@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`rig model`: look at a NIR file, check it, and run it in the reference
-interpreter."""
+"""`rig model`: look at a NIR file, check it, and run it in the reference interpreter;
+the same for a .tflite file, in whole numbers.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +12,10 @@ import click
 import numpy as np
 
 from rig.cli.lazy import LazyGroup
+from rig.cli.models import tflite_model
 from rig.cli.models.conventions_options import conventions_options, dt_option
 from rig.cli.models.map_model import map_model
+from rig.cli.models.model_kinds import is_tflite
 from rig.cli.models.quantize import array_of, quantize
 from rig.cli.models.sense_model import sense_model
 from rig.cli.options import FILE, refuse_idle, to_write
@@ -37,12 +40,17 @@ from rig.units import quantity
 #: Exit code where something is wrong.
 _WRONG = 1
 
-_model = click.argument("path", metavar="MODEL.nir", type=FILE)
+_model = click.argument("path", metavar="MODEL.nir|.tflite", type=FILE)
+#: Options of a NIR file, which a .tflite file leaves no choice of.
+_OF_NIR = ("dt_s", "preset", "reset", "spikes_max", "start")
+_BESIDE = "beside a .tflite file, which states its arithmetic"
 
 
 @click.group(cls=LazyGroup)
 def model() -> None:
-    """Look at, check, run and quantise a spiking network in a NIR file."""
+    """Look at, check, run and quantise a spiking network in a NIR file, or an int8
+    network in a .tflite file.
+    """
 
 
 model.add_command(quantize)
@@ -67,8 +75,13 @@ def inspect(
     """Print the nodes of a network in order, with shapes and sizes.
 
     With inputs (as for rig model run), also print its footprint, sparsities, synaptic
-    operations and execution rate, as NeuroBench's algorithm track defines them.
+    operations and execution rate, as NeuroBench's algorithm track defines them. Of a
+    .tflite file, print its operators and the memory of a device that each takes.
     """
+    if is_tflite(path):
+        refuse_idle(_BESIDE, "inputs", *_OF_NIR)
+        tflite_model.print_model(path)
+        return
     if inputs is None:
         refuse_idle("without --input", "dt_s")
     read = graph.read(path)
@@ -88,10 +101,13 @@ def inspect(
 @dt_option
 @conventions_options
 def check(path: Path, dt_s: float | None, choice: ConventionChoice) -> int:
-    """Print errors and doubtful points of a NIR file.
+    """Print errors and doubtful points of a NIR or .tflite file.
 
     The exit code is 1 if something is wrong.
     """
+    if is_tflite(path):
+        refuse_idle(_BESIDE, *_OF_NIR)
+        return _print_findings(path, tflite_model.findings(path))
     read = graph.read(path)
     if dt_s is None:
         dt_s = choice.dt_s(graph.stated_dt_s(read))
@@ -100,6 +116,11 @@ def check(path: Path, dt_s: float | None, choice: ConventionChoice) -> int:
         how = choice.of(graph.taken_apart(read)[0])
         found += of_firing(graph.network(read), how, dt_s)
     found += _of_reset(read, choice)
+    return _print_findings(path, found)
+
+
+def _print_findings(path: Path, found: list[ModelFinding]) -> int:
+    """Print findings and their count; return the exit code."""
     for finding in found:
         _print_finding(finding)
     wrong = sum(finding.wrong for finding in found)
@@ -143,8 +164,13 @@ def run(
 ) -> None:
     """Run a network on inputs; print or keep its outputs.
 
-    INPUT.npy is an array (samples, steps, *shape), or (steps, *shape) of one sample.
+    INPUT.npy is an array (samples, steps, *shape), or (steps, *shape) of one sample;
+    for a .tflite file (samples, *shape) of int8, or of real numbers as float32.
     """
+    if is_tflite(path):
+        refuse_idle(_BESIDE, "record", "fixed_point", *_OF_NIR)
+        tflite_model.run(path, inputs, output)
+        return
     if fixed_point:
         values = array_of(inputs)
         fixed = _fixed(path, values, dt_s, choice)

@@ -12,6 +12,7 @@ import click
 import numpy as np
 
 from rig.cli.models.conventions_options import conventions_options, dt_option
+from rig.cli.models.model_kinds import refuse_tflite
 from rig.cli.options import FILE, to_write
 from rig.cli.printed.terminal import Terminal, escape, node_table, print_table, say
 from rig.errors import DataError
@@ -70,6 +71,7 @@ def quantize(
     docs/reference/FIXED_POINT.md describes how it runs. Without inputs, its agreement
     with floating point is not known.
     """
+    refuse_tflite(path)
     read = graph.read(path)
     values = None if inputs is None else array_of(inputs)
     if dt_s is None:

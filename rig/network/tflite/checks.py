@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is wrong or doubtful in a .tflite file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from rig.network.checks import ModelFinding
+from rig.network.tflite import file, network
+from rig.network.tflite.file import Refused
+from rig.network.tflite.form import (
+    Convolution,
+    Dense,
+    Depthwise,
+    IntegerNetwork,
+    Operator,
+)
+
+
+def findings(path: Path) -> list[ModelFinding]:
+    """Return what is wrong or doubtful; raises DataError where a file is no .tflite
+    file.
+    """
+    try:
+        read = network.of_graph(file.read(path))
+    except Refused as refused:
+        return [ModelFinding(True, path.name, refused.cause, refused.try_next)]
+    return [*_doubtful(read)]
+
+
+def _doubtful(read: IntegerNetwork) -> Iterator[ModelFinding]:
+    for number, operator in enumerate(read.operators):
+        for what in _of_operator(read, operator):
+            yield ModelFinding(False, f"operator {number}, {operator.name}", what)
+
+
+def _of_operator(read: IntegerNetwork, operator: Operator) -> Iterator[str]:
+    body = operator.body
+    if not isinstance(body, Convolution | Depthwise | Dense):
+        return
+    zero_point = read.tensors[operator.output].zero_point
+    if dead := int(np.count_nonzero(body.multipliers == 0)):
+        yield (
+            f"{dead} of {body.multipliers.size} channels have a factor below 2^-32, so"
+            f" that they give {np.clip(zero_point, body.low, body.high)} for any input"
+        )
+    if body.low == body.high:
+        yield f"its activation lets one value through, {body.low}"

@@ -1,0 +1,251 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Read .tflite files, which are flatbuffers, by the package `tflite`: tensors and
+operators as the file states them.
+
+The package is Python alone and follows offsets of the file; whatever a damaged file
+makes of it is an exception. Counts are limited before anything is walked.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rig.errors import DataError
+from rig.files import foreign_files
+from rig.network.tflite.form import Ints
+
+#: A microcontroller's network has a hundredth of it.
+FILE_B = 1 << 26
+_TENSORS_MAX = 10_000
+_AXES_MAX = 6
+_NAME_MAX = 80
+_IDENTIFIER = b"TFL3"
+_SPOILT = "take the file from where it came from again, or convert the model anew"
+#: Constants of these types are read: int8, int32.
+_TYPES: Mapping[int, Any] = {9: np.dtype(np.int8), 2: np.dtype("<i4")}
+#: Fields of an operator's options, by the operator's name: the class of the package,
+#: and its methods.
+_WINDOW = ("Padding", "StrideH", "StrideW", "FusedActivationFunction")
+_POOL = ("Pool2DOptions", (*_WINDOW, "FilterHeight", "FilterWidth"))
+_DILATION = ("DilationHFactor", "DilationWFactor")
+_OPTIONS: Mapping[str, tuple[str, tuple[str, ...]]] = {
+    "CONV_2D": ("Conv2DOptions", (*_WINDOW, *_DILATION)),
+    "DEPTHWISE_CONV_2D": (
+        "DepthwiseConv2DOptions",
+        (*_WINDOW, *_DILATION, "DepthMultiplier"),
+    ),
+    "FULLY_CONNECTED": (
+        "FullyConnectedOptions",
+        ("FusedActivationFunction", "WeightsFormat"),
+    ),
+    "ADD": ("AddOptions", ("FusedActivationFunction",)),
+    "AVERAGE_POOL_2D": _POOL,
+    "MAX_POOL_2D": _POOL,
+    "MEAN": ("ReducerOptions", ("KeepDims",)),
+    "PAD": ("PadOptions", ()),
+    "SOFTMAX": ("SoftmaxOptions", ("Beta",)),
+    "RESHAPE": ("ReshapeOptions", ()),
+}
+OPERATORS = tuple(_OPTIONS)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileTensor:
+    """A tensor of a file; `data` are a constant's numbers in its shape, None where an
+    operator or the user gives them.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    kind: str
+    scales: tuple[float, ...]
+    zero_points: tuple[int, ...]
+    axis: int
+    data: Ints | None
+    dynamic: bool
+
+
+@dataclass(frozen=True, slots=True)
+class FileOperator:
+    """An operator of a file, with the indices of its tensors (-1: none) and its
+    options.
+    """
+
+    name: str
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    options: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class FileGraph:
+    """The only subgraph of a file."""
+
+    tensors: tuple[FileTensor, ...]
+    operators: tuple[FileOperator, ...]
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    sha256: str
+
+
+class Refused(Exception):
+    """A model that the rig does not run, and what would do instead."""
+
+    def __init__(self, cause: str, try_next: str) -> None:
+        super().__init__(cause)
+        self.cause = cause
+        self.try_next = try_next
+
+
+def read(path: Path) -> FileGraph:
+    """Return the graph of a file; raises DataError where it is none, and Refused where
+    it has several graphs.
+    """
+    content = _content(path)
+    package = _package()
+    try:
+        model = package.Model.GetRootAs(content, 0)
+        return _graph(package, model, sha256(content).hexdigest())
+    except Refused:
+        raise
+    except Exception as error:  # an offset that leads anywhere
+        raise _not_tflite(path, f"{type(error).__name__}: {error}") from error
+
+
+def _not_tflite(path: Path, evidence: str) -> DataError:
+    return DataError(
+        f"{path} is not a .tflite file", evidence=evidence, try_next=_SPOILT
+    )
+
+
+def _content(path: Path) -> bytes:
+    try:
+        with foreign_files.opened(path) as stream:
+            content = stream.read(FILE_B + 1)
+    except OSError as error:
+        raise _not_tflite(path, str(error)) from error
+    if len(content) > FILE_B:
+        raise _not_tflite(path, f"it has more than {FILE_B:,} bytes")
+    if content[4:8] != _IDENTIFIER:
+        raise _not_tflite(path, "it does not begin as one")
+    return content
+
+
+def _package() -> Any:
+    try:
+        return importlib.import_module("tflite")
+    except ImportError as error:
+        raise DataError(
+            "the package tflite, which reads .tflite files, is not installed",
+            evidence=str(error),
+            try_next="pip install 'neurorig[tflite]'",
+        ) from error
+
+
+def _graph(package: Any, model: Any, digest: str) -> FileGraph:
+    if model.SubgraphsLength() != 1:
+        raise Refused(
+            f"it has {model.SubgraphsLength()} subgraphs",
+            "a model without control flow: If, While and Call have graphs of their own",
+        )
+    graph = model.Subgraphs(0)
+    codes = _listed(model.OperatorCodesLength, model.OperatorCodes)
+    names = [_operator_name(package, code) for code in codes]
+    buffers = _listed(model.BuffersLength, model.Buffers)
+    tensors = _listed(graph.TensorsLength, graph.Tensors)
+    operators = _listed(graph.OperatorsLength, graph.Operators)
+    return FileGraph(
+        tuple(_tensor(package, tensor, buffers) for tensor in tensors),
+        tuple(_operator(package, operator, names) for operator in operators),
+        _numbers(graph.InputsAsNumpy()),
+        _numbers(graph.OutputsAsNumpy()),
+        digest,
+    )
+
+
+def _listed(length: Callable[[], int], each: Callable[[int], Any]) -> list[Any]:
+    count = length()
+    if count > _TENSORS_MAX:
+        raise ValueError(f"a list of {count} entries")
+    return [each(index) for index in range(count)]
+
+
+def _numbers(vector: Any) -> tuple[int, ...]:
+    """Return the whole numbers of a vector, which the package gives as 0 where there
+    is none.
+    """
+    return (
+        tuple(np.atleast_1d(vector).tolist()) if isinstance(vector, np.ndarray) else ()
+    )
+
+
+def _name(names: type, value: int) -> str:
+    known = {number: name for name, number in vars(names).items() if name.isupper()}
+    return known.get(value, f"number {value}")
+
+
+def _operator_name(package: Any, code: Any) -> str:
+    # Names above 127 stand in the newer one of two fields.
+    number = max(code.DeprecatedBuiltinCode(), code.BuiltinCode())
+    name = _name(package.BuiltinOperator, number)
+    if name == "CUSTOM":
+        custom = code.CustomCode() or b""
+        return f"CUSTOM {custom[:_NAME_MAX].decode('utf-8', 'replace')}"
+    return name
+
+
+def _tensor(package: Any, tensor: Any, buffers: list[Any]) -> FileTensor:
+    shape = _numbers(tensor.ShapeAsNumpy())
+    kind = _name(package.TensorType, tensor.Type())
+    if len(shape) > _AXES_MAX or any(size < 0 for size in shape):
+        raise ValueError(f"a tensor of the shape {shape[:8]}")
+    signature = _numbers(tensor.ShapeSignatureAsNumpy())
+    quantization = tensor.Quantization()
+    scales: tuple[float, ...] = ()
+    zero_points: tuple[int, ...] = ()
+    if quantization is not None:
+        scales = _numbers(quantization.ScaleAsNumpy())
+        zero_points = _numbers(quantization.ZeroPointAsNumpy())
+    name = tensor.Name() or b""
+    return FileTensor(
+        name=name[:_NAME_MAX].decode("utf-8", "replace"),
+        shape=shape,
+        kind=kind,
+        scales=scales,
+        zero_points=zero_points,
+        axis=0 if quantization is None else quantization.QuantizedDimension(),
+        data=_data(buffers[tensor.Buffer()], tensor.Type(), shape),
+        dynamic=any(size < 0 for size in signature[1:]),
+    )
+
+
+def _data(buffer: Any, kind: int, shape: tuple[int, ...]) -> Ints | None:
+    stored = buffer.DataAsNumpy()
+    if not isinstance(stored, np.ndarray) or not stored.size or kind not in _TYPES:
+        return None
+    numbers: Ints = stored.view(_TYPES[kind]).reshape(shape)
+    return numbers
+
+
+def _operator(package: Any, operator: Any, names: list[str]) -> FileOperator:
+    name = names[operator.OpcodeIndex()]
+    options: dict[str, float] = {}
+    table = operator.BuiltinOptions()
+    if name in _OPTIONS and table is not None:
+        kind, fields = _OPTIONS[name]
+        stated = getattr(package, kind)()
+        stated.Init(table.Bytes, table.Pos)
+        options = {field: getattr(stated, field)() for field in fields}
+    return FileOperator(
+        name,
+        _numbers(operator.InputsAsNumpy()),
+        _numbers(operator.OutputsAsNumpy()),
+        options,
+    )

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Samples as a network takes them: int8 as they are, real numbers by the scale of its
+input.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from rig.errors import DataError
+from rig.network.tflite.form import HIGH, LOW, IntegerNetwork, Ints
+
+
+def to_inputs(network: IntegerNetwork, values: Ints) -> tuple[Ints, int]:
+    """Return samples (samples, *shape of the input without its batch) as int8, and how
+    many real numbers did not fit and were limited. One sample may come without the
+    first axis. Raises DataError for another size or type.
+    """
+    tensor = network.tensors[network.input]
+    shape = tensor.shape[1:] if tensor.shape[0] == 1 else tensor.shape
+    count = values.size // tensor.size
+    # An axis of one place may be left out, as in (49, 10) for (49, 10, 1).
+    due = {_longer_than_one(shape), _longer_than_one(tensor.shape)}
+    given = {_longer_than_one(values.shape), _longer_than_one(values.shape[1:])}
+    if count * tensor.size != values.size or not count or not due & given:
+        raise DataError(
+            f"inputs of the shape {values.shape}",
+            evidence=f"the model takes {tensor.shape}",
+            try_next=f"an array (samples, {', '.join(map(str, shape))})",
+        )
+    samples = values.reshape(count, *shape)
+    if samples.dtype == np.int8:
+        return samples, 0
+    if samples.dtype.kind != "f":
+        raise DataError(
+            f"inputs of {samples.dtype}",
+            evidence=f"the model takes int8, a step is {tensor.scale:.6g}",
+            try_next=(
+                "int8 as the model takes it (of pixels often uint8 - 128), or real"
+                " numbers as float32"
+            ),
+        )
+    if not np.isfinite(samples).all():
+        raise DataError("inputs that are not finite", try_next="numbers")
+    steps = samples.astype(np.float64) / tensor.scale
+    rounded = np.copysign(np.floor(np.abs(steps) + 0.5), steps) + tensor.zero_point
+    limited = np.clip(rounded, LOW, HIGH)
+    return limited.astype(np.int8), int(np.count_nonzero(limited != rounded))
+
+
+def output_size(network: IntegerNetwork) -> int:
+    """Return how many values the network answers."""
+    return math.prod(network.tensors[network.output].shape)
+
+
+def _longer_than_one(shape: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(size for size in shape if size > 1)

@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Run an integer network over samples: every byte as tflite-micro's reference kernels
+give it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from rig.errors import DataError
+from rig.network.tflite import arithmetic
+from rig.network.tflite.form import (
+    Convolution,
+    Dense,
+    Depthwise,
+    Factor,
+    IntegerNetwork,
+    Ints,
+    Mean,
+    Operator,
+    Pad,
+    Pool,
+    Reshape,
+    Softmax,
+    Sum,
+    Weighted,
+    Window,
+)
+
+#: Samples that are run together: their patches take some ten megabytes.
+_TOGETHER = 16
+
+
+def run(network: IntegerNetwork, inputs: Ints) -> Ints:
+    """Return the outputs (samples, *shape of the output without its batch) of samples
+    (samples, *shape of the input without its batch), all int8.
+    """
+    shape = network.tensors[network.input].shape
+    if (
+        inputs.dtype != np.int8
+        or inputs[:1].size != network.tensors[network.input].size
+    ):
+        raise DataError(
+            f"inputs of {inputs.dtype} {inputs.shape[1:]}",
+            evidence=f"the model takes int8 {shape}",
+        )
+    outputs = []
+    for start in range(0, len(inputs), _TOGETHER):
+        some = inputs[start : start + _TOGETHER].astype(np.int64)
+        outputs.append(_run(network, some.reshape(len(some), *shape)))
+    found: Ints = np.concatenate(outputs).astype(np.int8)
+    return found
+
+
+def _run(network: IntegerNetwork, inputs: Ints) -> Ints:
+    values: dict[int, Ints] = {network.input: inputs}
+    last: dict[int, int] = {}
+    for number, operator in enumerate(network.operators):
+        last.update(dict.fromkeys(operator.inputs, number))
+    for number, operator in enumerate(network.operators):
+        read = [values[tensor] for tensor in operator.inputs]
+        made = _BODIES[type(operator.body)](network, operator, read)
+        shape = network.tensors[operator.output].shape
+        values[operator.output] = made.reshape(len(inputs), *shape)
+        for tensor in operator.inputs:
+            if last[tensor] == number and tensor != network.output:
+                values.pop(tensor, None)
+    return values[network.output]
+
+
+def _scaled(body: Weighted, sums: Ints, zero_point: int) -> Ints:
+    found = arithmetic.scaled(sums + body.biases, body.multipliers, body.shifts)
+    limited: Ints = np.clip(found + zero_point, body.low, body.high)
+    return limited
+
+
+def _patches(images: Ints, window: Window, outputs: tuple[int, ...]) -> Ints:
+    """Return the places of images (samples, height, width, channels) below a kernel:
+    (samples, height out, width out, height, width, channels), 0 outside.
+    """
+    samples, height, width, channels = images.shape
+    tall = (outputs[0] - 1) * window.stride_height + window.height
+    wide = (outputs[1] - 1) * window.stride_width + window.width
+    padded = np.zeros((samples, tall, wide, channels), images.dtype)
+    rows = min(height, tall - window.top)
+    columns = min(width, wide - window.left)
+    inside = images[:, :rows, :columns]
+    bottom, right = window.top + rows, window.left + columns
+    padded[:, window.top : bottom, window.left : right] = inside
+    view = np.lib.stride_tricks.sliding_window_view(
+        padded, (window.height, window.width), axis=(1, 2)
+    )
+    strided = view[:, :: window.stride_height, :: window.stride_width]
+    found: Ints = np.moveaxis(strided, 3, 5)
+    return found
+
+
+def _convolution(network: IntegerNetwork, operator: Operator, read: list[Any]) -> Ints:
+    body = operator.body
+    assert isinstance(body, Convolution)
+    source = network.tensors[operator.inputs[0]]
+    output = network.tensors[operator.output]
+    images = read[0].reshape(-1, *source.shape[1:]) - source.zero_point
+    below = _patches(images.astype(np.float64), body.window, output.shape[1:3])
+    rows = below.reshape(*below.shape[:3], -1)
+    weights = body.weights.reshape(len(body.weights), -1).astype(np.float64)
+    # Sums below 2^31 are exact in double precision.
+    sums = (rows @ weights.T).astype(np.int64)
+    return _scaled(body, sums, output.zero_point)
+
+
+def _depthwise(network: IntegerNetwork, operator: Operator, read: list[Any]) -> Ints:
+    body = operator.body
+    assert isinstance(body, Depthwise)
+    source = network.tensors[operator.inputs[0]]
+    output = network.tensors[operator.output]
+    images = read[0].reshape(-1, *source.shape[1:]) - source.zero_point
+    repeated = np.repeat(images.astype(np.float64), body.each, axis=3)
+    below = _patches(repeated, body.window, output.shape[1:3])
+    weights = body.weights.astype(np.float64)
+    sums = np.einsum("nyxijc,ijc->nyxc", below, weights).astype(np.int64)
+    return _scaled(body, sums, output.zero_point)
+
+
+def _dense(network: IntegerNetwork, operator: Operator, read: list[Any]) -> Ints:
+    body = operator.body
+    assert isinstance(body, Dense)
+    source = network.tensors[operator.inputs[0]]
+    outputs, inputs = body.weights.shape
+    rows = read[0].reshape(len(read[0]), -1, inputs) - source.zero_point
+    sums = (rows.astype(np.float64) @ body.weights.T.astype(np.float64)).astype(
+        np.int64
+    )
+    zero_point = network.tensors[operator.output].zero_point
+    return _scaled(body, sums.reshape(-1, outputs), zero_point)
+
+
+def _sum(network: IntegerNetwork, operator: Operator, read: list[Any]) -> Ints:
+    body = operator.body
+    assert isinstance(body, Sum)
+    parts = []
+    sides = zip(operator.inputs, read, (body.first, body.second), strict=True)
+    for tensor, values, factor in sides:
+        wide = (values - network.tensors[tensor].zero_point) << 20
+        parts.append(_times(wide, factor))
+    found = _times(parts[0] + parts[1], body.result)
+    zero_point = network.tensors[operator.output].zero_point
+    limited: Ints = np.clip(found + zero_point, body.low, body.high)
+    return limited
+
+
+def _times(values: Ints, factor: Factor) -> Ints:
+    return arithmetic.scaled(values, factor.multiplier, factor.shift)
+
+
+def _pool(network: IntegerNetwork, operator: Operator, read: list[Any]) -> Ints:
+    body = operator.body
+    assert isinstance(body, Pool)
+    source = network.tensors[operator.inputs[0]]
+    places = network.tensors[operator.output].shape[1:3]
+    images = read[0].reshape(-1, *source.shape[1:])
+    inside = _patches(np.ones_like(images[:1]), body.window, places) > 0
+    below = _patches(images, body.window, places)
+    if body.largest:
+        found = np.where(inside, below, -128).max(axis=(3, 4))
+    else:
+        counts = inside.sum(axis=(3, 4))
+        sums = below.sum(axis=(3, 4))
+        found = np.sign(sums) * ((np.abs(sums) + counts // 2) // counts)
+    limited: Ints = np.clip(found, body.low, body.high)
+    return limited
+
+
+def _mean(network: IntegerNetwork, operator: Operator, read: list[Any]) -> Ints:
+    body = operator.body
+    assert isinstance(body, Mean)
+    values = read[0].reshape(len(read[0]), body.outer, body.count, body.inner)
+    source = network.tensors[operator.inputs[0]]
+    sums = (values - source.zero_point).sum(axis=2)
+    zero_point = network.tensors[operator.output].zero_point
+    limited: Ints = np.clip(_times(sums, body.factor) + zero_point, -128, 127)
+    return limited
+
+
+def _pad(network: IntegerNetwork, operator: Operator, read: list[Any]) -> Ints:
+    body = operator.body
+    assert isinstance(body, Pad)
+    borders = [(0, 0), *zip(body.before, body.after, strict=True)]
+    zero_point = network.tensors[operator.output].zero_point
+    found: Ints = np.pad(read[0], borders, constant_values=zero_point)
+    return found
+
+
+def _softmax(network: IntegerNetwork, operator: Operator, read: list[Any]) -> Ints:
+    body = operator.body
+    assert isinstance(body, Softmax)
+    return arithmetic.softmax(read[0], body.exponentials)
+
+
+def _reshape(network: IntegerNetwork, operator: Operator, read: list[Any]) -> Ints:
+    found: Ints = read[0]
+    return found
+
+
+_BODIES = {
+    Convolution: _convolution,
+    Depthwise: _depthwise,
+    Dense: _dense,
+    Sum: _sum,
+    Pool: _pool,
+    Mean: _mean,
+    Pad: _pad,
+    Softmax: _softmax,
+    Reshape: _reshape,
+}

@@ -1,0 +1,292 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Operators with weights: CONV_2D, DEPTHWISE_CONV_2D, FULLY_CONNECTED."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Protocol
+
+import numpy as np
+
+from rig.network.tflite.arithmetic import factor
+from rig.network.tflite.file import FileOperator, FileTensor, Refused
+from rig.network.tflite.form import (
+    HIGH,
+    LOW,
+    Convolution,
+    Dense,
+    Depthwise,
+    Ints,
+    Tensor,
+    Window,
+)
+
+#: What a sum of products and a bias may come to.
+_SUM_MAX = 2**31 - 1
+#: No microcontroller runs larger kernels and strides.
+_SIDE_MAX = 1 << 12
+_SAME, _VALID = 0, 1
+_ACTIVATIONS = {1: (0.0, math.inf), 2: (-1.0, 1.0), 3: (0.0, 6.0)}
+_OTHER_ACTIVATIONS = {4: "TANH", 5: "SIGN_BIT"}
+
+
+class Values(Protocol):
+    """Tensors of a file, and those that lie between operators."""
+
+    tensors: list[Tensor]
+
+    def stated(self, index: int) -> FileTensor:
+        """Return a tensor of the file."""
+
+    def activation(self, index: int) -> int:
+        """Return the number of a tensor of int8 values."""
+
+
+class Place:
+    """An operator of the file among its tensors."""
+
+    #: Indices of the tensors that it reads and that no constant gives.
+    activations: tuple[int, ...]
+
+    def __init__(self, stated: FileOperator, values: Values) -> None:
+        self._values = values
+        self._stated = stated
+        if not stated.inputs or len(stated.outputs) != 1:
+            raise Refused(
+                f"it has {len(stated.inputs)} inputs, {len(stated.outputs)} outputs",
+                "a whole file",
+            )
+        self.activations = stated.inputs[:1]
+        self.output_index = stated.outputs[0]
+        self.input = self.activation(0)
+        self.output = values.tensors[values.activation(self.output_index)]
+
+    def activation(self, number: int) -> Tensor:
+        """Return the tensor of an input that the network computes."""
+        return self._values.tensors[self._values.activation(self._index(number))]
+
+    def constant(self, number: int) -> FileTensor:
+        """Return an input that the file holds."""
+        found = self._values.stated(self._index(number))
+        if found.data is None:
+            raise Refused(
+                f"its input {number} is no constant of int8 or int32",
+                "a converted model",
+            )
+        return found
+
+    def reads(self, *numbers: int) -> None:
+        """Say which inputs the network computes."""
+        self.activations = tuple(self._index(number) for number in numbers)
+
+    def has(self, number: int) -> bool:
+        """Return whether there is such an input."""
+        inputs = self._stated.inputs
+        return number < len(inputs) and inputs[number] >= 0
+
+    def option(self, name: str) -> int:
+        """Return an option; 0, or False, where the file states none."""
+        return int(self._stated.options.get(name, 0))
+
+    def number(self, name: str) -> float:
+        """Return an option that is no whole number."""
+        return float(self._stated.options.get(name, 0.0))
+
+    def _index(self, number: int) -> int:
+        inputs = self._stated.inputs
+        if number >= len(inputs):
+            raise Refused(f"it has {len(inputs)} inputs", "a whole file")
+        return inputs[number]
+
+
+def convolution(place: Place) -> Convolution:
+    """Return a CONV_2D; raises Refused."""
+    weights = _weights(place, 4, 0)
+    channels_out, height, width, channels_in = weights.shape
+    if image_of(place.input)[2] != channels_in:
+        raise Refused(
+            f"it has weights for {channels_in} channels of {image_of(place.input)[2]}",
+            "a convolution without groups",
+        )
+    window = window_of(place, height, width)
+    _require_shape(place.output, channels_out)
+    low, high = limits(place)
+    return Convolution(window=window, low=low, high=high, **_factors(place, weights, 0))
+
+
+def depthwise(place: Place) -> Depthwise:
+    """Return a DEPTHWISE_CONV_2D; raises Refused."""
+    weights = _weights(place, 4, 3)
+    one, height, width, channels_out = weights.shape
+    channels_in = image_of(place.input)[2]
+    each = place.option("DepthMultiplier")
+    if one != 1 or each < 1 or channels_in * each != channels_out:
+        raise Refused(
+            f"it has weights {weights.shape} for {channels_in} channels", "a whole file"
+        )
+    window = window_of(place, height, width)
+    _require_shape(place.output, channels_out)
+    low, high = limits(place)
+    made = _factors(place, weights[0], 2)
+    return Depthwise(window=window, each=each, low=low, high=high, **made)
+
+
+def dense(place: Place) -> Dense:
+    """Return a FULLY_CONNECTED; raises Refused."""
+    if place.option("WeightsFormat"):
+        raise Refused("its weights are shuffled", "weights in the default format")
+    weights = _weights(place, 2, 0)
+    outputs, inputs = weights.shape
+    rows = place.input.size // inputs
+    if rows * inputs != place.input.size or place.output.size != rows * outputs:
+        raise Refused(
+            f"its weights {weights.shape} do not fit {place.input.shape} to"
+            f" {place.output.shape}",
+            "a whole file",
+        )
+    low, high = limits(place)
+    return Dense(low=low, high=high, **_factors(place, weights, 0))
+
+
+def image_of(tensor: Tensor) -> tuple[int, int, int]:
+    """Return height, width and channels of one image; raises Refused for another
+    shape.
+    """
+    if len(tensor.shape) != 4 or tensor.shape[0] != 1:
+        raise Refused(
+            f"its image has the shape {tensor.shape}",
+            "(1, height, width, channels): one sample at a time",
+        )
+    _, height, width, channels = tensor.shape
+    return height, width, channels
+
+
+def window_of(place: Place, height: int, width: int) -> Window:
+    """Return the window of an operator, whose output has the size that it gives."""
+    rates = [place.option(f"Dilation{side}Factor") for side in "HW"]
+    if any(rate > 1 for rate in rates):
+        raise Refused(
+            f"its kernel is dilated by {rates[0]} x {rates[1]}",
+            "a kernel as large, with zeros between its weights",
+        )
+    sides = (height, width, place.option("StrideH"), place.option("StrideW"))
+    if not all(0 < side <= _SIDE_MAX for side in sides):
+        raise Refused(f"its kernel and strides are {sides}", "a whole file")
+    padding = place.option("Padding")
+    inputs = image_of(place.input)
+    outputs = image_of(place.output)
+    before = []
+    for axis, kernel, stride in ((0, height, sides[2]), (1, width, sides[3])):
+        count = -(-inputs[axis] // stride)
+        if padding == _VALID:
+            count = -(-(inputs[axis] - kernel + 1) // stride)
+        if padding not in (_SAME, _VALID) or count != outputs[axis]:
+            raise Refused(
+                f"{inputs[axis]} places become {outputs[axis]}, by its window"
+                f" {max(count, 0)}",
+                "a whole file",
+            )
+        missing = max((count - 1) * stride + kernel - inputs[axis], 0)
+        before.append(missing // 2 if padding == _SAME else 0)
+    return Window(
+        height=height,
+        width=width,
+        stride_height=sides[2],
+        stride_width=sides[3],
+        top=before[0],
+        left=before[1],
+    )
+
+
+def limits(place: Place) -> tuple[int, int]:
+    """Return the least and the largest value of an output after its activation."""
+    chosen = place.option("FusedActivationFunction")
+    if not chosen:
+        return LOW, HIGH
+    if chosen not in _ACTIVATIONS:
+        name = _OTHER_ACTIVATIONS.get(chosen, f"number {chosen}")
+        raise Refused(
+            f"the activation {name} is not supported", "relu, relu6 or none at all"
+        )
+    least, most = _ACTIVATIONS[chosen]
+    low = max(LOW, _quantised(least, place.output))
+    high = HIGH if math.isinf(most) else min(HIGH, _quantised(most, place.output))
+    if low > high:
+        raise Refused("its activation lets no value through", "a converted model")
+    return low, high
+
+
+def _quantised(real: float, tensor: Tensor) -> int:
+    """Return a real number as a value of a tensor, halves away from zero, by single
+    precision.
+    """
+    steps = float(np.float32(real) / np.float32(tensor.scale))
+    steps = max(min(steps, 2.0**30), -(2.0**30))
+    return tensor.zero_point + int(math.copysign(math.floor(abs(steps) + 0.5), steps))
+
+
+def _require_shape(output: Tensor, channels: int) -> None:
+    if image_of(output)[2] != channels:
+        raise Refused(
+            f"it gives {channels} channels, not {output.shape}", "a whole file"
+        )
+
+
+def _weights(place: Place, axes: int, axis: int) -> Ints:
+    """Return the weights of an operator; raises Refused where they are not symmetric
+    int8 with a scale for all or one for each place of `axis`.
+    """
+    stated = place.constant(1)
+    found = stated.data
+    if found is None or stated.kind != "INT8" or found.ndim != axes or not found.size:
+        raise Refused(
+            f"its weights are of {stated.kind} {stated.shape}", "weights of int8"
+        )
+    if any(stated.zero_points):
+        raise Refused("its weights have a zero point", "symmetric weights")
+    channels = found.shape[axis]
+    count = len(stated.scales)
+    if count not in (1, channels) or (count > 1 and stated.axis != axis):
+        raise Refused(
+            f"its weights have {count} scales for {channels} channels",
+            "a scale for each channel, or one",
+        )
+    if not all(math.isfinite(scale) and scale > 0 for scale in stated.scales):
+        raise Refused("a scale of its weights is not above 0", "a whole file")
+    return found
+
+
+def _biases(place: Place, channels: int) -> Ints:
+    if not place.has(2):
+        return np.zeros(channels, np.int64)
+    stated = place.constant(2)
+    if stated.data is None or stated.kind != "INT32" or stated.data.size != channels:
+        raise Refused(
+            f"its biases are of {stated.kind} {stated.shape}", "a bias of int32 each"
+        )
+    return stated.data.reshape(-1).astype(np.int64)
+
+
+def _factors(place: Place, weights: Ints, axis: int) -> dict[str, Any]:
+    """Return weights, biases, multipliers and shifts by the names of a body."""
+    channels = weights.shape[axis]
+    biases = _biases(place, channels)
+    stated = place.constant(1).scales
+    scales = stated if len(stated) > 1 else stated * channels
+    reals = [place.input.scale * scale / place.output.scale for scale in scales]
+    made = [factor(real) for real in reals]
+    multipliers = np.array([each.multiplier for each in made], np.int64)
+    shifts = np.array([each.shift for each in made], np.int64)
+    others = tuple(number for number in range(weights.ndim) if number != axis)
+    zero_point = place.input.zero_point
+    largest = max(HIGH - zero_point, zero_point - LOW)
+    sums = np.abs(weights.astype(np.int64)).sum(axis=others) * largest + np.abs(biases)
+    shifted = np.left_shift(sums, np.clip(shifts, 0, 31))
+    if shifts.max() > 31 or shifted.max() > _SUM_MAX:
+        raise Refused("a sum of its products may leave 32 bits", "a converted model")
+    return {
+        "weights": weights,
+        "biases": biases,
+        "multipliers": multipliers,
+        "shifts": shifts,
+    }

@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Make an integer network of a .tflite file, or say which part of it is not supported
+and what would do.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from rig.errors import DataError
+from rig.network.tflite import file, layers, others
+from rig.network.tflite.file import FileGraph, FileOperator, FileTensor, Refused
+from rig.network.tflite.form import (
+    Body,
+    IntegerNetwork,
+    Operator,
+    Reshape,
+    Tensor,
+)
+from rig.network.tflite.sizes import macs_of
+
+#: A larger tensor or network would keep a computer busy, and fits no device.
+_VALUES_MAX = 1 << 24
+_MACS_MAX = 10**10
+_CONVERT = (
+    "converter.optimizations = [tf.lite.Optimize.DEFAULT], a representative_dataset,"
+    " inference_input_type = inference_output_type = tf.int8"
+)
+_BORDERS = ("QUANTIZE", "DEQUANTIZE")
+
+_MAKERS: Mapping[str, Callable[[layers.Place], Body]] = {
+    "CONV_2D": layers.convolution,
+    "DEPTHWISE_CONV_2D": layers.depthwise,
+    "FULLY_CONNECTED": layers.dense,
+    "ADD": others.addition,
+    "AVERAGE_POOL_2D": others.average_pool,
+    "MAX_POOL_2D": others.max_pool,
+    "MEAN": others.mean,
+    "PAD": others.pad,
+    "SOFTMAX": others.softmax,
+    "RESHAPE": others.reshape,
+}
+
+
+def read(path: Path) -> IntegerNetwork:
+    """Return the network of a file; raises DataError where it is none, or holds what
+    the rig does not run.
+    """
+    try:
+        return of_graph(file.read(path))
+    except Refused as refused:
+        raise DataError(
+            f"{path.name}: {refused.cause}", try_next=refused.try_next
+        ) from refused
+
+
+def of_graph(graph: FileGraph) -> IntegerNetwork:
+    """Return the network of a file's graph; raises Refused."""
+    _require_known(graph)
+    values = _Values(graph)
+    entry = values.activation(_only(graph.inputs, "input"))
+    known = {entry}
+    operators = []
+    macs = 0
+    for number, stated in enumerate(graph.operators):
+        try:
+            operator = _operator(values, known, stated)
+            macs += macs_of(operator.body, values.tensors[operator.output])
+            if macs > _MACS_MAX:
+                raise Refused(
+                    f"it takes more than {_MACS_MAX:.0e} products", "a device's"
+                )
+        except Refused as refused:
+            cause = f"operator {number}, {stated.name}: {refused.cause}"
+            raise Refused(cause, refused.try_next) from refused
+        known.add(operator.output)
+        operators.append(operator)
+    last = _only(graph.outputs, "output")
+    found = values.numbers.get(last, -1)
+    if found not in known or all(isinstance(one.body, Reshape) for one in operators):
+        raise Refused("no operator computes its output", "a whole model")
+    return IntegerNetwork(
+        tuple(values.tensors), tuple(operators), entry, found, graph.sha256
+    )
+
+
+def _require_known(graph: FileGraph) -> None:
+    named = {operator.name for operator in graph.operators}
+    unknown = sorted(named - set(_MAKERS))
+    if not unknown:
+        return
+    if set(unknown) <= set(_BORDERS):
+        raise Refused(
+            f"{' and '.join(unknown)} at its border: its input or output is no int8",
+            _CONVERT,
+        )
+    raise Refused(
+        f"the operators {', '.join(unknown)} are not supported",
+        f"a model of {', '.join(_MAKERS)}",
+    )
+
+
+def _only(indices: tuple[int, ...], side: str) -> int:
+    if len(indices) != 1:
+        raise Refused(f"it has {len(indices)} tensors as {side}", "a model with one")
+    return indices[0]
+
+
+class _Values:
+    """Tensors between operators, numbered as they are met."""
+
+    def __init__(self, graph: FileGraph) -> None:
+        self._graph = graph
+        self.tensors: list[Tensor] = []
+        self.numbers: dict[int, int] = {}
+
+    def stated(self, index: int) -> FileTensor:
+        """Return a tensor of the file; raises Refused where there is none."""
+        if not 0 <= index < len(self._graph.tensors):
+            raise Refused(
+                f"it names tensor {index}, which is not there", "a whole file"
+            )
+        return self._graph.tensors[index]
+
+    def activation(self, index: int) -> int:
+        """Return the number of a tensor of int8 values."""
+        if index not in self.numbers:
+            self.tensors.append(_activation(self.stated(index)))
+            self.numbers[index] = len(self.tensors) - 1
+        return self.numbers[index]
+
+
+def _activation(stated: FileTensor) -> Tensor:
+    name = stated.name or "a tensor"
+    if stated.kind != "INT8":
+        raise Refused(f"{name} is of {stated.kind}, not of INT8", _CONVERT)
+    if stated.dynamic or not all(stated.shape):
+        raise Refused(
+            f"{name} has the shape {stated.shape}, which is not known before a run",
+            "a model with fixed shapes: tf.function with an input_signature",
+        )
+    if stated.data is not None:
+        raise Refused(
+            f"{name} is a constant where values of the network are expected",
+            "a model that adds constants as biases of a layer",
+        )
+    if math.prod(stated.shape) > _VALUES_MAX:
+        raise Refused(f"{name} has the shape {stated.shape}", "a smaller model")
+    if len(stated.scales) != 1 or len(stated.zero_points) != 1:
+        raise Refused(f"{name} has {len(stated.scales)} scales, not one", _CONVERT)
+    scale, zero_point = stated.scales[0], stated.zero_points[0]
+    if not (math.isfinite(scale) and scale > 0) or not -128 <= zero_point <= 127:
+        raise Refused(f"{name} has the scale {scale} about {zero_point}", _CONVERT)
+    return Tensor(stated.name, stated.shape, scale, zero_point)
+
+
+def _operator(values: _Values, known: set[int], stated: FileOperator) -> Operator:
+    place = layers.Place(stated, values)
+    body = _MAKERS[stated.name](place)
+    inputs = tuple(values.activation(index) for index in place.activations)
+    if not set(inputs) <= known:
+        raise Refused(
+            "it reads values that no operator before it gives", "a file in its order"
+        )
+    output = values.activation(place.output_index)
+    if output in known:
+        raise Refused("it writes values that are there already", "a file in its order")
+    return Operator(stated.name, inputs, output, body)

@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a network takes on a device, operator by operator, before a build: products,
+bytes of constants, and places of tensors in one array.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rig.network.tflite.form import (
+    Body,
+    Convolution,
+    Dense,
+    Depthwise,
+    IntegerNetwork,
+    Mean,
+    Operator,
+    Reshape,
+    Softmax,
+    Sum,
+    Tensor,
+)
+
+#: Tensors begin at a multiple of it.
+_ALIGNED_B = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OperatorSize:
+    """An operator: its multiplications with weights, bytes of constants in flash, and
+    of what it reads and writes in RAM, which may share its place with others.
+    """
+
+    name: str
+    shape_in: tuple[int, ...]
+    shape_out: tuple[int, ...]
+    macs: int
+    constant_b: int
+    tensor_b: int
+
+
+@dataclass(frozen=True, slots=True)
+class Arena:
+    """Places of tensors: `at` by their number, none for the input, which stays in its
+    slot; and its size.
+    """
+
+    at: dict[int, int]
+    size_b: int
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """A network on a device: bytes of flash and of RAM. `patch_b` is the memory beside
+    the arena for a patch of an image.
+    """
+
+    operators: tuple[OperatorSize, ...]
+    arena: Arena
+    patch_b: int
+    input_b: int
+    output_b: int
+
+    @property
+    def macs(self) -> int:
+        """Return the multiplications with weights of an inference."""
+        return sum(each.macs for each in self.operators)
+
+    @property
+    def constant_b(self) -> int:
+        """Return the bytes of all constants."""
+        return sum(each.constant_b for each in self.operators)
+
+    @property
+    def memory_b(self) -> int:
+        """Return the bytes of RAM beside the slots of inputs."""
+        return self.arena.size_b + self.patch_b
+
+    def largest(self, count: int = 3) -> list[OperatorSize]:
+        """Return the operators that take most, flash and RAM together."""
+        return sorted(
+            self.operators, key=lambda each: -(each.constant_b + each.tensor_b)
+        )[:count]
+
+
+def sizes(network: IntegerNetwork) -> Sizes:
+    """Return what a network takes."""
+    return Sizes(
+        tuple(_operator(network, each) for each in network.operators),
+        arena(network),
+        2 * patch_of(network),
+        network.tensors[network.input].size,
+        network.tensors[network.output].size,
+    )
+
+
+def macs_of(body: Body, output: Tensor) -> int:
+    """Return the multiplications with weights of an operator."""
+    match body:
+        case Convolution() | Dense():
+            return output.size * int(body.weights.size // body.weights.shape[0])
+        case Depthwise():
+            return output.size * body.window.height * body.window.width
+    return 0
+
+
+def patch_of(network: IntegerNetwork) -> int:
+    """Return the most values of an image that a product with weights reads at once."""
+    found = [1]
+    for operator in network.operators:
+        if isinstance(operator.body, Convolution | Dense):
+            weights = operator.body.weights
+            found.append(weights.size // weights.shape[0])
+    return max(found)
+
+
+def constants_of(body: Body) -> int:
+    """Return the bytes of an operator's constants in flash, without its row."""
+    match body:
+        case Convolution() | Dense() | Depthwise():
+            return int(body.weights.size) + 9 * int(body.biases.size)
+        case Softmax():
+            return 4 * int(body.exponentials.size)
+        case Sum():
+            return 3 * 5
+        case Mean():
+            return 5
+    return 0
+
+
+def root_of(network: IntegerNetwork, tensor: int) -> int:
+    """Return the tensor whose bytes another one is: a RESHAPE copies nothing."""
+    made = {each.output: each for each in network.operators}
+    while tensor in made and isinstance(made[tensor].body, Reshape):
+        tensor = made[tensor].inputs[0]
+    return tensor
+
+
+def arena(network: IntegerNetwork) -> Arena:
+    """Return the places of a network's tensors, the largest first, each as far down as
+    no other one that is needed at the same time lies.
+    """
+    roots = {number: root_of(network, number) for number in range(len(network.tensors))}
+    first: dict[int, int] = {}
+    last: dict[int, int] = {}
+    for step, operator in enumerate(network.operators):
+        first.setdefault(roots[operator.output], step)
+        for tensor in (*operator.inputs, operator.output):
+            last[roots[tensor]] = step
+    last[roots[network.output]] = len(network.operators)
+    placed = [tensor for tensor in first if tensor != network.input]
+    placed.sort(key=lambda each: (-network.tensors[each].size, first[each]))
+    at: dict[int, int] = {}
+    ends: dict[int, int] = {}
+    for tensor in placed:
+        beside = [
+            (at[other], ends[other])
+            for other in at
+            if first[other] <= last[tensor] and first[tensor] <= last[other]
+        ]
+        at[tensor] = _free(sorted(beside), network.tensors[tensor].size)
+        end = at[tensor] + network.tensors[tensor].size
+        ends[tensor] = -(-end // _ALIGNED_B) * _ALIGNED_B
+    places = {each: at[root] for each, root in roots.items() if root in at}
+    return Arena(places, max(ends.values(), default=0))
+
+
+def _free(taken: list[tuple[int, int]], size_b: int) -> int:
+    """Return the first place with so many bytes free."""
+    place = 0
+    for start, end in taken:
+        if place + size_b <= start:
+            break
+        place = max(place, end)
+    return place
+
+
+def _operator(network: IntegerNetwork, operator: Operator) -> OperatorSize:
+    read = [network.tensors[number] for number in operator.inputs]
+    output = network.tensors[operator.output]
+    tensor_b = output.size + sum(each.size for each in read)
+    if isinstance(operator.body, Reshape):
+        tensor_b = 0
+    return OperatorSize(
+        name=operator.name,
+        shape_in=read[0].shape,
+        shape_out=output.shape,
+        macs=macs_of(operator.body, output),
+        constant_b=constants_of(operator.body),
+        tensor_b=tensor_b,
+    )
