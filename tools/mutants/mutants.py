@@ -39,8 +39,6 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
-from scipy.stats import binom, binomtest
-
 ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).resolve().parent
 BUILD = ROOT / "build" / "mutants-run"
@@ -244,8 +242,8 @@ class Traces:
             for name in self.cpu_s
             if name in contexts or name.partition("::")[0] in contexts
         ]
-        own = f"tests/{mutant.module}".replace("/rig/", "/rig/")
-        named = str(Path(own).with_name(f"test_{Path(own).name}"))
+        own = Path("tests", mutant.module)
+        named = str(own.with_name(f"test_{own.name}"))
         tests.sort(key=lambda name: (not name.startswith(named), self.cpu_s[name]))
         total_s = 0.0
         chosen = []
@@ -259,13 +257,13 @@ class Traces:
 class Server:
     """A process that runs tests in forks, in a copy of the checkout."""
 
-    def __init__(self, copy: Path) -> None:
+    def __init__(self, copy: Path, tests: Sequence[str] = TESTS) -> None:
         environment = os.environ | {
             "PYTHONPATH": str(copy),
             "OPENBLAS_NUM_THREADS": "1",
             "NEURORIG_TESTS": "short",
         }
-        words = [sys.executable, str(HERE / "server.py"), str(copy), *TESTS]
+        words = [sys.executable, str(HERE / "server.py"), str(copy), *tests]
         self._process = subprocess.Popen(
             words,
             env=environment,
@@ -294,6 +292,8 @@ class Server:
         assert self._process.stdin is not None
         self._process.stdin.close()
         self._process.wait()
+        assert self._process.stdout is not None
+        self._process.stdout.close()
 
 
 def _copy(copy: Path) -> None:
@@ -457,8 +457,17 @@ def _percent(count: int, of: int) -> str:
     """Return a share with its 95 % interval (Clopper and Pearson)."""
     if not of:
         return "-"
+    from scipy.stats import binomtest  # takes a second to import
+
     interval = binomtest(count, of).proportion_ci(0.95)
     return f"{count / of:.1%} ({interval.low:.1%} to {interval.high:.1%})"
+
+
+def too_few(killed: int, tried: int) -> bool:
+    """Return whether significantly fewer than KILLED_MIN are killed."""
+    from scipy.stats import binom
+
+    return bool(binom.cdf(killed, tried, KILLED_MIN) < SIGNIFICANCE)
 
 
 def table(sample: Sequence[Mutant], fates: Sequence[str]) -> str:
@@ -536,8 +545,8 @@ def main() -> int:
     )
     killed = fates.count(KILLED)
     tried = len(fates) - fates.count(TIMED_OUT)
-    few = binom.cdf(killed, tried, KILLED_MIN) < SIGNIFICANCE
-    return int(bool(few or missing))
+    few = too_few(killed, tried)
+    return int(few or bool(missing))
 
 
 if __name__ == "__main__":

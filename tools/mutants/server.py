@@ -59,7 +59,7 @@ class Chosen:
             return
         settings.register_profile(
             "mutants",
-            settings.get_profile("untimed"),
+            settings.get_profile(settings.get_current_profile_name()),
             database=None,
             derandomize=True,
             phases=[Phase.explicit, Phase.generate],

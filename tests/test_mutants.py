@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tools/mutants on a small project, whose mutants have a known fate."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import sys
+from collections.abc import Iterator
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from tests.conftest import ROOT
+
+AREA = """
+def area(a, b):
+    return a * b
+"""
+TESTS = """
+import subprocess, sys
+from tiny.area import area
+
+def test_an_area_is_positive():
+    assert area(2, 3) > 0
+
+def test_an_area_is_a_product():
+    assert area(2, 3) == 6
+
+def test_a_process_of_its_own_computes_the_same():
+    words = [sys.executable, "-c", "from tiny.area import area; print(area(2, 3))"]
+    assert subprocess.run(words, capture_output=True, text=True).stdout == "6\\n"
+"""
+FILE = "tests/test_area.py"
+POSITIVE, PRODUCT, PROCESS = (
+    f"{FILE}::test_{name}"
+    for name in (
+        "an_area_is_positive",
+        "an_area_is_a_product",
+        "a_process_of_its_own_computes_the_same",
+    )
+)
+
+
+@pytest.fixture(scope="module")
+def mutants() -> ModuleType:
+    """Load the script, which is in no package."""
+    place = ROOT / "tools" / "mutants" / "mutants.py"
+    spec = importlib.util.spec_from_file_location("mutants", place)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["mutants"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def server(
+    mutants: ModuleType, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Any]:
+    """A server of the small project."""
+    copy = tmp_path_factory.mktemp("small") / "copy"
+    for name, text in (
+        ("tiny/__init__.py", ""),
+        ("tiny/area.py", AREA),
+        (FILE, TESTS),
+    ):
+        (copy / name).parent.mkdir(parents=True, exist_ok=True)
+        (copy / name).write_text(text)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTEST_ADDOPTS", "-p no:rig")
+        started = mutants.Server(copy, [FILE])
+    yield started
+    started.close()
+    assert (copy / "tiny/area.py").read_text() == AREA
+
+
+def judge(server: Any, body: str, *tests: str, limit_s: float = 60) -> dict[str, Any]:
+    source = AREA.replace("return a * b", body)
+    job = {"module": "tiny/area.py", "source": source, "tests": tests}
+    answer: dict[str, Any] = server.ask(task="judge", limit_s=limit_s, **job)
+    return answer
+
+
+def test_the_unchanged_source_passes_in_the_order_asked_for(server: Any) -> None:
+    answer = judge(server, "return a * b", PROCESS, PRODUCT, POSITIVE)
+    assert (answer["code"], answer["ran"], answer["failed"]) == (0, 3, [])
+    assert answer["loaded"]
+
+
+@pytest.mark.parametrize("sign", ["+", "-", "/", "+"])
+def test_mutants_of_one_size_are_each_killed_by_the_first_that_notices(
+    server: Any, sign: str
+) -> None:
+    answer = judge(server, f"return a {sign} b", POSITIVE, PRODUCT, PROCESS)
+    killer = POSITIVE if sign == "-" else PRODUCT
+    assert (answer["code"], answer["failed"]) == (1, [killer])
+    # ... and what does not notice it lets it live.
+    assert judge(server, "return b * a", POSITIVE, PRODUCT)["code"] == 0
+
+
+def test_a_process_that_a_test_starts_has_the_mutant_too(server: Any) -> None:
+    assert judge(server, "return a + b", PROCESS)["failed"] == [PROCESS]
+
+
+def test_a_mutant_that_cannot_be_imported_is_killed(server: Any) -> None:
+    assert judge(server, "return a * b\nmissing", PRODUCT)["code"] == 2
+
+
+def test_a_mutant_that_never_ends_is_timed_out(server: Any) -> None:
+    answer = judge(server, "\n    while True: pass", PRODUCT, limit_s=1)
+    assert answer["timed_out"]
+
+
+def test_traces_have_the_lines_of_each_test(server: Any) -> None:
+    answer = server.ask(task="trace", packages=["tiny"], files=[FILE], limit_s=60)
+    assert answer["cpu_s"].keys() == {POSITIVE, PRODUCT, PROCESS}
+    lines = answer["lines"]["tiny/area.py"]
+    assert set(lines["3"]) == {POSITIVE, PRODUCT}
+    assert json.dumps(answer["failed"]) == "[]"
+
+
+SOURCE = '''\
+LIMIT = (
+    1 +
+    2
+)
+
+
+def double(x, least=LIMIT):
+    """Return x twice."""
+    if (
+        x > least
+        and x
+    ):
+        return 2 * x
+    return [
+        x,
+        x,
+    ]
+'''
+
+
+@pytest.mark.parametrize(
+    ("line", "first", "last", "imported"),
+    [(2, 1, 4, True), (7, 7, 7, True), (10, 9, 12, False), (15, 14, 17, False)],
+)
+def test_a_mutated_line_belongs_to_its_statement_or_its_head(
+    mutants: ModuleType, line: int, first: int, last: int, imported: bool
+) -> None:
+    lines, at_import = mutants.statement(SOURCE, line)
+    assert (lines[0], lines[-1], at_import) == (first, last, imported)
+
+
+@pytest.mark.parametrize(
+    ("killed", "tried", "few"),
+    # 100 coins that show heads nine times in ten: 84 or fewer once in 25.
+    [
+        (84, 100, True),
+        (85, 100, False),
+        (90, 100, False),
+        (8, 10, False),
+        (0, 0, False),
+    ],
+)
+def test_a_few_survivors_more_than_a_tenth_are_chance(
+    mutants: ModuleType, killed: int, tried: int, few: bool
+) -> None:
+    assert mutants.too_few(killed, tried) is few
+
+
+def test_survivors_are_listed_with_lines_that_their_modules_have(
+    mutants: ModuleType,
+) -> None:
+    rows = mutants.listed()
+    assert mutants.outdated(rows) == []
+    assert all(row.reason and row.becomes for row in rows)
