@@ -87,7 +87,9 @@ def coarser(table: Table, starts: NDArray[np.int64]) -> Table:
 
 
 def _of_rows(current: Floats, voltage: Floats) -> Table:
-    power = np.multiply(current, voltage)
+    # No current at a voltage that is no number is no power, and no cause to warn.
+    with np.errstate(invalid="ignore"):
+        power = np.multiply(current, voltage)
     signals = current, voltage, power
     width = current.shape[1]
     rows = np.empty((_ROWS, len(current)))

@@ -177,7 +177,7 @@ def traced(copy: Path, job: dict[str, Any]) -> dict[str, Any]:
     # A test that fails or is slow proves nothing.
     good = plugin.passed - set(plugin.failed)
     cpu_s = {name: plugin.cpu_s[name] for name in plugin.cpu_s if name in good}
-    slow = [name for name in plugin.cpu_s if plugin.cpu_s[name] >= SLOW_S]
+    slow = [name for name in plugin.cpu_s if plugin.cpu_s[name] > 0.9 * SLOW_S]
     failed = sorted(set(plugin.failed) - set(slow))
     answer = {"code": int(code), "lines": lines, "cpu_s": cpu_s}
     return answer | {"failed": failed, "slow": slow}
