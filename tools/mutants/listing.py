@@ -37,7 +37,7 @@ GROUPS = (
 SAME = ("_Eq_Is", "_Is_Eq", "_NotEq_IsNot", "_IsNot_NotEq")
 #: No operator changes these: more than half of all nodes.
 LEAVES = ("name", "string", "newline", "endmarker", "fstring_string")
-PUNCTUATION = tuple("()[]{},.:=;@") + ("->",)
+PUNCTUATION = (*tuple("()[]{},.:=;@"), "->")
 
 
 class Places(Visitor):
