@@ -201,7 +201,7 @@ def match(due_s: Floats, edges_s: Floats, reach_s: float) -> tuple[Indices, Indi
     mutual = (due_s[mark_of[edge_of]] == due_s) & (
         np.abs(edges_s[edge_of] - due_s) <= reach_s
     )
-    mutual &= np.concatenate([[True], edge_of[1:] != edge_of[:-1]])
+    mutual &= np.concatenate([[True], due_s[1:] != due_s[:-1]])
     marks = numbers[mutual]
     edges = edge_of[mutual]
     free_marks = np.setdiff1d(numbers, marks)
