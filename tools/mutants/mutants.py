@@ -237,7 +237,7 @@ class Traces:
         contexts: set[str] = set()
         for line in around:
             contexts |= lines.get(line, set())
-        if imported or "" in contexts:
+        if imported:
             # All that use the module may notice a constant of it.
             contexts = contexts.union(*lines.values())
         tests = [
@@ -262,7 +262,7 @@ class Traces:
 class Server:
     """A process that runs tests in forks, in a copy of the checkout."""
 
-    def __init__(self, copy: Path, tests: Sequence[str] = TESTS) -> None:
+    def __init__(self, copy: Path, tests: Sequence[str] = (GOLDEN,)) -> None:
         environment = os.environ | {
             "PYTHONPATH": str(copy),
             "OPENBLAS_NUM_THREADS": "1",
@@ -335,12 +335,7 @@ def _digest(name: str) -> str:
 def _holds(part: dict[str, Any], digests: Mapping[str, str]) -> bool:
     """Return whether an earlier trace holds for a file of tests: neither the file nor a
     module that its tests run has changed since."""
-    run = {
-        module
-        for module, rows in part["lines"].items()
-        if any(contexts != [""] for contexts in rows.values())
-    }
-    names = run | {part["file"]}
+    names = [part["file"], *part["lines"]]
     return all(part["digests"][name] == digests.get(name) for name in names)
 
 
@@ -358,13 +353,13 @@ def _trace(server: Server, files: Sequence[str]) -> dict[str, Any]:
 
 
 def _of_file(answer: dict[str, Any], name: str) -> dict[str, Any]:
-    """Return the part of an answer about one file, and what ran at imports."""
-    lines: dict[str, dict[str, list[str]]] = defaultdict(dict)
+    """Return the part of an answer about one file, without what ran at imports."""
+    lines: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
     for module, rows in answer["lines"].items():
         for line, contexts in rows.items():
-            own = [text for text in contexts if text.partition("::")[0] in (name, "")]
-            if own:
-                lines[module][line] = own
+            for text in contexts:
+                if text.partition("::")[0] == name:
+                    lines[module][text].append(int(line))
     tests = answer["cpu_s"].items()
     own_s = {test: cpu_s for test, cpu_s in tests if test.startswith(f"{name}::")}
     digests = {each: _digest(each) for each in [name, *lines]}
@@ -403,10 +398,9 @@ def traced(started: Sequence[Server]) -> Traces:
     for part in new.values():
         cpu_s |= part["cpu_s"]
         for module, rows in part["lines"].items():
-            if part["digests"][module] != digests.get(module):
-                continue
-            for line, contexts in rows.items():
-                lines[module][int(line)] |= set(contexts)
+            for context, numbers in rows.items():
+                for line in numbers:
+                    lines[module][line].add(context)
     print(f"{len(cpu_s)} tests take {sum(cpu_s.values()):.0f} s of processor time")
     return Traces(lines=lines, cpu_s=cpu_s)
 

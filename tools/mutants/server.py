@@ -292,6 +292,7 @@ def main() -> None:
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     tests = sys.argv[2:]
+    # Some tests have loaded most libraries.
     scouted = _in_a_fork(lambda: collected(copy, tests), copy.parent / "scout.log", 300)
     for name in scouted["libraries"]:
         try:
