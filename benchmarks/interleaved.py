@@ -5,7 +5,7 @@ by GO, and interleaved, where each sample is loaded once.
 Run it: `python -m benchmarks.interleaved [--quick]`; two and a half minutes.
 Three sessions of the rig in one run, with `[sut.uart]`, no monitor, and the POSIX
 firmware (`make firmware`) behind a simulated line of 921 600 baud and 1 ms each way
-(sut_backends/lines/paced_pty.py). Wall time from the first step to the last, as waiting
+(benchmarks/paced_line.py). Wall time from the first step to the last, as waiting
 is what is compared. Behind it the time of a whole run of 16 240 samples is COMPUTED
 from the mean load and the mean query of this run, with a device that takes 65 ms for
 each query in place of this machine.
@@ -23,11 +23,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from benchmarks.paced_line import PacedLine
 from rig.model.steps import Load, Query, Step
 from rig.session.session import open_bench
 from rig.store.events import Event, StepBegun, StepDone
 from sut_backends.hosted.posix_process import DutProcess
-from sut_backends.lines.paced_pty import PacedLine
 from sut_backends.shim.messages import CapsMessage, More
 from sut_backends.uart.framed_dut import FramedDut
 

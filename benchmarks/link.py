@@ -5,7 +5,7 @@ side; the line and the DUT are simulated.
 Run it: `python -m benchmarks.link [--quick]`; two minutes. It needs a C
 compiler. The DUT is the firmware as a process of this machine, which takes next to no
 time for a byte. In front of it a line of 115 200, 921 600 and 3 000 000 baud that
-delays each byte by 1 ms, each way (sut_backends/lines/paced_pty.py), on real
+delays each byte by 1 ms, each way (benchmarks/paced_line.py), on real
 pseudo-terminals, so pyserial is in the path. Wall time of whole loads, with all their
 round trips and the DUT's check of the CRC: medians. "Of the line" is the share of what
 the line can carry in 8N1, baud / 10 bytes a second: of the median, and of the best
@@ -29,10 +29,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
+from benchmarks.paced_line import PacedLine
 from benchmarks.peer_download import PeerDownload
 from rig.host.serial_port import SerialPort
 from sut_backends.hosted.posix_process import DutProcess
-from sut_backends.lines.paced_pty import PacedLine
 from sut_backends.shim.link import ShimLink
 from sut_backends.shim.timeouts import BITS_PER_BYTE, RetransmissionTimeouts
 from sut_backends.uart.exchange import FrameExchange

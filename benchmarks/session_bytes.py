@@ -19,13 +19,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from benchmarks.paced_line import PacedLine
 from rig.check.check import check
 from rig.session.session import open_bench
 from rig.store import inventory
 from rig.trace.trace import Trace
 from sut_backends.hosted import posix
 from sut_backends.hosted.posix_process import DutProcess
-from sut_backends.lines.paced_pty import PacedLine
 
 ROOT = Path(__file__).resolve().parents[1]
 BENCH = ROOT / "benches" / "posix-asc-joulescope.toml"

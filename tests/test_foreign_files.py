@@ -103,7 +103,6 @@ ELSEWHERE = {
     "sut_backends/spinnaker/two.py": (1, JOB),
     "sut_backends/workers/inside/plain_network.py": (1, JOB),
     "sut_backends/workers/inside/processor_counter.py": (1, SYSTEM),
-    "sut_backends/workers/inside/run_stored.py": (2, JOB),
     "sut_backends/xylo/board_runner.py": (1, SHIPPED),
     "sut_backends/xylo/mapping_report.py": (1, SHIPPED),
     "sut_backends/xylo/power_events.py": (1, OWN_OUTPUT),

@@ -103,7 +103,7 @@ def in_lava(
         }
         (here / "job.json").write_text(json.dumps(job))
         np.save(here / "spikes.npy", spikes)
-        module = "sut_backends.workers.inside.run_stored"
+        module = "lab.equality.run_stored"
         files = [str(here / name) for name in ("job.json", "spikes.npy", "out.npz")]
         done = subprocess.run(
             [interpreter, "-m", module, "sut_backends.loihi.runner", *files],

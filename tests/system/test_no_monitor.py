@@ -14,13 +14,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from sut_backends.lines.paced_pty import PacedLine
 
 from rig.bench import config
 from rig.bench.probe import probe
 from rig.errors import ConfigError
 from rig.report.report import write_report
 from rig.session.session import SessionResult, open_bench, resume
-from sut_backends.lines.paced_pty import PacedLine
 from tests.checking import check
 from tests.commands import rig, started
 from tests.conftest import ROOT

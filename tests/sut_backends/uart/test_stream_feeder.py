@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from benchmarks.paced_line import PacedLine
 from rig.errors import DeadlineError, DeviceRestarted, LocalProtocolError
 from rig.interfaces.context import BenchContext
 from rig.model.completion import DECIDED, END, STREAM, Completion
@@ -23,7 +24,6 @@ from rig.model.steps import Idle, Load, Query, Scene, Stream
 from sut_backends.hosted.posix import PosixSut
 from sut_backends.hosted.posix_process import DutProcess
 from sut_backends.lines.faults import LineFaults
-from sut_backends.lines.paced_pty import PacedLine
 from sut_backends.shim.messages import StreamState, TakenMessage
 from sut_backends.uart.backend import UartSut
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from benchmarks.paced_line import PacedLine
 from rig.errors import DeadlineError, RemoteProtocolError, RigError, SutError
 from rig.interfaces.context import BenchContext
 from rig.model.steps import Load, Query
-from sut_backends.lines.paced_pty import PacedLine
 from sut_backends.uart import rates_to_try
 from sut_backends.uart.backend import UartSut
 from sut_backends.uart.text_client import TextClient

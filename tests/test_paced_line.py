@@ -10,10 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rig.errors import BenchError
+from benchmarks.paced_line import INFINITE_S, LinePace, PacedLine
 from rig.host.serial_port import SerialPort
-from sut_backends.lines.pace import INFINITE_S, LinePace
-from sut_backends.lines.paced_pty import PacedLine
 
 BAUD = 115_200
 BYTE_S = 10 / BAUD
@@ -121,5 +119,5 @@ def echo(fd: int, count_b: int) -> None:
 def test_a_port_that_does_not_exist_is_named(
     tmp_path: object, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    with pytest.raises(BenchError, match=r"the paced line .* does not start"):
+    with pytest.raises(RuntimeError, match=r"the paced line .* does not start"):
         PacedLine(f"{tmp_path}/none", BAUD, 0.0)

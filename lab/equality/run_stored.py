@@ -2,8 +2,7 @@
 """Stored samples through a backend's runner, in its own interpreter, without a bench:
 for vectors and for comparing a whole set at once.
 
-    INTERPRETER -m sut_backends.workers.inside.run_stored RUNNER JOB.json SPIKES.npy
-    OUT.npz
+    INTERPRETER -m lab.equality.run_stored RUNNER JOB.json SPIKES.npy OUT.npz
 
 RUNNER is a module with `open_network`; spikes are (samples, steps, channels). OUT.npz
 holds `values`, `membranes` where the runner tells them, and `about` as JSON text.
