@@ -14,7 +14,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from types import TracebackType
 from typing import Annotated, Self
 
 from annotated_types import Interval, Unit, doc
@@ -274,12 +273,7 @@ class PlaybackRecording:
     def check(self) -> None:
         """Raise no error: a finished recording cannot fail."""
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         """Return: the file is complete."""
 
 

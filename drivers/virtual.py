@@ -12,15 +12,15 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from drivers.front_end import FrontEnd
+from drivers.recording import ThreadRecording
 from drivers.virtual_settings import VirtualMonitorSettings
-from rig.errors import DeadlineError, storage_error
+from rig.errors import DeadlineError
 from rig.host.stop import pause
 from rig.interfaces.context import BenchContext
 from rig.interfaces.monitor import MonitorInfo, Sampling
@@ -129,15 +129,15 @@ def _info(settings: VirtualMonitorSettings, limits: Accuracy) -> MonitorInfo:
     )
 
 
-class VirtualRecording:
+class VirtualRecording(ThreadRecording):
     """One recording: a thread that follows the world's horizon and appends samples to
     the trace."""
 
     def __init__(
         self, settings: VirtualMonitor.Settings, world: World, folder: Path, seed: str
     ) -> None:
+        super().__init__(folder, "virtual monitor")
         self._world = world
-        self._folder = folder
         self._about = {
             "monitor": "virtual",
             "simulated": True,
@@ -149,8 +149,6 @@ class VirtualRecording:
         self._stop_ns: int | None = None
         self._until_s = math.inf
         self._changed = threading.Event()
-        self._failure: BaseException | None = None
-        self._thread = threading.Thread(target=self._work, name="virtual monitor")
 
     def __enter__(self) -> VirtualRecording:
         settings = self._sampler.settings
@@ -183,20 +181,12 @@ class VirtualRecording:
         ):
             self._changed.set()
             pause(0.001)
-        if self._failure is not None:
-            raise self._failure
+        super().check()
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def _leave(self, kind: type[BaseException] | None) -> None:
         if kind is not None and issubclass(kind, KeyboardInterrupt):
             self._until_s = time.monotonic() + _HURRY_S
         self._end()
-        if kind is None:
-            self.check()
 
     def _end(self) -> None:
         self._stop_ns = self._world.now_ns()
@@ -206,17 +196,12 @@ class VirtualRecording:
         finally:
             self._writer.close()
 
-    def _work(self) -> None:
-        try:
-            while self._stop_ns is None:
-                self._follow(self._world.horizon_ns())
-                self._changed.wait(_POLL_S)
-                self._changed.clear()
-            self._finish(self._stop_ns)
-        except OSError as error:
-            self._failure = storage_error(error, self._folder)
-        except BaseException as error:
-            self._failure = error
+    def _record(self) -> None:
+        while self._stop_ns is None:
+            self._follow(self._world.horizon_ns())
+            self._changed.wait(_POLL_S)
+            self._changed.clear()
+        self._finish(self._stop_ns)
 
     def _finish(self, stop_ns: int) -> None:
         """Wait until the log is complete up to the end, then sample the rest; a horizon

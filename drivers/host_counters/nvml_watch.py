@@ -7,7 +7,6 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Final
 
 from drivers.host_counters.nvml_board import GpuBoard
@@ -163,14 +162,9 @@ class GpuRecording(CounterRecording):
         super().__enter__()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
         try:
-            super().__exit__(kind, value, trace)
+            super().__exit__(kind, *rest)
             if kind is None:
                 self._log.look()
         finally:

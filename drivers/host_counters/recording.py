@@ -10,13 +10,13 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Protocol
 
 import numpy as np
 
 from drivers.host_counters.grid import CounterGrid
-from rig.errors import BenchError, DeadlineError, storage_error
+from drivers.recording import ThreadRecording
+from rig.errors import BenchError, DeadlineError
 from rig.host.stop import pause
 from rig.simulation.world import NS_PER_S
 from rig.trace.writer import TraceWriter
@@ -130,7 +130,7 @@ class Polling:
     stuck_s: float = 1.0
 
 
-class CounterRecording:
+class CounterRecording(ThreadRecording):
     """One recording: a thread that polls the counter and appends samples to the
     trace."""
 
@@ -144,10 +144,10 @@ class CounterRecording:
         serial: str,
         about: dict[str, Any],
     ) -> None:
+        super().__init__(folder, f"poll {counter.name}")
         self._counter = counter
         self._clock = clock
         self._polling = polling
-        self._folder = folder
         self._source = source
         self._serial = serial
         self._about = about
@@ -162,8 +162,6 @@ class CounterRecording:
         self.discarded = 0
         self._stop_ns: int | None = None
         self._stopping, self._flowing = threading.Event(), threading.Event()
-        self._failure: BaseException | None = None
-        self._thread = threading.Thread(target=self._work, name=f"poll {counter.name}")
         self._end_watch: Callable[[], None] = lambda: None
 
     def __enter__(self) -> CounterRecording:
@@ -183,17 +181,7 @@ class CounterRecording:
             raise
         return self
 
-    def check(self) -> None:
-        """Raise what went wrong in the recording so far."""
-        if self._failure is not None:
-            raise self._failure
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def _leave(self, kind: type[BaseException] | None) -> None:
         try:
             if kind is None and self._failure is None:
                 # The last whole sample must reach beyond this moment, and the counter
@@ -203,8 +191,6 @@ class CounterRecording:
                 )
         finally:
             self._end()
-        if kind is None:
-            self.check()
 
     def _await_flow(self) -> None:
         """Let time pass until there is a sample: a counter may be updated rarely."""
@@ -230,17 +216,14 @@ class CounterRecording:
                 self._writer.close()
 
     def _work(self) -> None:
+        super()._work()
+        self._flowing.set()
+
+    def _record(self) -> None:
         try:
-            try:
-                self._poll_on()
-            finally:
-                self._write()
-        except OSError as error:
-            self._failure = storage_error(error, self._folder)
-        except BaseException as error:
-            self._failure = error
+            self._poll_on()
         finally:
-            self._flowing.set()
+            self._write()
 
     def _poll_on(self) -> None:
         period_ns = NS_PER_S / self._polling.poll_hz

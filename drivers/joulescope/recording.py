@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType, TracebackType
+from types import MappingProxyType
 from typing import Any
 
 from drivers.joulescope.block import StreamBlock
@@ -29,7 +29,8 @@ from drivers.joulescope.stream_merger import (
     VOLTAGE,
     Lanes,
 )
-from rig.errors import BenchError, RigError, storage_error
+from drivers.recording import ThreadRecording
+from rig.errors import BenchError, RigError
 from rig.simulation.world import NS_PER_S
 from rig.trace.writer import TraceWriter
 
@@ -71,7 +72,7 @@ class BlockPace:
     live: bool = True
 
 
-class JoulescopeRecording:
+class JoulescopeRecording(ThreadRecording):
     """Thread that merges the instrument's three streams and appends them to the trace.
 
     `readable`: the valid readings of current and voltage, by default all.
@@ -92,6 +93,7 @@ class JoulescopeRecording:
         folder: Path,
         readable: Mapping[str, Readable] = MappingProxyType({}),
     ) -> None:
+        super().__init__(folder, "joulescope")
         self._link = link
         self._streams = streams
         self._new_writer = writer
@@ -99,7 +101,6 @@ class JoulescopeRecording:
         self._start_ns = start_ns
         self._sample_ticks = sample_ticks
         self._watch_loss = watch_loss
-        self._folder = folder
         self._readable = readable
         self._names = {
             f"{link.path}/{topic}/!data": signal for signal, topic in streams.items()
@@ -113,8 +114,6 @@ class JoulescopeRecording:
         self._skip_taken = threading.Condition()
         self._lag = BlockLag()
         self._losses_filled: list[str] = []  # as logged
-        self._failure: BaseException | None = None
-        self._thread = threading.Thread(target=self._work, name="joulescope")
         self._began_ns = self._last_ns = self._ended_ns = self._known_ns = 0
         self._target: int | None = None  # tick up to which all signals must arrive
 
@@ -166,17 +165,11 @@ class JoulescopeRecording:
                 ),
                 _LOOK_LIMIT_S,
             )
-        if self._failure is not None:
-            raise self._failure
+        super().check()
         if self._link.gone:
             raise self._link.lost()
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def _leave(self, kind: type[BaseException] | None) -> None:
         stopping = self._end(drain=True)
         if kind is None:
             self.check()
@@ -253,27 +246,22 @@ class JoulescopeRecording:
         self._skips_heard += 1
         self._arrived.put((_SKIP, message, 0))
 
-    def _work(self) -> None:
-        try:
-            while True:
-                try:
-                    item = self._arrived.get(timeout=_POLL_S)
-                except queue.Empty:
-                    self._require_data()
-                    continue
-                if item is None:
-                    break
-                self._take(*item)
-            self._finish()
-        except OSError as error:
-            self._fail(storage_error(error, self._folder))
-        except BaseException as error:
-            self._fail(error)
+    def _record(self) -> None:
+        while True:
+            try:
+                item = self._arrived.get(timeout=_POLL_S)
+            except queue.Empty:
+                self._require_data()
+                continue
+            if item is None:
+                break
+            self._take(*item)
+        self._finish()
 
     def _fail(self, error: BaseException) -> None:
         """Keep the error and the merged samples; later ones are dropped."""
         with self._skip_taken:
-            self._failure = error
+            super()._fail(error)
             self._skip_taken.notify_all()
         with suppress(RigError):
             self._lanes.finish()

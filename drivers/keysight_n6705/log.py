@@ -12,7 +12,6 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from types import TracebackType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +21,8 @@ from drivers.keysight_n6705.link import CommandRefused, ScpiLink
 from drivers.keysight_n6705.log_plan import LogClock, LogPlan
 from drivers.keysight_n6705.log_rows import write_rows
 from drivers.keysight_n6705.loss_by_clock import RecordLag
-from rig.errors import BenchError, DeadlineError, RigError, storage_error
+from drivers.recording import ThreadRecording
+from rig.errors import BenchError, DeadlineError, RigError
 from rig.host.stop import pause
 from rig.trace.writer import TraceWriter
 
@@ -49,7 +49,7 @@ _UNEVEN = (0.6, 1.4)
 _STALE = -230
 
 
-class LogRecording:
+class LogRecording(ThreadRecording):
     """Starts the log, drains it and ends it; the trace is closed under its name in any
     case."""
 
@@ -61,10 +61,10 @@ class LogRecording:
         folder: Path,
         io_manager: IoManager | None,
     ) -> None:
+        super().__init__(folder, "keysight n6705 log")
         self._plan = plan
         self._link = link
         self._clock = clock
-        self._folder = folder
         self._io_manager = io_manager
         self._most = max(math.ceil(2 * plan.fetch_s / plan.period_s), 16)
         self._armed_s = 0.0
@@ -84,9 +84,7 @@ class LogRecording:
             threading.Event(),
         )
         self._end_watch: Callable[[], None] = lambda: None
-        self._failure: BaseException | None = None
         self._ended = False
-        self._thread = threading.Thread(target=self._work, name="keysight n6705 log")
 
     def __enter__(self) -> LogRecording:
         plan = self._plan
@@ -110,20 +108,8 @@ class LogRecording:
             raise
         return self
 
-    def check(self) -> None:
-        """Raise what went wrong in the recording so far."""
-        if self._failure is not None:
-            raise self._failure
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def _leave(self, kind: type[BaseException] | None) -> None:
         self._end()
-        if kind is None:
-            self.check()
 
     def _start(self) -> None:
         plan = self._plan
@@ -171,29 +157,26 @@ class LogRecording:
             self._writer.close()
 
     def _work(self) -> None:
+        super()._work()
+        self._ended = True
+        self._turn_over.set()
+
+    def _record(self) -> None:
         try:
-            try:
-                while not self._stop.is_set():
-                    if self._in_turns:
-                        self._wake.wait()
-                        self._wake.clear()
-                    while self._drain() and not self._stop.is_set():
-                        pass
-                    if self._in_turns:
-                        self._turn_over.set()
-                    else:
-                        self._stop.wait(self._plan.fetch_s * random.uniform(*_UNEVEN))
-                self._finish()
-            except BaseException:
-                self._abort()
-                raise
-        except OSError as error:
-            self._failure = storage_error(error, self._folder)
-        except BaseException as error:
-            self._failure = error
-        finally:
-            self._ended = True
-            self._turn_over.set()
+            while not self._stop.is_set():
+                if self._in_turns:
+                    self._wake.wait()
+                    self._wake.clear()
+                while self._drain() and not self._stop.is_set():
+                    pass
+                if self._in_turns:
+                    self._turn_over.set()
+                else:
+                    self._stop.wait(self._plan.fetch_s * random.uniform(*_UNEVEN))
+            self._finish()
+        except BaseException:
+            self._abort()
+            raise
 
     def _hold(self) -> None:
         """Hold virtual time until all records up to now are fetched."""

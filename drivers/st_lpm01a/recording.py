@@ -10,11 +10,11 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import numpy as np
 
+from drivers.recording import ThreadRecording
 from drivers.st_lpm01a.shell import ANSWER_S, TRY, ShellClient
 from drivers.st_lpm01a.stream import STAMP_SAMPLES
 from drivers.st_lpm01a.stream_items import (
@@ -30,7 +30,7 @@ from drivers.st_lpm01a.stream_items import (
     TimeStamp,
     Trouble,
 )
-from rig.errors import BenchError, DeadlineError, RigError, storage_error
+from rig.errors import BenchError, DeadlineError, RigError
 from rig.interfaces.monitor import MonitorInfo
 from rig.simulation.world import NS_PER_S
 from rig.trace.trace import Gap
@@ -70,7 +70,7 @@ class How:
     settings: dict[str, Any]
 
 
-class LpmRecording:
+class LpmRecording(ThreadRecording):
     """One acquisition: a thread that takes the stream apart and appends it to the
     trace.
 
@@ -88,10 +88,10 @@ class LpmRecording:
         folder: Path,
         how: How,
     ) -> None:
+        super().__init__(folder, "LPM01A")
         self._shell = shell
         self._info = info
         self._parser = parser
-        self._folder = folder
         self._how = how
         self.load_percent = 0
         self._began, self._stop, self._news = (
@@ -104,9 +104,7 @@ class LpmRecording:
         self._confirmed = 0  # samples
         self._tail: Tail | None = None
         self._ended = self._completed = False
-        self._failure: BaseException | None = None
         self._writer: TraceWriter | None = None
-        self._thread = threading.Thread(target=self._work, name="LPM01A")
 
     def __enter__(self) -> LpmRecording:
         info = self._info
@@ -145,24 +143,12 @@ class LpmRecording:
         """Whether the trace is still open."""
         return self._writer is not None
 
-    def check(self) -> None:
-        """Raise what went wrong in the recording so far."""
-        if self._failure is not None:
-            raise self._failure
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def _leave(self, kind: type[BaseException] | None) -> None:
         try:
             if kind is None:
                 self._confirm()
         finally:
             self.end()
-        if kind is None:
-            self.check()
 
     def _confirm(self) -> None:
         """Wait for a time stamp after all samples up to now; raise DeadlineError if
@@ -238,20 +224,19 @@ class LpmRecording:
     def _work(self) -> None:
         assert self._writer is not None
         writer = self._writer
-        try:
-            self._follow(writer)
-            self._leave(writer)
-        except OSError as error:
-            self._fail(storage_error(error, self._folder))
-        except BaseException as error:
-            self._fail(error)
+        super()._work()
         self._began.set()
         if self._failure is not None:
             self._give_up(writer)
 
+    def _record(self) -> None:
+        assert self._writer is not None
+        self._follow(self._writer)
+        self._note_tail(self._writer)
+
     def _fail(self, error: BaseException) -> None:
         with self._news:
-            self._failure = error
+            super()._fail(error)
             self._news.notify_all()
 
     def _follow(self, writer: TraceWriter) -> None:
@@ -341,7 +326,7 @@ class LpmRecording:
                 self._completed = True
         return None
 
-    def _leave(self, writer: TraceWriter) -> None:
+    def _note_tail(self, writer: TraceWriter) -> None:
         """Note what no time stamp has confirmed as lost, unless it was not wanted and
         the board says that all is well.
         """
@@ -361,7 +346,7 @@ class LpmRecording:
         it: a board without a reader would stop the table."""
         with suppress(RigError, OSError):
             self._append(writer, self._parser.finish())
-            self._leave(writer)
+            self._note_tail(writer)
         with suppress(RigError):
             while not self._stop.is_set():
                 self._shell.stream()
