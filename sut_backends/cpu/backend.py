@@ -11,7 +11,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import platform
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -22,18 +22,16 @@ from rig.interfaces.context import BenchContext
 from rig.interfaces.cpu_program import Program
 from rig.interfaces.network_task import NetworkWorkload
 from rig.interfaces.sut import SutInfo
-from rig.model.pace import Pace
 from rig.settings.declare import PathText
+from rig.simulation.world import NS_PER_S
 from sut_backends.cpu.interpreter import InterpreterSettings
-from sut_backends.hosted.sync_wire import Power
 from sut_backends.workers.environments import interpreter_at
-from sut_backends.workers.imagined_sync_wire import ImaginedWire
 from sut_backends.workers.inside import processor_counter
 from sut_backends.workers.inside.job import Job
 from sut_backends.workers.inside.search import THRESHOLDS_MAX
 from sut_backends.workers.network_sut import ROUTINE
 from sut_backends.workers.process import Place, Worker
-from sut_backends.workers.settings import Core, HoldTime, SlotCount, StartLimit, Threads
+from sut_backends.workers.settings import Core, StartLimit, Threads, WireSettings
 from sut_backends.workers.sut import WorkerSut
 
 #: The program that is a task's network.
@@ -44,7 +42,7 @@ class CpuSut(WorkerSut):
     """A task's program or network on this computer's processor."""
 
     @dataclass(frozen=True, slots=True)
-    class Settings:
+    class Settings(WireSettings):
         """The program, its place, and the power that a simulated monitor sees."""
 
         program: Annotated[
@@ -52,26 +50,10 @@ class CpuSut(WorkerSut):
         ] = ""
         core: Core = -1
         threads: Threads = 1
-        slots: SlotCount = 64
-        sync_hold_us: HoldTime = 50
-        power_w: Annotated[Power, doc("What a simulated monitor sees drawn.")] = field(
-            default_factory=Power
-        )
         interpreter: Annotated[
             PathText, doc("Python that the program runs under; empty: the rig's own.")
         ] = ""
         start_s: StartLimit = 60.0
-
-    @staticmethod
-    def simulates(settings: Settings) -> bool:
-        """Return False: this host is the device."""
-        return False
-
-    @staticmethod
-    def pace(settings: Settings) -> Pace:
-        """Return a pace without a line: only the program knows the duration of a
-        query."""
-        return Pace(wired=False)
 
     @classmethod
     def open(cls, settings: Settings, context: BenchContext) -> CpuSut:
@@ -104,10 +86,8 @@ class CpuSut(WorkerSut):
             start_s=settings.start_s,
         )
         worker = Worker(program, place)
-        wire = ImaginedWire(
-            context.world, settings.power_w, settings.sync_hold_us * 1000
-        )
-        return cls(_info(settings, name, program, worker), worker, wire)
+        info = _info(settings, name, program, worker)
+        return cls(info, worker, context, settings)
 
 
 def network_program(workload: NetworkWorkload) -> Program:
@@ -153,19 +133,14 @@ def _info(
         name=f"{_processor()}, {name}",
         kind="cpu",
         simulated=False,
-        tick_hz=1_000_000_000,
+        tick_hz=NS_PER_S,
         task=program.task,
         model=program.model,
-        firmware=f"{program.entry}, {about.python}, numpy {about.numpy}",
-        link="pipe",
-        slots=settings.slots,
+        firmware=program.entry,
         batch_max=settings.slots if about.phases else 0,
         streams=bool(about.phases),
         solves=about.searches,
         thresholds_max=THRESHOLDS_MAX if about.searches else 0,
-        has_sync_line=False,
-        sync_hold_s=settings.sync_hold_us * 1e-6,
-        clock="CLOCK_MONOTONIC",
         details=details,
     )
 

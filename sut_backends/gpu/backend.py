@@ -9,33 +9,29 @@ board's energy counter is read by the same clock (docs/how-to/GPU.md).
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from annotated_types import doc
 
 from rig.errors import ConfigError
 from rig.interfaces.context import BenchContext
-from rig.interfaces.cpu_program import Program
 from rig.interfaces.sut import SutInfo
 from rig.model.origin import Origins
-from rig.model.pace import Pace
+from rig.simulation.world import NS_PER_S
 from sut_backends.gpu.runner import TorchSettings
-from sut_backends.hosted.sync_wire import Power
 from sut_backends.workers.environments import interpreter_at, interpreter_of
-from sut_backends.workers.imagined_sync_wire import ImaginedWire
 from sut_backends.workers.inside import processor_counter
-from sut_backends.workers.inside.search import THRESHOLDS_MAX
 from sut_backends.workers.network_sut import Runner, open_network_sut
 from sut_backends.workers.process import Place, Worker
+from sut_backends.workers.search_sut import program_taking, search_sut
 from sut_backends.workers.settings import (
     Core,
-    HoldTime,
     Interpreter,
-    SlotCount,
     StartLimit,
     Threads,
+    WireSettings,
 )
 from sut_backends.workers.sut import WorkerSut
 
@@ -50,7 +46,7 @@ class GpuSut(WorkerSut):
     """A task's network or search on torch."""
 
     @dataclass(frozen=True, slots=True)
-    class Settings:
+    class Settings(WireSettings):
         """Device, numbers, and where the worker runs."""
 
         device: Annotated[
@@ -69,30 +65,14 @@ class GpuSut(WorkerSut):
         ] = "float32"
         core: Core = -1
         threads: Threads = 1
-        slots: SlotCount = 64
-        sync_hold_us: HoldTime = 50
         interpreter: Interpreter = ""
         start_s: StartLimit = 120.0
-        power_w: Annotated[Power, doc("What a simulated monitor sees drawn.")] = field(
-            default_factory=Power
-        )
-
-    @staticmethod
-    def simulates(settings: Settings) -> bool:
-        """Return False: it is the device."""
-        return False
 
     @staticmethod
     def origins(settings: Settings) -> Origins:
         """Return that times are measured, and energies as the monitors beside it
         are."""
         return Origins()
-
-    @staticmethod
-    def pace(settings: Settings) -> Pace:
-        """Return a pace without a line: only the network knows the duration of a
-        query."""
-        return Pace(wired=False)
 
     @classmethod
     def open(cls, settings: Settings, context: BenchContext) -> WorkerSut:
@@ -123,14 +103,7 @@ class GpuSut(WorkerSut):
                 )
             ),
         )
-        return open_network_sut(
-            runner,
-            place,
-            context,
-            slots=settings.slots,
-            sync_hold_us=settings.sync_hold_us,
-            power_w=settings.power_w,
-        )
+        return open_network_sut(runner, place, context, settings)
 
 
 def _interpreter(settings: GpuSut.Settings, context: BenchContext) -> str:
@@ -146,54 +119,24 @@ def _search(
     settings: GpuSut.Settings, place: Place, context: BenchContext
 ) -> WorkerSut:
     """Return the task's search on torch."""
-    found = {
-        name: one for name, one in context.programs.items() if _DEVICE in one.arguments
-    }
-    if not found:
-        raise ConfigError(
-            "this task has neither a network nor a program on torch",
-            path="sut.gpu",
-            try_next="[task.asc], [task.qubo], or [sut.cpu]",
-        )
-    name, program = next(iter(found.items()))
-    context.state.program = name
-    arguments: dict[str, Any] = {**program.arguments, _DEVICE: settings.device}
-    worker = Worker(dataclasses.replace(program, arguments=arguments), place)
-    wire = ImaginedWire(context.world, settings.power_w, settings.sync_hold_us * 1000)
-    return WorkerSut(_info(settings, name, program, worker), worker, wire)
-
-
-def _info(
-    settings: GpuSut.Settings, name: str, program: Program, worker: Worker
-) -> SutInfo:
-    about = worker.about
-    return SutInfo(
-        name=(
-            f"{about.details.get('device_name', f'torch on {settings.device}')}, {name}"
-        ),
+    absent = ConfigError(
+        "this task has neither a network nor a program on torch",
+        path="sut.gpu",
+        try_next="[task.asc], [task.qubo], or [sut.cpu]",
+    )
+    name, program = program_taking(_DEVICE, settings.device, context, absent)
+    worker = Worker(program, place)
+    board = worker.about.details.get("device_name", f"torch on {settings.device}")
+    info = SutInfo(
+        name=f"{board}, {name}",
         kind="gpu",
         simulated=False,
-        tick_hz=1_000_000_000,
+        tick_hz=NS_PER_S,
         task=program.task,
-        model=program.model,
-        firmware=f"{program.entry}, {about.python}, numpy {about.numpy}",
-        link="pipe",
-        slots=settings.slots,
-        batch_max=0,
-        streams=False,
-        solves=True,
-        thresholds_max=THRESHOLDS_MAX,
-        has_sync_line=False,
-        sync_hold_s=settings.sync_hold_us * 1e-6,
-        clock="CLOCK_MONOTONIC",
         details={
-            **about.facts,
-            **about.details,
             "program": name,
-            "entry": program.entry,
-            "knows_thresholds": True,
             "processor_energy_counter": processor_counter.availability(),
-            "simulated_power_w": dataclasses.asdict(settings.power_w),
         },
         origins=Origins(),
     )
+    return search_sut(info, program, worker, context, settings)

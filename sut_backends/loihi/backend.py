@@ -3,9 +3,8 @@
 
 from __future__ import annotations
 
-import dataclasses
 import tempfile
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -13,10 +12,10 @@ from annotated_types import Ge, doc
 
 from rig.errors import ConfigError, DataError
 from rig.interfaces.context import BenchContext
+from rig.interfaces.sut import SutInfo
 from rig.model.origin import Origin, Origins
-from rig.model.pace import Pace
 from rig.settings.declare import Count
-from sut_backends.hosted.sync_wire import Power
+from rig.simulation.world import NS_PER_S
 from sut_backends.loihi import stock_plan
 from sut_backends.loihi.fixed_point import fixed_point
 from sut_backends.loihi.probes import SenseSettings
@@ -25,9 +24,9 @@ from sut_backends.workers.environments import interpreter_of
 from sut_backends.workers.inside import plain_network
 from sut_backends.workers.network_report import Report, reported, write_checked
 from sut_backends.workers.network_sut import Runner, open_network_sut
-from sut_backends.workers.process import Place
-from sut_backends.workers.search_sut import open_search_sut
-from sut_backends.workers.settings import HoldTime, Interpreter, SlotCount, StartLimit
+from sut_backends.workers.process import Place, Worker
+from sut_backends.workers.search_sut import program_taking, search_sut
+from sut_backends.workers.settings import Interpreter, StartLimit, WireSettings
 from sut_backends.workers.sut import WorkerSut
 
 SENSORS = Report("sut_backends.loihi.probes", "sense_network", "was not sensed")
@@ -40,7 +39,7 @@ class LoihiSut(WorkerSut):
     """A task's network in Lava."""
 
     @dataclass(frozen=True, slots=True)
-    class Settings:
+    class Settings(WireSettings):
         """The rule of the neurons, where they run, and the Python that has Lava."""
 
         rule: Annotated[
@@ -74,11 +73,6 @@ class LoihiSut(WorkerSut):
         ] = 1_000_000
         interpreter: Interpreter = ""
         start_s: StartLimit = 120.0
-        slots: SlotCount = 64
-        sync_hold_us: HoldTime = 50
-        power_w: Annotated[Power, doc("What a simulated monitor sees drawn.")] = field(
-            default_factory=Power
-        )
 
     @staticmethod
     def simulates(settings: Settings) -> bool:
@@ -92,11 +86,6 @@ class LoihiSut(WorkerSut):
         if settings.hardware:
             return Origins(Origin.MEASURED, Origin.OWN_SENSOR)
         return Origins(Origin.SIMULATED, Origin.SIMULATED)
-
-    @staticmethod
-    def pace(settings: Settings) -> Pace:
-        """Return a pace without a line: only Lava knows the duration of a query."""
-        return Pace(wired=False)
 
     @staticmethod
     def mapping(
@@ -178,40 +167,27 @@ class LoihiSut(WorkerSut):
             origins=cls.origins(settings),
             settings=asdict(chosen),
         )
-        return open_network_sut(
-            runner,
-            place,
-            context,
-            slots=settings.slots,
-            sync_hold_us=settings.sync_hold_us,
-            power_w=settings.power_w,
-        )
+        return open_network_sut(runner, place, context, settings)
 
 
 def _search(
     settings: LoihiSut.Settings, place: Place, context: BenchContext
 ) -> WorkerSut:
     """Return the task's search by Lava's solver, which works on the chip alone."""
-    found = {
-        name: one for name, one in context.programs.items() if _BACKEND in one.arguments
-    }
-    if not found:
-        raise ConfigError(
-            "this task has neither a network nor a search by Lava's solver",
-            path="sut.loihi",
-            try_next="[task.asc], [task.qubo], or [sut.cpu]",
-        )
-    name, program = next(iter(found.items()))
-    context.state.program = name
-    chosen = {**program.arguments, _BACKEND: "Loihi2" if settings.hardware else "CPU"}
-    return open_search_sut(
-        "loihi",
-        f"Loihi 2, {program.model}",
-        program=dataclasses.replace(program, arguments=chosen),
-        origins=LoihiSut.origins(settings),
-        place=place,
-        context=context,
-        slots=settings.slots,
-        sync_hold_us=settings.sync_hold_us,
-        power_w=settings.power_w,
+    absent = ConfigError(
+        "this task has neither a network nor a search by Lava's solver",
+        path="sut.loihi",
+        try_next="[task.asc], [task.qubo], or [sut.cpu]",
     )
+    where = "Loihi2" if settings.hardware else "CPU"
+    _, program = program_taking(_BACKEND, where, context, absent)
+    origins = LoihiSut.origins(settings)
+    info = SutInfo(
+        name=f"Loihi 2, {program.model}",
+        kind="loihi",
+        simulated=origins.time is Origin.SIMULATED,
+        tick_hz=NS_PER_S,
+        task=program.task,
+        origins=origins,
+    )
+    return search_sut(info, program, Worker(program, place), context, settings)

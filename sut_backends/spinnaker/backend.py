@@ -14,7 +14,6 @@ from rig.errors import ConfigError
 from rig.files.user_folders import meeting_file
 from rig.interfaces.context import BenchContext
 from rig.model.origin import Origins
-from rig.model.pace import Pace
 from rig.settings.declare import Count, PathText
 from sut_backends.spinnaker.runner import SpinnakerSettings
 from sut_backends.workers.environments import interpreter_of
@@ -22,7 +21,13 @@ from sut_backends.workers.network_map import mapped
 from sut_backends.workers.network_report import Report, reported
 from sut_backends.workers.network_sut import Runner, open_network_sut
 from sut_backends.workers.process import Place
-from sut_backends.workers.settings import HoldTime, Interpreter, SlotCount, StartLimit
+from sut_backends.workers.settings import (
+    HoldTime,
+    Interpreter,
+    SlotCount,
+    StartLimit,
+    WireSettings,
+)
 from sut_backends.workers.sut import WorkerSut
 
 MODULE = "sut_backends.spinnaker.runner"
@@ -64,17 +69,6 @@ class SpinnakerSut(WorkerSut):
         start_s: StartLimit = 120.0
         slots: SlotCount = 64
         sync_hold_us: HoldTime = 50
-
-    @staticmethod
-    def simulates(settings: Settings) -> bool:
-        """Return False: it runs on a machine."""
-        return False
-
-    @staticmethod
-    def pace(settings: Settings) -> Pace:
-        """Return a pace without a line: only the machine knows the duration of a
-        query."""
-        return Pace(wired=False)
 
     @staticmethod
     def mapping(
@@ -129,8 +123,7 @@ class SpinnakerSut(WorkerSut):
             runner,
             _place(settings),
             context,
-            slots=settings.slots,
-            sync_hold_us=settings.sync_hold_us,
+            WireSettings(slots=settings.slots, sync_hold_us=settings.sync_hold_us),
         )
 
 

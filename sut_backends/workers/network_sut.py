@@ -26,13 +26,14 @@ from rig.network.checks import require_sound
 from rig.network.conventions import by_name
 from rig.network.graph import Network
 from rig.network.plain import write_plain
-from sut_backends.hosted.sync_wire import Power
-from sut_backends.workers.imagined_sync_wire import ImaginedWire
+from rig.simulation.world import NS_PER_S
 from sut_backends.workers.inside.job import Job
 from sut_backends.workers.process import Place, Worker
+from sut_backends.workers.settings import WireSettings
 from sut_backends.workers.sut import WorkerSut
 
 ROUTINE = "sut_backends.workers.inside.network_routine:open_routine"
+_WIRE = WireSettings()
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +58,7 @@ def open_network_sut(
     runner: Runner,
     place: Place,
     context: BenchContext,
-    *,
-    slots: int = 64,
-    sync_hold_us: int = 50,
-    power_w: Power | None = None,
+    settings: WireSettings = _WIRE,
 ) -> WorkerSut:
     """Start the worker with the task's network; ConfigError where the task has none,
     DataError where the network cannot be run.
@@ -76,36 +74,29 @@ def open_network_sut(
     if runner.refuse is not None:
         runner.refuse(network)
     worker = _started(runner, place, workload, network, how)
-    drawn = power_w or Power()
     context.state.program = runner.kind
-    wire = ImaginedWire(context.world, drawn, sync_hold_us * 1000)
     about = worker.about
     details = dict(about.details)
     info = SutInfo(
         name=details.pop("title", runner.name),
         kind=runner.kind,
         simulated=runner.origins.time is Origin.SIMULATED,
-        tick_hz=1_000_000_000,
+        tick_hz=NS_PER_S,
         task=workload.task,
         model=workload.model,
-        firmware=f"{runner.module}, {about.python}, numpy {about.numpy}",
-        link="pipe",
-        slots=slots,
-        batch_max=slots,
+        firmware=runner.module,
+        batch_max=settings.slots,
         streams=True,
-        has_sync_line=False,
-        sync_hold_s=sync_hold_us * 1e-6,
-        clock="CLOCK_MONOTONIC",
         details={
             **about.facts,
             **details,
             "rule": by_name(how),
             "wrote_to_its_home": list(worker.wrote),
-            "simulated_power_w": dataclasses.asdict(drawn),
+            "simulated_power_w": asdict(settings.power_w),
         },
         origins=runner.origins,
     )
-    return WorkerSut(info, worker, wire)
+    return WorkerSut(info, worker, context, settings)
 
 
 def _network(workload: NetworkWorkload) -> tuple[Network, conventions.Conventions]:

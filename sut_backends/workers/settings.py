@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Annotated
 
 from annotated_types import Ge, Interval, Unit, doc
 
 from rig.settings.declare import Count, Number, Or, PathText
+from sut_backends.hosted.sync_wire import Power
 
 Interpreter = Annotated[
     PathText, doc("Python that the worker runs under; empty: what rig sdk installed.")
@@ -29,3 +31,14 @@ HoldTime = Annotated[
     Unit("us"),
     doc("Length of an imagined SYNC pulse; marks of a search or stream lie two apart."),
 ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WireSettings:
+    """Kept samples, and what a simulated monitor sees of a program on this computer."""
+
+    slots: SlotCount = 64
+    sync_hold_us: HoldTime = 50
+    power_w: Annotated[Power, doc("What a simulated monitor sees drawn.")] = field(
+        default_factory=Power
+    )

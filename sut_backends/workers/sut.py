@@ -13,9 +13,11 @@ from typing import Any
 
 from rig.errors import LocalProtocolError, SutError
 from rig.host.stop import pause
+from rig.interfaces.context import BenchContext
 from rig.interfaces.plugin_classes import Backend
 from rig.interfaces.sut import HOST_CLOCK, SutInfo
 from rig.model.completion import DECIDED, END, IDLE, SYNC, Completion, Mark
+from rig.model.pace import Pace
 from rig.model.steps import Idle, Load, Query, Solve, Step, Stream, Sync
 from rig.simulation.world import NS_PER_S
 from sut_backends.uart.slots import SlotMap
@@ -31,6 +33,7 @@ from sut_backends.workers.inside.protocol import (
 from sut_backends.workers.inside.search import THRESHOLDS_MAX, Order
 from sut_backends.workers.inside.stream import Signal
 from sut_backends.workers.process import Worker
+from sut_backends.workers.settings import WireSettings
 
 _LOAD_S = 20.0
 #: A burst: count, period, and multiples of the period after each pulse
@@ -45,16 +48,45 @@ _FAILED = 2
 class WorkerSut(Backend):
     """A program in a worker, as a system under test; `info` describes it."""
 
-    def __init__(self, info: SutInfo, worker: Worker, wire: ImaginedWire) -> None:
-        self._info = info
+    def __init__(
+        self,
+        info: SutInfo,
+        worker: Worker,
+        context: BenchContext,
+        settings: WireSettings,
+    ) -> None:
+        """Complete `info`, whose firmware is the program's name, by the worker's."""
+        hold_ns = settings.sync_hold_us * 1000
+        self._info = replace(
+            info,
+            firmware=(
+                f"{info.firmware}, {worker.about.python}, numpy {worker.about.numpy}"
+            ),
+            link="pipe",
+            slots=settings.slots,
+            has_sync_line=False,
+            sync_hold_s=settings.sync_hold_us * 1e-6,
+            clock=HOST_CLOCK,
+        )
         self._process = worker
-        self._wire = wire
-        self._slots = SlotMap(info.slots)
+        self._wire = ImaginedWire(context.world, settings.power_w, hold_ns)
+        self._slots = SlotMap(settings.slots)
         self._closed = False
-        self._apart_ns = round(2e9 * info.sync_hold_s)
+        self._apart_ns = 2 * hold_ns
 
-    @staticmethod
-    def restated(settings: Any, info: SutInfo) -> SutInfo:
+    @classmethod
+    def simulates(cls, settings: Any) -> bool:
+        """Return False: the program runs on the device."""
+        return False
+
+    @classmethod
+    def pace(cls, settings: Any) -> Pace:
+        """Return a pace without a line: only the program knows the duration of a
+        query."""
+        return Pace(wired=False)
+
+    @classmethod
+    def restated(cls, settings: Any, info: SutInfo) -> SutInfo:
         """Return the clock that the ticks count: no setting chooses another one."""
         return replace(info, tick_hz=NS_PER_S, clock=HOST_CLOCK)
 

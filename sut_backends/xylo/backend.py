@@ -18,14 +18,18 @@ from annotated_types import Ge, Interval, Unit, doc
 from rig.files.user_folders import meeting_file
 from rig.interfaces.context import BenchContext
 from rig.model.origin import Origin, Origins
-from rig.model.pace import Pace
 from rig.network import conventions, graph
 from rig.settings.declare import Count, Number, Or, PathText
 from sut_backends.workers.environments import interpreter_of
 from sut_backends.workers.network_map import mapped
 from sut_backends.workers.network_sut import Runner, open_network_sut
 from sut_backends.workers.process import Place
-from sut_backends.workers.settings import Interpreter, SlotCount, StartLimit
+from sut_backends.workers.settings import (
+    Interpreter,
+    SlotCount,
+    StartLimit,
+    WireSettings,
+)
 from sut_backends.workers.sut import WorkerSut
 from sut_backends.xylo.board_runner import BoardSettings
 from sut_backends.xylo.limits import CHIPS, require_mappable
@@ -119,12 +123,6 @@ class XyloSut(WorkerSut):
         return Origins(Origin.SIMULATED, Origin.SIMULATED)
 
     @staticmethod
-    def pace(settings: Settings) -> Pace:
-        """Return a pace without a line: only the simulator knows the duration of a
-        query."""
-        return Pace(wired=False)
-
-    @staticmethod
     def mapping(
         settings: Settings, model: Path, dt_s: float | None, rule: str = ""
     ) -> dict[str, Any]:
@@ -182,7 +180,8 @@ class XyloSut(WorkerSut):
             start_s=settings.start_s,
             isolated=True,
         )
-        return open_network_sut(runner, place, context, slots=settings.slots)
+        wire = WireSettings(slots=settings.slots)
+        return open_network_sut(runner, place, context, wire)
 
 
 def _file_gains(read: Any, rule: str) -> bool:
