@@ -5,11 +5,9 @@ take them that use it as a plain supply.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
-from drivers.keysight_n6705.sim import scpi
+from drivers.keysight_n6705.sim.acts import Act, numbers_of
 from drivers.keysight_n6705.sim.module import Channel
 from drivers.keysight_n6705.sim.settings import N6705SimulatorSettings
 from rig.simulation.world import World
@@ -22,18 +20,12 @@ class SimulatedMeter:
         self._errors = errors
         self._world = world
 
-    def queries(self) -> dict[str, Callable[[list[str], list[Channel]], bytes]]:
+    def queries(self) -> dict[str, Act]:
         """Return what each query does."""
         return {
-            "MEAS:VOLT?": lambda words, channels: scpi.numbers(
-                [self._v(one) for one in channels]
-            ),
-            "MEAS:CURR?": lambda words, channels: scpi.numbers(
-                [self._a(one) for one in channels]
-            ),
-            "MEAS:POW?": lambda words, channels: scpi.numbers(
-                [self._v(one) * self._a(one) for one in channels]
-            ),
+            "MEAS:VOLT?": numbers_of(self._v),
+            "MEAS:CURR?": numbers_of(self._a),
+            "MEAS:POW?": numbers_of(lambda one: self._v(one) * self._a(one)),
         }
 
     def _supply(self, channel: Channel) -> tuple[float, float]:

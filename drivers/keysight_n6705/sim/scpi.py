@@ -6,7 +6,6 @@ numbers; errors with the codes of SCPI-99.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
 _KEYWORDS = [
     "ABORt",
@@ -65,17 +64,7 @@ _SHORT = {word.upper(): short for word, short in _ABBREVIATIONS.items()}
 _SHORT |= {short: short for short in _ABBREVIATIONS.values()}
 #: Nodes that a header may leave out.
 _DEFAULT = {
-    "AMPL",
-    "COUN",
-    "DATA",
-    "DC",
-    "EVEN",
-    "IMM",
-    "LEV",
-    "POS",
-    "SCAL",
-    "STAT",
-    "UPP",
+    *["AMPL", "COUN", "DATA", "DC", "EVEN", "IMM", "LEV", "POS", "SCAL", "STAT", "UPP"]
 }
 
 
@@ -151,48 +140,3 @@ def arguments(text: str) -> tuple[list[str], list[int]]:
     if any(set(word) & set("()@") for word in words):
         raise ScpiError(SYNTAX)
     return words, channels
-
-
-def number(words: Sequence[str], low: float, high: float) -> float:
-    """Return the first parameter; raises Refusal for anything but a number from `low`
-    to `high`."""
-    if not words:
-        raise ScpiError(MISSING)
-    try:
-        value = float(words[0])
-    except ValueError:
-        raise ScpiError('-104,"Data type error"') from None
-    if not low <= value <= high:
-        raise ScpiError(OUT_OF_RANGE)
-    return value
-
-
-def boolean(words: Sequence[str]) -> bool:
-    """Return the first parameter: ON, OFF, 1 or 0."""
-    if not words:
-        raise ScpiError(MISSING)
-    if words[0].upper() not in ("ON", "OFF", "1", "0"):
-        raise ScpiError(ILLEGAL)
-    return words[0].upper() in ("ON", "1")
-
-
-def choice(words: Sequence[str], *allowed: str) -> str:
-    """Return the first parameter in its short form: one of `allowed`, written as
-    keywords are."""
-    if not words:
-        raise ScpiError(MISSING)
-    for word in allowed:
-        short = re.sub("[a-z]", "", word)
-        if words[0].upper() in (short, word.upper()):
-            return short
-    raise ScpiError(ILLEGAL)
-
-
-def numbers(values: Sequence[float]) -> bytes:
-    """Return numbers as the instrument writes them, one for each channel."""
-    return ",".join(f"{value:.6E}" for value in values).encode()
-
-
-def flags(values: Sequence[bool]) -> bytes:
-    """Return 0 or 1 for each channel."""
-    return ",".join(str(int(value)) for value in values).encode()

@@ -14,7 +14,15 @@ import threading
 from contextlib import suppress
 
 from drivers.keysight_n6705.sim import acts, scpi
-from drivers.keysight_n6705.sim.acts import Act, only, setting_of, up_to
+from drivers.keysight_n6705.sim.acts import (
+    Act,
+    ScpiOrder,
+    accepts,
+    flags_of,
+    numbers_of,
+    sets,
+    words_of,
+)
 from drivers.keysight_n6705.sim.io_manager import IoManagerSimulator
 from drivers.keysight_n6705.sim.log import SimulatedLog
 from drivers.keysight_n6705.sim.meter import SimulatedMeter
@@ -193,7 +201,7 @@ class Simulator:
             raise scpi.ScpiError(scpi.MISSING)
         if not set(listed) <= set(self._channels):
             raise scpi.ScpiError(scpi.OUT_OF_RANGE)
-        return act(words, [self._channels[number] for number in listed])
+        return act(ScpiOrder(words, [self._channels[number] for number in listed]))
 
     def _supply(self) -> None:
         channel = self._channels.get(self._dut_channel)
@@ -203,19 +211,17 @@ class Simulator:
         faults = self._faults
         every = list(self._channels.values())
         table: dict[str, Act] = {
-            "*IDN?": lambda words, channels: (faults.idn or _IDN).encode(),
+            "*IDN?": lambda order: (faults.idn or _IDN).encode(),
             "*RST": self._reset,
-            "*CLS": lambda words, channels: self._errors.clear(),
-            "*OPC?": lambda words, channels: b"1",
-            "*TRG": lambda words, channels: self._log.trigger(
+            "*CLS": lambda order: self._errors.clear(),
+            "*OPC?": lambda order: b"1",
+            "*TRG": lambda order: self._log.trigger(
                 [channel for channel in every if channel.source == "BUS"]
             ),
             "SYST:ERR?": self._error,
-            "SYST:CHAN?": lambda words, channels: f"+{len(every)}".encode(),
-            "SYST:CHAN:MOD?": lambda words, channels: ",".join(
-                channel.model for channel in channels
-            ).encode(),
-            "SYST:CHAN:OPT?": lambda words, channels: (faults.option or "0").encode(),
+            "SYST:CHAN?": lambda order: f"+{len(every)}".encode(),
+            "SYST:CHAN:MOD?": words_of(lambda channel: channel.model),
+            "SYST:CHAN:OPT?": lambda order: (faults.option or "0").encode(),
             **self._of_outputs(),
             **self._of_log(),
             **SimulatedMeter(self._settings, self._world).queries(),
@@ -227,33 +233,23 @@ class Simulator:
 
     def _of_outputs(self) -> dict[str, Act]:
         """Return the commands of supplies and their protection."""
-
-        def limits(words: list[str], channels: list[Channel]) -> bytes:
-            return scpi.numbers([channel.limit_a for channel in channels])
-
+        set_limit = sets("limit_a", lambda order: order.number(0.0, 3.06))
+        limits = numbers_of(lambda channel: channel.limit_a)
         return {
             "OUTP": self._output,
-            "OUTP?": lambda words, channels: scpi.flags(
-                [channel.on for channel in channels]
-            ),
+            "OUTP?": flags_of(lambda channel: channel.on),
             "OUTP:PROT:CLE": self._clear_protection,
-            "STAT:QUES?": lambda words, channels: ",".join(
-                str(channel.take_events()) for channel in channels
-            ).encode(),
-            "STAT:QUES:COND?": lambda words, channels: ",".join(
-                str(channel.condition) for channel in channels
-            ).encode(),
+            "STAT:QUES?": words_of(Channel.take_events),
+            "STAT:QUES:COND?": words_of(lambda channel: channel.condition),
             "EMUL": acts.emulate,
-            "FUNC": acts.set_priority,
-            "FUNC?": setting_of("priority"),
+            "FUNC": sets("priority", lambda order: order.choice("VOLTage", "CURRent")),
+            "FUNC?": words_of(lambda channel: channel.priority),
             "VOLT": self._volt,
-            "VOLT?": lambda words, channels: scpi.numbers(
-                [channel.volt for channel in channels]
-            ),
+            "VOLT?": numbers_of(lambda channel: channel.volt),
             "VOLT:RANG": acts.set_voltage_range,
-            "CURR": acts.set_limit,
+            "CURR": set_limit,
             "CURR?": limits,
-            "CURR:LIM": acts.set_limit,
+            "CURR:LIM": set_limit,
             "CURR:LIM?": limits,
         }
 
@@ -263,27 +259,29 @@ class Simulator:
         table: dict[str, Act] = {
             "FORM": self._format,
             "FORM:BORD": self._order,
-            "FORM:BORD?": lambda words, channels: b"SWAP" if self._swapped else b"NORM",
-            "SENS:SWE:TINT:RES": only("RES20", "RES40"),
+            "FORM:BORD?": lambda order: b"SWAP" if self._swapped else b"NORM",
+            "SENS:SWE:TINT:RES": accepts(lambda order: order.choice("RES20", "RES40")),
             "SENS:FUNC:VOLT:INP": acts.set_input,
-            "SENS:ELOG:CURR:RANG": acts.set_range,
-            "SENS:ELOG:CURR:RANG?": lambda words, channels: scpi.numbers(
-                [min(channel.range_a, 3.06) for channel in channels]
+            "SENS:ELOG:CURR:RANG": sets("range_a", acts.smallest_range_a),
+            "SENS:ELOG:CURR:RANG?": numbers_of(
+                lambda channel: min(channel.range_a, 3.06)
             ),
-            "SENS:ELOG:CURR:RANG:AUTO": acts.set_seamless,
-            "SENS:ELOG:CURR:RANG:AUTO?": lambda words, channels: scpi.flags(
-                [channel.range_a == math.inf for channel in channels]
+            "SENS:ELOG:CURR:RANG:AUTO": sets("range_a", acts.seamless_range_a),
+            "SENS:ELOG:CURR:RANG:AUTO?": flags_of(
+                lambda channel: channel.range_a == math.inf
             ),
-            "SENS:ELOG:VOLT:RANG": up_to(20.4),
-            "SENS:ELOG:PER": acts.set_period,
-            "SENS:ELOG:PER?": lambda words, channels: scpi.numbers(
-                [log.told_period_s(channel, self._real) for channel in channels]
+            "SENS:ELOG:VOLT:RANG": accepts(lambda order: order.number(0.0, 20.4)),
+            "SENS:ELOG:PER": sets(
+                "period_s", lambda order: order.number(102.4e-6, 60.0)
             ),
-            "TRIG:ELOG:SOUR": acts.set_source,
-            "TRIG:ELOG:SOUR?": setting_of("source"),
-            "TRIG:ELOG": lambda words, channels: log.trigger(channels),
-            "INIT:ELOG": lambda words, channels: log.initiate(channels, self._real),
-            "ABOR:ELOG": lambda words, channels: log.abort(channels),
+            "SENS:ELOG:PER?": numbers_of(
+                lambda channel: log.told_period_s(channel, self._real)
+            ),
+            "TRIG:ELOG:SOUR": sets("source", acts.trigger_source),
+            "TRIG:ELOG:SOUR?": words_of(lambda channel: channel.source),
+            "TRIG:ELOG": lambda order: log.trigger(order.channels),
+            "INIT:ELOG": lambda order: log.initiate(order.channels, self._real),
+            "ABOR:ELOG": lambda order: log.abort(order.channels),
             "FETC:ELOG?": self._fetch,
         }
         for name in ("CURR", "VOLT", "CURR:MINM", "VOLT:MINM"):
@@ -291,79 +289,74 @@ class Simulator:
             table[f"SENS:ELOG:FUNC:{name}?"] = self._logged_function(name)
         return table
 
-    def _reset(self, words: list[str], channels: list[Channel]) -> None:
+    def _reset(self, order: ScpiOrder) -> None:
         self._log.abort(list(self._channels.values()))
         for channel in self._channels.values():
             channel.reset()
         self._real = self._swapped = False
         self._supply()
 
-    def _error(self, words: list[str], channels: list[Channel]) -> bytes:
+    def _error(self, order: ScpiOrder) -> bytes:
         error = self._log.take_error()
         if error:
             self._errors.append(error)
         return (self._errors.pop(0) if self._errors else '+0,"No error"').encode()
 
-    def _output(self, words: list[str], channels: list[Channel]) -> None:
-        on = scpi.boolean(words)
+    def _output(self, order: ScpiOrder) -> None:
+        on = order.boolean
         self._log.catch_up()
-        for channel in channels:
+        for channel in order.channels:
             early_ns = (
                 channel.set_ns + self._faults.settle_s * NS_PER_S - self._world.now_ns()
             )
             channel.on = on and not self._faults.output_stays_off and early_ns <= 0
         self._supply()
 
-    def _clear_protection(self, words: list[str], channels: list[Channel]) -> None:
-        for channel in channels:
+    def _clear_protection(self, order: ScpiOrder) -> None:
+        for channel in order.channels:
             channel.clear_protection()
         self._supply()
 
-    def _volt(self, words: list[str], channels: list[Channel]) -> None:
-        for channel in channels:
-            channel.wanted_v = scpi.number(words, 0.0, channel.ranges_v[-1])
+    def _volt(self, order: ScpiOrder) -> None:
+        for channel in order.channels:
+            channel.wanted_v = order.number(0.0, channel.ranges_v[-1])
             channel.set_ns = self._world.now_ns()
 
-    def _format(self, words: list[str], channels: list[Channel]) -> None:
-        self._real = scpi.choice(words, "ASCii", "REAL") == "REAL"
+    def _format(self, order: ScpiOrder) -> None:
+        self._real = order.choice("ASCii", "REAL") == "REAL"
 
-    def _order(self, words: list[str], channels: list[Channel]) -> None:
+    def _order(self, order: ScpiOrder) -> None:
         self._swapped = (
-            scpi.choice(words, "NORMal", "SWAPped") == "SWAP"
-            or self._faults.keeps_byte_order
+            order.choice("NORMal", "SWAPped") == "SWAP" or self._faults.keeps_byte_order
         )
 
     def _function(self, name: str) -> Act:
-        def act(words: list[str], channels: list[Channel]) -> None:
-            for channel in channels:
+        def act(order: ScpiOrder) -> None:
+            for channel in order.channels:
                 if self._faults.no_minmax and name.endswith("MINM") and not channel.smu:
                     raise scpi.ScpiError(scpi.UNSUPPORTED)
-                channel.log_function(name, scpi.boolean(words))
+                channel.log_function(name, order.boolean)
 
         return act
 
     def _logged_function(self, name: str) -> Act:
-        return lambda words, channels: scpi.flags(
-            [
-                self._log.is_on(channel, name, self._faults.stuck_hidden)
-                for channel in channels
-            ]
-        )
+        hidden = self._faults.stuck_hidden
+        return flags_of(lambda channel: self._log.is_on(channel, name, hidden))
 
     def _pin_function(self, pin: int) -> Act:
-        return lambda words, channels: self._log.set_pin(
-            pin, scpi.choice(words, "DIO", "DINPut", "TINPut", "TOUTput")
+        return lambda order: self._log.set_pin(
+            pin, order.choice("DIO", "DINPut", "TINPut", "TOUTput")
         )
 
     def _pin_polarity(self, pin: int) -> Act:
-        return lambda words, channels: self._log.set_polarity(
-            pin, scpi.choice(words, "POSitive", "NEGative")
+        return lambda order: self._log.set_polarity(
+            pin, order.choice("POSitive", "NEGative")
         )
 
-    def _fetch(self, words: list[str], channels: list[Channel]) -> bytes:
-        if len(channels) != 1:
+    def _fetch(self, order: ScpiOrder) -> bytes:
+        if len(order.channels) != 1:
             raise scpi.ScpiError(scpi.ILLEGAL)
-        values = self._log.fetch(channels[0], int(scpi.number(words, 1, 1e9)))
+        values = self._log.fetch(order.channels[0], int(order.number(1, 1e9)))
         self._fetches += bool(len(values))
         if not self._real:
             return ",".join(f"{value:.6E}" for value in values).encode()
