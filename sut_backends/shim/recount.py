@@ -5,9 +5,9 @@ answers. No port, no clock.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any
 
 from rig.interfaces.recount import HeardStep, Recount, WireBlock
 from rig.model.completion import Completion, Mark
@@ -19,22 +19,25 @@ from sut_backends.shim.stream_records import marks_of
 from sut_backends.shim.text_recount import TextRecount
 
 _US_PER_S = 1_000_000
-_WINDOWS = (
-    MessageKind.RUN,
-    MessageKind.BATCH,
-    MessageKind.IDLE,
-    MessageKind.SYNC,
-    MessageKind.OPTIMIZE,
-    MessageKind.STREAM,
-)
-_PayloadT = TypeVar("_PayloadT", bound=Payload)
+_WINDOWS: Mapping[int, type[Payload]] = {
+    shape.kind: shape
+    for shape in (
+        messages.RunMessage,
+        messages.BatchMessage,
+        messages.IdleMessage,
+        messages.SyncMessage,
+        messages.OptimizeMessage,
+        messages.StreamMessage,
+    )
+}
 
 
 @dataclass(slots=True)
 class _Asked:
     """A request of a window, and its answer so far."""
 
-    frame: Frame
+    seq: int
+    request: Payload
     contents: tuple[int | None, ...]
     asked_s: float
     answered_s: float | None = None
@@ -99,8 +102,9 @@ class FramedRecount:
             if again and self._asked and not self._asked[-1].dropped:
                 self._asked[-1].repeats += 1
             else:
-                contents = self._contents(frame)
-                self._asked.append(_Asked(frame, contents, self._at_s))
+                request = _WINDOWS[frame.kind].unpack(frame.payload)
+                contents = self._contents(request)
+                self._asked.append(_Asked(frame.seq, request, contents, self._at_s))
         elif frame.kind == MessageKind.LOAD:
             load = messages.LoadMessage.unpack(frame.payload)
             self._slots[load.slot] = load.crc32
@@ -114,7 +118,7 @@ class FramedRecount:
             return
         if (
             frame.kind == MessageKind.DONE
-            and frame.seq == last.frame.seq
+            and frame.seq == last.seq
             and last.done is None
         ):
             last.done = messages.DoneMessage.unpack(frame.payload)
@@ -125,12 +129,15 @@ class FramedRecount:
             if chunk.offset_b == len(last.output):
                 last.output += chunk.content
         elif (
-            frame.kind == MessageKind.KNOWN and last.frame.kind == MessageKind.OPTIMIZE
+            frame.kind == MessageKind.KNOWN
+            and last.request.kind == MessageKind.OPTIMIZE
         ):
             known = messages.KnownMessage.unpack(frame.payload)
             if known.first == len(last.known or ()):
                 last.known = (last.known or ()) + known.ticks
-        elif frame.kind == MessageKind.TAKEN and last.frame.kind == MessageKind.STREAM:
+        elif (
+            frame.kind == MessageKind.TAKEN and last.request.kind == MessageKind.STREAM
+        ):
             self._take(last, messages.TakenMessage.unpack(frame.payload))
 
     def _begin(self, caps: messages.CapsMessage) -> None:
@@ -150,20 +157,19 @@ class FramedRecount:
         if taken.first == len(asked.records):
             asked.records += taken.split(marks)
 
-    def _contents(self, frame: Frame) -> tuple[int | None, ...]:
+    def _contents(self, request: Payload) -> tuple[int | None, ...]:
         slots: tuple[int, ...] = ()
-        if frame.kind == MessageKind.RUN:
-            slots = (_read(messages.RunMessage, frame).slot,)
-        elif frame.kind == MessageKind.BATCH:
-            slots = _read(messages.BatchMessage, frame).slots
-        elif frame.kind == MessageKind.OPTIMIZE:
-            slots = (_read(messages.OptimizeMessage, frame).slot,)
-        elif frame.kind == MessageKind.STREAM:
-            self._slots.clear()
+        match request:
+            case messages.RunMessage() | messages.OptimizeMessage():
+                slots = (request.slot,)
+            case messages.BatchMessage():
+                slots = request.slots
+            case messages.StreamMessage():
+                self._slots.clear()
         return tuple(self._slots.get(slot) for slot in slots)
 
     def _step(self, asked: _Asked) -> HeardStep:
-        kind, fields = _ASKED[MessageKind(asked.frame.kind)](asked.frame)
+        kind, fields = _described(asked.request)
         return HeardStep(
             kind=kind,
             asked=fields,
@@ -208,56 +214,27 @@ def _stream(asked: _Asked) -> Completion | None:
     )
 
 
-def _read(shape: type[_PayloadT], frame: Frame) -> _PayloadT:
-    return shape.unpack(frame.payload)
-
-
-def _run(frame: Frame) -> tuple[str, Mapping[str, Any]]:
-    return "query", {"repeat": _read(messages.RunMessage, frame).repeat, "batch": False}
-
-
-def _batch(frame: Frame) -> tuple[str, Mapping[str, Any]]:
-    return "query", {
-        "repeat": _read(messages.BatchMessage, frame).repeat,
-        "batch": True,
-    }
-
-
-def _idle(frame: Frame) -> tuple[str, Mapping[str, Any]]:
-    duration_us = _read(messages.IdleMessage, frame).duration_us
-    return "idle", {"duration_s": duration_us / _US_PER_S}
-
-
-def _sync(frame: Frame) -> tuple[str, Mapping[str, Any]]:
+def _described(request: Payload) -> tuple[str, Mapping[str, Any]]:
+    """Return the kind of the step that a request asks for, and its fields."""
+    match request:
+        case messages.RunMessage() | messages.BatchMessage():
+            batch = isinstance(request, messages.BatchMessage)
+            return "query", {"repeat": request.repeat, "batch": batch}
+        case messages.IdleMessage():
+            return "idle", {"duration_s": request.duration_us / _US_PER_S}
+        case messages.OptimizeMessage():
+            has_target = request.target != request.no_target
+            return "solve", {
+                "seed": request.seed,
+                "timeout_s": request.timeout_us / _US_PER_S,
+                "target": request.target if has_target else None,
+                "thresholds": request.thresholds,
+            }
+        case messages.StreamMessage():
+            return "stream", {
+                "windows": request.windows,
+                "hop": request.hop,
+                "window": request.window,
+                "sample_hz": request.sample_hz,
+            }
     return "sync", {}
-
-
-def _optimize(frame: Frame) -> tuple[str, Mapping[str, Any]]:
-    request = _read(messages.OptimizeMessage, frame)
-    has_target = request.target != request.no_target
-    return "solve", {
-        "seed": request.seed,
-        "timeout_s": request.timeout_us / _US_PER_S,
-        "target": request.target if has_target else None,
-        "thresholds": request.thresholds,
-    }
-
-
-def _played(frame: Frame) -> tuple[str, Mapping[str, Any]]:
-    request = _read(messages.StreamMessage, frame)
-    return "stream", {
-        "windows": request.windows,
-        "hop": request.hop,
-        "window": request.window,
-        "sample_hz": request.sample_hz,
-    }
-
-
-_ASKED: Mapping[MessageKind, Callable[[Frame], tuple[str, Mapping[str, Any]]]] = {
-    MessageKind.RUN: _run,
-    MessageKind.BATCH: _batch,
-    MessageKind.IDLE: _idle,
-    MessageKind.SYNC: _sync,
-    MessageKind.OPTIMIZE: _optimize,
-    MessageKind.STREAM: _played,
-}

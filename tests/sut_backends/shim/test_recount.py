@@ -17,8 +17,11 @@ from rig.interfaces.recount import WireBlock
 from rig.model.completion import SYNC, Completion, Mark
 from rig.model.step_record import StepRecord
 from rig.model.steps import Idle, Load, Query, Step, Sync
+from sut_backends.shim.frame import Frame, encode
+from sut_backends.shim.messages import MessageKind
 from sut_backends.shim.recount import recounted
 from sut_backends.uart.backend import UartSut
+from tests.sut_backends.shim.test_link import CAPS
 from tests.sut_backends.uart.public_device import Build, PublicDevice
 from tests.sut_backends.uart.test_peers import sample
 from tests.sut_backends.uart.text_devices import (
@@ -161,3 +164,22 @@ def test_whatever_a_log_holds_is_no_error() -> None:
         ]
         recounted(blocks)
     assert recounted([]).unread
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        MessageKind.RUN,
+        MessageKind.BATCH,
+        MessageKind.IDLE,
+        MessageKind.OPTIMIZE,
+        MessageKind.STREAM,
+    ],
+)
+def test_a_request_whose_payload_is_no_message_is_left_out(kind: MessageKind) -> None:
+    blocks = [
+        WireBlock(0.0, "rx", encode(Frame(MessageKind.CAPS, 0, CAPS.pack()))),
+        WireBlock(1.0, "tx", encode(Frame(kind, 1, b"\x01"))),
+    ]
+    heard = recounted(blocks)
+    assert heard.facts["name"] == CAPS.device and heard.steps == ()
