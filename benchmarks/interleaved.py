@@ -27,7 +27,7 @@ from benchmarks.paced_line import PacedLine
 from rig.model.steps import Load, Query, Step
 from rig.session.session import open_bench
 from rig.store.events import Event, StepBegun, StepDone
-from sut_backends.hosted.posix_process import DutProcess
+from sut_backends.hosted.posix import DutProcess
 from sut_backends.shim.messages import CapsMessage, More
 from sut_backends.uart.framed_dut import FramedDut
 

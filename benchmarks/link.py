@@ -32,7 +32,7 @@ from statistics import median
 from benchmarks.paced_line import PacedLine
 from benchmarks.peer_download import PeerDownload
 from rig.host.serial_port import SerialPort
-from sut_backends.hosted.posix_process import DutProcess
+from sut_backends.hosted.posix import DutProcess
 from sut_backends.shim.link import ShimLink
 from sut_backends.shim.timeouts import BITS_PER_BYTE, RetransmissionTimeouts
 from sut_backends.uart.exchange import FrameExchange

@@ -25,7 +25,7 @@ from rig.session.session import open_bench
 from rig.store import inventory
 from rig.trace.trace import Trace
 from sut_backends.hosted import posix
-from sut_backends.hosted.posix_process import DutProcess
+from sut_backends.hosted.posix import DutProcess
 
 ROOT = Path(__file__).resolve().parents[1]
 BENCH = ROOT / "benches" / "posix-asc-joulescope.toml"
@@ -116,7 +116,7 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="three samples")
     options = parser.parse_args()
     samples = 3 if options.quick else options.samples
-    posix.DutProcess = PacedProcess  # type: ignore[attr-defined]
+    posix.DutProcess = PacedProcess  # type: ignore[misc]
     full, reduced = session("full", samples), session("reduced", samples)
     print(
         f"{samples} seconds of audio, {BAUD} baud, simulated JS220 at 1 MHz:"

@@ -92,7 +92,7 @@ ELSEWHERE = {
     "scenarios/tasks/qubo/library.py": (1, SHIPPED),
     "scenarios/tasks/qubo/official.py": (1, NAMED),
     "sut_backends/cpu/backend.py": (2, SYSTEM),
-    "sut_backends/hosted/qemu_process.py": (1, NAMED),
+    "sut_backends/hosted/qemu.py": (1, NAMED),
     "sut_backends/loihi/probes.py": (1, JOB),
     "sut_backends/processes/child_process.py": (1, NAMED),
     "sut_backends/sdk/kinds.py": (2, SHIPPED),

@@ -35,8 +35,8 @@ from rig.store import provenance
 from rig.trace import fingerprint, recovery
 from rig.trace.writer import TraceWriter
 from scenarios.tasks.qubo.library import Library
-from sut_backends.hosted.posix_process import DutProcess
-from sut_backends.hosted.qemu_process import EmulatorProcess
+from sut_backends.hosted.posix import DutProcess
+from sut_backends.hosted.qemu import EmulatorProcess
 from sut_backends.lines.socket import SocketLine
 from sut_backends.processes.child_process import ChildProcess
 from sut_backends.sdk import installer
@@ -101,7 +101,7 @@ def test_an_emulated_line_that_takes_nothing() -> None:
             line.write(bytes(10_000_000))
 
 
-@limit("sut_backends.hosted.posix_process._START_S")
+@limit("sut_backends.hosted.posix._START_S")
 @pytest.mark.usefixtures("short")
 def test_a_firmware_process_that_does_not_say_its_port(hanging: Path) -> None:
     with pytest.raises(DeviceNotFound, match="does not start") as caught:
@@ -109,7 +109,7 @@ def test_a_firmware_process_that_does_not_say_its_port(hanging: Path) -> None:
     assert "it still runs" in caught.value.evidence
 
 
-@limit("sut_backends.hosted.qemu_process._VERSION_S")
+@limit("sut_backends.hosted.qemu._VERSION_S")
 @pytest.mark.usefixtures("short")
 def test_an_emulator_that_does_not_say_its_version(
     hanging: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from operator import itemgetter
 from typing import Any
+
+import numpy as np
 
 _MAP = itemgetter("offset_time", "offset_counter", "counter_rate")
 _BLOCK = itemgetter("sample_id", "sample_rate", "decimate_factor", "data", "time_map")
@@ -43,3 +45,78 @@ class StreamBlock:
         return cls(
             sample_id, sample_rate, decimate_factor, data, TimeMap(*_MAP(time_map))
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Readable:
+    """Readings of the range `name` are valid from `least` to `most`, in amperes or
+    volts.
+    """
+
+    name: str
+    least: float
+    most: float
+
+    def believed(self, block: StreamBlock) -> StreamBlock:
+        """Return a block of the stream with NaN in place of readings that are not
+        valid."""
+        data = block.data
+        # Two passes without a copy suffice for a block within the limits. NaN compares
+        # as false.
+        if not len(data) or (data.max() <= self.most and data.min() >= self.least):
+            return block
+        believed = np.where(
+            (data > self.most) | (data < self.least), np.float32(np.nan), data
+        )
+        return replace(block, data=believed)
+
+
+def unreadable(readable: Mapping[str, Readable]) -> str:
+    """Return the cause of a gap where there is no number."""
+    ranges = ", ".join(each.name for each in readable.values()) or "any"
+    return f"the instrument gave no number, or one beyond its range ({ranges})"
+
+
+_KEPT_EVERY_S = 60
+
+
+class TimeMaps:
+    """The time maps that came with the blocks: how many different ones, the first, one
+    a minute, the last, and the range of their rates.
+    """
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.rates_hz: tuple[float, float] | None = None
+        self._kept: list[TimeMap] = []
+        self._last: TimeMap | None = None
+
+    def note(self, time_map: TimeMap) -> None:
+        """Take the map of a block."""
+        if time_map == self._last:
+            return
+        self._last = time_map
+        self.count += 1
+        rate_hz = float(time_map.counter_rate)
+        # A counter may begin again; a rate of 0 yields no time.
+        since = (
+            abs(time_map.offset_counter - self._kept[-1].offset_counter)
+            if self._kept
+            else 0
+        )
+        if not self._kept or (rate_hz > 0 and since >= _KEPT_EVERY_S * rate_hz):
+            self._kept.append(time_map)
+        least, most = self.rates_hz or (rate_hz, rate_hz)
+        self.rates_hz = min(least, rate_hz), max(most, rate_hz)
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """The relation to UTC, for readers of the recording."""
+        kept = [asdict(one) for one in self._kept]
+        return {
+            "count": self.count,
+            "first": kept[0] if kept else {},
+            "kept": kept,
+            "last": asdict(self._last) if self._last else {},
+            "counter_rates_hz": self.rates_hz,
+        }

@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
+from drivers.joulescope.block import Readable
 from drivers.joulescope.link import Setting
-from drivers.joulescope.range_limits import Readable
 from drivers.joulescope.stream_merger import CURRENT, TICK_HZ, VOLTAGE
 from rig.errors import ConfigError
 from rig.uncertainty.accuracy import Accuracy, Range

@@ -17,10 +17,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from drivers.joulescope.block import StreamBlock
+from drivers.joulescope.block import Readable, StreamBlock, unreadable
 from drivers.joulescope.link import DriverLink
 from drivers.joulescope.loss_by_clock import BlockLag
-from drivers.joulescope.range_limits import Readable, unreadable
 from drivers.joulescope.stream_merger import (
     CURRENT,
     SIGNALS,

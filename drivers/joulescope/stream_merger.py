@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from drivers.joulescope.block import StreamBlock
-from drivers.joulescope.time_maps import TimeMaps
+from drivers.joulescope.block import StreamBlock, TimeMaps
 from rig.errors import BenchError
 from rig.trace.trace import Gap
 from rig.trace.writer import TraceWriter

@@ -17,8 +17,7 @@ from rig.model.origin import Origins
 from rig.settings.declare import Count, PathText
 from sut_backends.spinnaker.runner import SpinnakerSettings
 from sut_backends.workers.environments import interpreter_of
-from sut_backends.workers.network_map import mapped
-from sut_backends.workers.network_report import Report, reported
+from sut_backends.workers.network_report import Report, mapped, reported
 from sut_backends.workers.network_sut import Runner, open_network_sut
 from sut_backends.workers.process import Place
 from sut_backends.workers.settings import (

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from rig.errors import (
     DeadlineError,
@@ -22,6 +22,7 @@ from sut_backends.shim.frame import Frame
 from sut_backends.shim.link import ShimLink, Transfer
 from sut_backends.shim.messages import (
     ERROR_MEANING,
+    BaudMessage,
     MessageKind,
     Payload,
     RefusalMessage,
@@ -29,7 +30,18 @@ from sut_backends.shim.messages import (
 from sut_backends.shim.request import REPEATS_MAX, SilentWindow
 
 _READ_MAX_S = 1.0
+_SWITCH_ATTEMPTS = 2  # a lost STATUS costs one
+_PINGS = 5
+_BACK_S = 0.6
 _Reply = TypeVar("_Reply", bound=Payload)
+
+
+class Switch(NamedTuple):
+    """Result of a change of the line rate: the rate in use, and why it is not the one
+    asked for."""
+
+    baud: int
+    refusal: str = ""
 
 
 class FrameExchange:
@@ -113,6 +125,51 @@ class FrameExchange:
         burst = self.link.burst()
         self._drive(burst)
         return burst
+
+    def switch_baud(self, baud: int) -> Switch:
+        """Change the line rate of a DUT that can; stay at the old one where the new one
+        does not work.
+        """
+        for _ in range(_SWITCH_ATTEMPTS):
+            try:
+                self.ask(MessageKind.BAUD, BaudMessage(baud).pack())
+            except SutError as error:
+                return Switch(self.line.baud, f"{error.cause} ({error.evidence})")
+            if self._moved(baud):
+                return Switch(baud)
+        return Switch(self.line.baud, f"no answer at {baud} baud")
+
+    def _moved(self, baud: int) -> bool:
+        old = self.line.baud
+        status_s = time.monotonic()
+        self._set_baud(baud)
+        if self._answers():
+            return True
+        self._set_baud(old)
+        time.sleep(max(status_s + _BACK_S - time.monotonic(), 0.0))
+        if self._answers():
+            return False
+        raise DeadlineError(
+            "answer after the change of the line rate",
+            time.monotonic() - status_s,
+            evidence=f"neither at {baud} nor at {old} baud on {self.line.name}",
+            try_next="reset the DUT",
+        )
+
+    def _set_baud(self, baud: int) -> None:
+        self.line.set_baud(baud)
+        self.link.timeouts.baud = baud
+
+    def _answers(self) -> bool:
+        try:
+            self.ask(
+                MessageKind.PING, b"baud", expect=MessageKind.PONG, repeats_max=_PINGS
+            )
+        except (DeadlineError, RemoteProtocolError):
+            # The DUT may not have received this number: the next PING carries it again.
+            self.link.rewind()
+            return False
+        return True
 
     def _drive(self, transfer: Transfer) -> None:
         started_s = self._clock()

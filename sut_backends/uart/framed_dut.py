@@ -31,8 +31,7 @@ from sut_backends.shim.messages import (
 from sut_backends.shim.request import SilentWindow
 from sut_backends.shim.timeouts import RetransmissionTimeouts
 from sut_backends.uart.dut import Pulses
-from sut_backends.uart.exchange import FrameExchange
-from sut_backends.uart.line_rate import Switch, switch_baud
+from sut_backends.uart.exchange import FrameExchange, Switch
 from sut_backends.uart.slots import FramedSlots, only_index
 from sut_backends.uart.stream_feeder import Feed
 
@@ -146,7 +145,7 @@ class FramedDut:
             return Switch(
                 self.exchange.line.baud, "the DUT cannot change its line rate"
             )
-        return switch_baud(self.exchange, baud)
+        return self.exchange.switch_baud(baud)
 
     def leave(self) -> None:
         """Take the DUT to the text layer at the first line rate."""

@@ -22,7 +22,7 @@ from rig.network.plain import write_plain
 from sut_backends.workers.inside.job import Job
 from sut_backends.workers.process import Place, Worker
 
-_ROUTINE = "sut_backends.workers.inside.report_routine:open_report"
+_ROUTINE = "sut_backends.workers.inside.network_routine:open_report"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,3 +86,18 @@ def reported(
             ) from error
         with closing(worker):
             return worker.about.details
+
+
+def mapped(
+    runner: str,
+    place: Place,
+    model: Path,
+    dt_s: float | None,
+    settings: Mapping[str, Any],
+    rule: str = "",
+) -> dict[str, Any]:
+    """Return the report of a runner's `map_network`; BenchError where the SDK is
+    missing, or cannot be this network.
+    """
+    what = Report(runner, "map_network", "is not mapped")
+    return reported(what, place, model, dt_s, settings, rule=rule)

@@ -21,7 +21,7 @@ from rig.model.origin import Origin, Origins
 from rig.network import conventions, graph
 from rig.settings.declare import Count, Number, Or, PathText
 from sut_backends.workers.environments import interpreter_of
-from sut_backends.workers.network_map import mapped
+from sut_backends.workers.network_report import mapped
 from sut_backends.workers.network_sut import Runner, open_network_sut
 from sut_backends.workers.process import Place
 from sut_backends.workers.settings import (

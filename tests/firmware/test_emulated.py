@@ -25,8 +25,7 @@ from scenarios.tasks.qubo.edges import HEAD, encode
 from scenarios.tasks.qubo.graph import Workload, generate
 from sut_backends.hosted.guest_sync_wire import GuestWire
 from sut_backends.hosted.posix import PosixSut
-from sut_backends.hosted.qemu import QemuSut
-from sut_backends.hosted.qemu_process import EmulatorProcess
+from sut_backends.hosted.qemu import EmulatorProcess, QemuSut
 from sut_backends.hosted.sync_wire import Power
 from tests.boards import BOARDS, image
 from tests.builds import built, built_with

@@ -30,7 +30,7 @@ from rig.interfaces.context import BenchContext
 from rig.model.completion import END
 from rig.model.steps import Idle, Load, Query, Sync
 from rig.timebase.edge_clock import EDGE_CLOCK
-from sut_backends.hosted.posix_process import DutProcess
+from sut_backends.hosted.posix import DutProcess
 from sut_backends.lines.faults import LineFaults
 from sut_backends.uart.backend import UartSut
 from tests.builds import FIRMWARE, built, built_with, make

@@ -24,7 +24,7 @@ import serial
 
 from drivers.st_lpm01a.sim.simulator import Lpm01aSimulator, Lpm01aSimulatorSettings
 from rig.interfaces.context import BenchContext
-from sut_backends.hosted.posix_process import DutProcess
+from sut_backends.hosted.posix import DutProcess
 from sut_backends.hosted.sync_wire import EdgeWire, Power
 from tests.builds import built
 

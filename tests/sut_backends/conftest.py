@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from rig.interfaces.context import BenchContext
-from sut_backends.hosted.posix_process import DutProcess
+from sut_backends.hosted.posix import DutProcess
 from tests.builds import built
 
 ROOT = Path(__file__).resolve().parents[2]

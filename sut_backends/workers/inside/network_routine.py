@@ -50,3 +50,10 @@ def open_routine(
         about=running.about,
         end=running.close,
     )
+
+
+def open_report(runner: str, function: str, job: dict[str, Any]) -> Routine:
+    """Return a routine that answers no request; `function` of the module `runner` makes
+    the report."""
+    report = getattr(importlib.import_module(runner), function)(Job.of(job))
+    return Routine(bytes, (bytes,), bytes, about=report)

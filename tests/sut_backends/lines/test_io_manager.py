@@ -18,7 +18,7 @@ import serial
 from rig.errors import DeadlineError, ProtocolError, SutError
 from rig.interfaces.context import BenchContext
 from rig.model.steps import Load, Query, Sync
-from sut_backends.hosted.posix_process import DutProcess
+from sut_backends.hosted.posix import DutProcess
 from sut_backends.lines.io_manager import IoManagerLine
 from sut_backends.uart.backend import UartSut
 from sut_backends.uart.connect import open_line

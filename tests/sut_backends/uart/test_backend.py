@@ -29,7 +29,7 @@ from rig.interfaces.context import BenchContext
 from rig.model.completion import END, IDLE, SYNC
 from rig.model.steps import Idle, Load, Query, Sync
 from rig.settings.check import checked
-from sut_backends.hosted.posix_process import DutProcess
+from sut_backends.hosted.posix import DutProcess
 from sut_backends.lines.faults import FaultyLink, LineFaults
 from sut_backends.lines.line import DutLine
 from sut_backends.uart.backend import UartSut

@@ -16,8 +16,7 @@ import pytest
 from rig.errors import SutError
 from rig.interfaces.context import BenchContext
 from rig.model.finding import Finding
-from sut_backends.hosted.posix import PosixSut
-from sut_backends.hosted.posix_process import DutProcess
+from sut_backends.hosted.posix import DutProcess, PosixSut
 from sut_backends.lines.faults import LineFaults
 from sut_backends.shim.burst import Burst
 from sut_backends.shim.frame import Frame, FrameDecoder

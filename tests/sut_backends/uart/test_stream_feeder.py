@@ -21,8 +21,7 @@ from rig.errors import DeadlineError, DeviceRestarted, LocalProtocolError
 from rig.interfaces.context import BenchContext
 from rig.model.completion import DECIDED, END, STREAM, Completion
 from rig.model.steps import Idle, Load, Query, Scene, Stream
-from sut_backends.hosted.posix import PosixSut
-from sut_backends.hosted.posix_process import DutProcess
+from sut_backends.hosted.posix import DutProcess, PosixSut
 from sut_backends.lines.faults import LineFaults
 from sut_backends.shim.messages import StreamState, TakenMessage
 from sut_backends.uart.backend import UartSut

@@ -6,8 +6,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 
-from drivers.joulescope.block import TimeMap
-from drivers.joulescope.time_maps import TimeMaps
+from drivers.joulescope.block import TimeMap, TimeMaps
 
 HZ = 2_000_000
 MINUTE_S = 60
