@@ -5,14 +5,16 @@ on a quiet one too long.
 
 from __future__ import annotations
 
+import _thread
 import re
 import subprocess
 import sys
+import threading
 
 import pytest
 
 from tests.conftest import ROOT
-from tests.waiting import eventually
+from tests.waiting import eventually, own_threads
 
 #: A call of it, also in a program that a test writes; what is behind it tells why.
 SLEEP = re.compile(r"\btime\.sleep\([^#]*(?P<reason>#.*)?")
@@ -60,3 +62,15 @@ def test_nobody_waits_for_a_process_that_has_ended() -> None:
         pytest.raises(AssertionError, match="has ended"),
     ):
         eventually(lambda: None, process=process)
+
+
+def test_a_thread_of_a_library_that_logged_is_none_of_ours() -> None:
+    before = threading.enumerate()
+    _thread.start_new_thread(threading.current_thread, ())
+    eventually(lambda: len(threading.enumerate()) > len(before))
+    [foreign] = set(threading.enumerate()) - set(before)
+    try:
+        assert foreign not in own_threads()
+        assert threading.current_thread() in own_threads()
+    finally:
+        del threading._active[foreign.ident]  # type: ignore[attr-defined]

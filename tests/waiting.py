@@ -4,11 +4,26 @@ fixed time."""
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable
 from typing import Protocol, TypeVar
 
 T = TypeVar("T")
+
+
+def own_threads() -> set[threading.Thread]:
+    """Return the threads that Python started.
+
+    pyjls's writer thread logs each message that took long, as on a busy machine, and
+    the makers' libraries log from threads of their own: Python keeps a foreign thread
+    that logged until its number is used again.
+    """
+    return {
+        thread
+        for thread in threading.enumerate()
+        if not isinstance(thread, threading._DummyThread)
+    }
 
 
 class Process(Protocol):

@@ -6,7 +6,6 @@ way in which it records otherwise.
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
@@ -38,6 +37,7 @@ from rig.model.step_record import StepRecord
 from rig.model.steps import Query, Sync
 from rig.trace.trace import EDGES, Trace
 from rig.uncertainty.window_effects import energy_u_j, ranges_a
+from tests.waiting import own_threads
 
 
 def lpm01a(context: BenchContext, **settings: Any) -> EnergyMonitor:
@@ -476,7 +476,7 @@ def test_an_interrupt_while_a_recording_starts_ends_its_threads_and_closes_its_t
     bench: Bench, tmp_path: Path
 ) -> None:
     monitor, context = bench
-    threads = threading.active_count()
+    threads = own_threads()
 
     def interrupted(duration_ns: int) -> None:
         raise KeyboardInterrupt
@@ -484,7 +484,7 @@ def test_an_interrupt_while_a_recording_starts_ends_its_threads_and_closes_its_t
     context.world.wait = interrupted  # type: ignore[method-assign]
     with pytest.raises(KeyboardInterrupt), monitor.record(tmp_path):
         pass
-    assert threading.active_count() <= threads
+    assert own_threads() <= threads
     assert not list(tmp_path.glob("*.partial"))
     monitor.close()
 

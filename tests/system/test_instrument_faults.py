@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 import re
-import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -40,6 +39,7 @@ from rig.store.events import Event
 from rig.store.session_folder import SAMPLES
 from rig.trace.trace import GAPS, TRACE, Trace
 from tests.checking import check
+from tests.waiting import own_threads
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +186,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
             time.sleep(pace_s)  # the pace of a bench in real time
 
         monkeypatch.setattr(parts, "BenchContext", context)
-        before = set(threading.enumerate())
+        before = own_threads()
         result = None
         error = None
         try:
@@ -194,7 +194,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
                 result = bench.run(1, root, [pace])
         except RigError as caught:
             error = caught
-        assert set(threading.enumerate()) == before, "a thread outlives the session"
+        assert own_threads() == before, "a thread outlives the session"
         assert not list(tmp_path.rglob("*.partial"))
         return Seen(result, error, tables[0].world, root)
 

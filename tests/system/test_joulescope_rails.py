@@ -19,6 +19,7 @@ from rig.interfaces.context import BenchContext
 from rig.session.session import open_bench, resume
 from rig.trace.trace import Trace
 from tests.checking import check
+from tests.waiting import own_threads
 
 BENCH = """
 [bench]
@@ -85,16 +86,6 @@ def test_a_loss_of_a_js110_beside_a_js220_is_a_gap_of_its_own_and_no_problem_out
         len(Trace.open(folder / "trial-1" / rail / "trace.jls").gaps)
         for rail in ("core", "io")
     ] == [0, 2]
-
-
-def own_threads() -> set[threading.Thread]:
-    """Return the threads that Python started; one of a library that wrote a log is none
-    of them."""
-    return {
-        thread
-        for thread in threading.enumerate()
-        if not isinstance(thread, threading._DummyThread)
-    }
 
 
 @pytest.fixture

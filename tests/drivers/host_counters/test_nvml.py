@@ -11,7 +11,6 @@ import os
 import shutil
 import subprocess
 import sys
-import threading
 from dataclasses import replace
 from pathlib import Path
 
@@ -28,6 +27,7 @@ from rig.trace.trace import Trace
 from tests.commands import program
 from tests.conftest import ROOT
 from tests.drivers.host_counters.test_rapl import about, draw
+from tests.waiting import own_threads
 
 SIMULATED = Nvml.Settings(uuid="simulator")
 
@@ -111,7 +111,7 @@ def test_each_fault_is_its_own_error_and_what_was_before_is_kept(
 ) -> None:
     assert fault in (*FAULTS, "backwards", "stuck")
     context = BenchContext()
-    threads = threading.active_count()
+    threads = own_threads()
     monitor = Nvml.open(SIMULATED, context)
     assert monitor.simulator is not None
     with pytest.raises(kind, match=message) as caught, monitor.record(tmp_path):
@@ -123,7 +123,7 @@ def test_each_fault_is_its_own_error_and_what_was_before_is_kept(
     assert (
         type(caught.value) is kind and caught.value.evidence and caught.value.try_next
     )
-    assert monitor.simulator.initialized == 0 and threading.active_count() == threads
+    assert monitor.simulator.initialized == 0 and own_threads() == threads
     trace = Trace.open(tmp_path / "trace.jls")
     assert (
         trace.duration_s >= 0.8

@@ -29,6 +29,7 @@ from rig.settings.check import checked
 from rig.simulation.world import World
 from rig.trace.trace import Trace
 from tests.length import length
+from tests.waiting import own_threads
 
 MS = 1_000_000
 SIMULATED = Rapl.Settings(root="simulator")
@@ -293,7 +294,7 @@ def test_an_exception_in_a_recording_leaves_a_closed_trace_and_no_thread(
     tmp_path: Path,
 ) -> None:
     context = BenchContext()
-    threads = threading.active_count()
+    threads = own_threads()
     monitor = Rapl.open(SIMULATED, context)
     with pytest.raises(BenchError, match="cable"), monitor.record(tmp_path):
         draw(context, 1.0, 200)
@@ -302,12 +303,12 @@ def test_an_exception_in_a_recording_leaves_a_closed_trace_and_no_thread(
     assert Trace.open(tmp_path / "trace.jls").duration_s == pytest.approx(
         0.25, abs=0.02
     )
-    assert threading.active_count() == threads
+    assert own_threads() == threads
 
 
 def test_an_interrupt_while_a_recording_starts_ends_its_thread(tmp_path: Path) -> None:
     context = BenchContext()
-    threads = threading.active_count()
+    threads = own_threads()
     monitor = Rapl.open(SIMULATED, context)
 
     def interrupted(duration_ns: int) -> None:
@@ -317,7 +318,7 @@ def test_an_interrupt_while_a_recording_starts_ends_its_thread(tmp_path: Path) -
     with pytest.raises(KeyboardInterrupt), monitor.record(tmp_path):
         pass
     monitor.close()
-    assert threading.active_count() == threads and not list(tmp_path.glob("*.partial"))
+    assert own_threads() == threads and not list(tmp_path.glob("*.partial"))
 
 
 def test_closing_removes_the_simulated_files_and_may_be_done_twice() -> None:

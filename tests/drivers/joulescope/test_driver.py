@@ -9,7 +9,6 @@ import json
 import logging
 import re
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -43,6 +42,7 @@ from rig.trace.gaps import joined
 from rig.trace.trace import Trace
 from rig.trace.writer import TraceWriter
 from tests.length import length
+from tests.waiting import own_threads
 
 MS = 1_000_000
 TICKS_PER_MS = 2_000
@@ -104,12 +104,12 @@ def bench(tmp_path: Path) -> Iterator[Bench]:
 
 def opened(tmp_path: Path) -> Iterator[Bench]:
     """Yield a bench, and see that nothing of it is left."""
-    threads = threading.active_count()
+    threads = own_threads()
     bench = Bench(tmp_path)
     yield bench
     for monitor in bench.opened:
         monitor.close()
-    assert threading.active_count() == threads, "a thread outlives its monitor"
+    assert own_threads() == threads, "a thread outlives its monitor"
     assert not bench.context.world.supply_on
     assert (
         not logging.getLogger("jsdrv").handlers

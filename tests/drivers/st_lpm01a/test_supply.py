@@ -5,7 +5,6 @@ not switch it off, that is said.
 
 from __future__ import annotations
 
-import threading
 from typing import Any
 
 import pytest
@@ -19,6 +18,7 @@ from drivers.st_lpm01a.sim.simulator import (
 from rig.errors import BenchError, DeadlineError, RigError
 from rig.interfaces.context import BenchContext
 from tests.drivers.st_lpm01a.test_driver import board
+from tests.waiting import own_threads
 
 OFF = "the PowerShield does not switch the DUT's supply off"
 NOTE = f"the supply may still be on: {OFF}"
@@ -29,10 +29,10 @@ def found_on(
 ) -> tuple[RigError, bool]:
     """Open a board in vain whose supply is on; return why, and whether it still is."""
     context = BenchContext()
-    threads = threading.active_count()
+    threads = own_threads()
     with pytest.raises(RigError) as caught:
         board(context, {"supply_found_on": True} | faults, true, **more)
-    assert threading.active_count() == threads
+    assert own_threads() == threads
     return caught.value, context.world.supply_on
 
 
@@ -211,12 +211,12 @@ def test_a_supply_that_does_not_go_off_is_an_error_and_closing_tries_again(
 def test_closing_a_board_that_does_not_switch_off_says_so_once_and_lets_go_of_it(
     fault: str,
 ) -> None:
-    threads = threading.active_count()
+    threads = own_threads()
     monitor, context = powered({fault: "pwr off", "only": (2, 3)})
     with pytest.raises(BenchError, match=OFF) as caught:
         monitor.close()
     assert "may still be on" in caught.value.try_next and context.world.supply_on
-    assert threading.active_count() == threads
+    assert own_threads() == threads
     monitor.close()
 
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import dataclasses
 import random
-import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +16,7 @@ import pytest
 from rig.trace.thinning import Quiet, QuietTimes, thinned
 from rig.trace.writer import TraceWriter
 from tests.length import length
+from tests.waiting import own_threads
 
 if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot
@@ -147,7 +147,7 @@ def test_random_keys_and_clicks_do_no_harm(
     state = screen.state
     assert state is not None
     chosen = random.Random(seed)
-    threads = threading.active_count()
+    threads = own_threads()
     kinds = Qt.KeyboardModifier
     for _ in range(60):
         what = chosen.random()
@@ -177,7 +177,7 @@ def test_random_keys_and_clicks_do_no_harm(
             screen.tabs.setCurrentIndex(chosen.randrange(screen.tabs.count()))
     qtbot.waitUntil(screen.idle, timeout=20_000)
     assert 0 <= state.view.start_s < state.view.stop_s <= state.view.duration_s
-    assert threading.active_count() == threads
+    assert own_threads() == threads
     assert screen.notice.text == ""
 
 
