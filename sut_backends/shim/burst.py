@@ -39,7 +39,9 @@ class Burst:
         self._over = False
         self._heard_s = 0.0
         self._line_s = timeouts.line_s(self.sent_b)
-        self._rto_s = timeouts.rto_s(2 * payload_b)
+        # Without repeats the time-out of a round trip is too short: an emulator, or a
+        # device's USB bridge, may stand still for longer.
+        self._silence_s = timeouts.timeout_s + timeouts.line_s(2 * payload_b)
 
     @property
     def finished(self) -> bool:
@@ -54,7 +56,7 @@ class Burst:
     @property
     def wake_s(self) -> float:
         """Return when `expire` is to be called."""
-        return 0.0 if self._due else self._heard_s + self._rto_s
+        return 0.0 if self._due else self._heard_s + self._silence_s
 
     def outgoing(self, now_s: float) -> bytes:
         """Return the bytes to send now."""

@@ -198,6 +198,15 @@ def test_a_burst_is_full_frames_far_ahead_sent_once() -> None:
     assert burst.following == 200
 
 
+def test_a_burst_waits_for_a_device_that_stood_still() -> None:
+    """As an emulator does on a busy machine, for longer than a round trip takes."""
+    burst = acknowledged_burst(3)
+    burst.expire(1.0)
+    assert not burst.finished
+    burst.receive(Frame(MessageKind.ACK, 9, bytes(4)), 1.0)
+    assert burst.finished and burst.acknowledged == 4
+
+
 def test_a_burst_is_over_with_its_last_acknowledgement_or_a_time_out_after_the_last():
     assert acknowledged_burst(4).finished
     burst = acknowledged_burst(3)
