@@ -20,11 +20,11 @@ from typing import Self, TypeAlias
 from drivers.keysight_n6705 import setup
 from drivers.keysight_n6705.accuracy import promised
 from drivers.keysight_n6705.attached import USB, found, identity, usb_resources
-from drivers.keysight_n6705.io_manager import STEP_S, IoManager, IoManagerSettings
+from drivers.keysight_n6705.io_manager import STEP_S, IoManager
 from drivers.keysight_n6705.link import ScpiLink, conversation, socket_of
 from drivers.keysight_n6705.log import LogRecording
 from drivers.keysight_n6705.log_plan import REAL, LogClock, LogPlan
-from drivers.keysight_n6705.settings import N6705Settings, require
+from drivers.keysight_n6705.settings import PARAMETER_S, PATH, N6705Settings, require
 from drivers.keysight_n6705.sim.simulator import Simulator
 from drivers.keysight_n6705.supply import Supply
 from drivers.keysight_n6705.wires import wires
@@ -69,7 +69,7 @@ class KeysightN6705(Driver):
         self._io_manager = io_manager
         self._stack = ExitStack()
         self._closed = self._given_up = self._on = False
-        self._findings = setup.Findings()
+        self._setup = setup.Setup(link, settings)
         self._model, self._serial, self._firmware = link.identity()
         self._period_s = self._prepare()
         self._accuracy = self._promise()
@@ -91,7 +91,7 @@ class KeysightN6705(Driver):
     def sampling(settings: Settings) -> Sampling:
         """Return the rate of the records."""
         voltage = settings.sync == "voltage"
-        period_s = settings.period_s or (3 if voltage else 2) * setup.PARAMETER_S
+        period_s = settings.period_s or (3 if voltage else 2) * PARAMETER_S
         return Sampling(
             1 / period_s, 1 / setup.POINT_S, "voltage" if voltage else "stamps"
         )
@@ -105,7 +105,7 @@ class KeysightN6705(Driver):
         """
         require(settings)
         with ExitStack() as stack:
-            part = context.section or setup.PATH
+            part = context.section or PATH
             played = context.contact.played(part)
             world = context.world if settings.resource == _SIMULATOR else None
             resource = socket_of(played) if played else settings.resource
@@ -121,13 +121,8 @@ class KeysightN6705(Driver):
                 stack.callback(simulator.close)
                 resource = simulator.resource
                 if settings.sync == "io_manager":
-                    manager = IoManagerSettings(
-                        simulator.open_io_manager(),
-                        manager.baud,
-                        manager.ppm,
-                        manager.longest_s,
-                        manager.quiet_s,
-                    )
+                    port = simulator.open_io_manager()
+                    manager = dataclasses.replace(manager, port=port)
             heard = context.contact.tap(part, conversation(settings.resource))
             library = "@py" if played else settings.visa_library
             link = ScpiLink(resource, library, settings.timeout_s, heard)
@@ -165,7 +160,7 @@ class KeysightN6705(Driver):
         """The instrument's description of itself, and the findings and actions of
         opening it."""
         settings = self._settings
-        findings = self._findings
+        findings = self._setup
         simulated = self.simulates(settings)
         edge_s = STEP_S if settings.sync == "io_manager" else setup.POINT_S
         pulse_s = {
@@ -281,49 +276,29 @@ class KeysightN6705(Driver):
         )
 
     def _prepare(self) -> float:
-        settings = self._settings
-        link = self._link
-        findings = self._findings
-        sync_channel = settings.logged_sync_channel
-        aux = settings.sync_input == "aux"
+        steps = self._setup
         try:
             # Errors of earlier users are not of this session.
-            link.errors()
-            setup.find_modules(link, findings)
-            setup.output_off(link, findings, settings.channel)
+            self._link.errors()
+            steps.find_modules()
+            steps.output_off(self._settings.channel)
         except BaseException as error:
             self._leave_off(error)
             raise
-        setup.require_logger(link, findings)
-        setup.require_modules(findings, settings.channel, sync_channel, aux)
-        setup.outputs_off(link, findings, sync_channel)
-        if findings.switched_off:
-            self._wait(settings.settle_off_s)
-        setup.silence(link, findings)
-        setup.set_supply(
-            link,
-            findings,
-            settings.channel,
-            settings.supply_v,
-            settings.current_limit_a,
-        )
-        source = "BUS" if settings.sync == "voltage" else settings.trigger
-        setup.set_trigger_pin(link, source)
-        return setup.set_log(
-            link,
-            findings,
-            settings.channel,
-            sync_channel,
-            aux=aux,
-            source=source,
-            current_range_a=settings.current_range_a,
-            period_s=settings.period_s,
-        )
+        steps.require_logger()
+        steps.require_modules()
+        steps.outputs_off()
+        if steps.switched_off:
+            self._wait(self._settings.settle_off_s)
+        steps.silence()
+        steps.set_supply()
+        steps.set_trigger_pin()
+        return steps.set_log()
 
     def _leave_off(self, error: BaseException) -> None:
         """Switch the supply off if it may have been on and is not yet confirmed to be
         off."""
-        modules = self._findings.modules
+        modules = self._setup.modules
         if modules and self._settings.channel not in modules:
             return
         try:

@@ -9,12 +9,19 @@ from typing import Annotated, Literal
 
 from annotated_types import Interval, Unit, doc
 
-from drivers.keysight_n6705 import setup
 from drivers.keysight_n6705.accuracy import RANGES_A
 from drivers.keysight_n6705.io_manager import IoManagerSettings
 from drivers.keysight_n6705.sim.settings import N6705SimulatorSettings
 from rig.errors import ConfigError
 from rig.settings.declare import Number, Or, PathText, Why
+
+PATH = "monitor.keysight_n6705"
+#: Shortest period for each parameter logged, over all channels, with FORM REAL (N6705C
+#: guide, Specify the Integration Period).
+PARAMETER_S = 102.4e-6
+#: Limits of a 20 W module: up to so many volts, so many amperes (N6780 series data
+#: sheet 5990-5829EN).
+_LIMITS = ((6.12, 3.06), (20.4, 1.02))
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +71,7 @@ class N6705Settings:
     period_s: Annotated[
         float,
         Or(0, "the shortest"),
-        Interval(ge=setup.PARAMETER_S, le=60),
+        Interval(ge=PARAMETER_S, le=60),
         Unit("s"),
         doc("Period of the records."),
     ] = 0.0
@@ -132,18 +139,35 @@ class N6705Settings:
                 return float(self.current_range)
         raise ConfigError(
             f"{self.current_range!r}",
-            path=f"{setup.PATH}.current_range",
+            path=f"{PATH}.current_range",
             try_next=f'"auto", or an upper end in amperes up to {RANGES_A[-1]}',
         )
 
 
 def require(settings: N6705Settings) -> None:
     """Raise ConfigError for settings that do not go together."""
-    setup.require_limits(settings.supply_v, settings.current_limit_a)
+    _require_limits(settings.supply_v, settings.current_limit_a)
     _ = settings.current_range_a
     if settings.sync_channel == settings.channel:
         raise ConfigError(
             f"{settings.sync_channel}",
-            path=f"{setup.PATH}.sync_channel",
+            path=f"{PATH}.sync_channel",
             try_next="1 to 4, not the DUT's",
         )
+
+
+def _require_limits(supply_v: float, current_limit_a: float) -> None:
+    """Raise ConfigError where no 20 W module can supply that."""
+    if any(
+        0 < supply_v <= most_v and 0 < current_limit_a <= most_a
+        for most_v, most_a in _LIMITS
+    ):
+        return
+    raise ConfigError(
+        f"{supply_v:g} V with a limit of {current_limit_a:g} A",
+        path=f"{PATH}.supply_v",
+        try_next=(
+            "above 0 to 6.12 V with up to 3.06 A, or to 20.4 V with up to 1.02 A: 20 W,"
+            " positive only"
+        ),
+    )
