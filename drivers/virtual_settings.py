@@ -8,7 +8,15 @@ from typing import Annotated, Literal
 
 from annotated_types import Ge, Gt, Interval, Unit, doc
 
-from rig.settings.declare import Or, PathText, Ratio
+from drivers.fields import (
+    CurrentGain,
+    CurrentNoise,
+    CurrentOffset,
+    FedVoltage,
+    StartTime,
+    VoltageGain,
+)
+from rig.settings.declare import PathText, Ratio
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,19 +33,12 @@ class VirtualMonitorSettings:
         Unit("ppm"),
         doc("How fast the instrument's clock is."),
     ] = -25.0
-    start_s: Annotated[
-        float,
-        Interval(gt=0, le=60),
-        Unit("s"),
-        doc("How long it records before anything else happens."),
-    ] = 0.01
-    noise_a: Annotated[
-        float, Ge(0), Unit("A"), doc("Standard deviation of one current sample.")
-    ] = 20e-6
+    start_s: StartTime = 0.01
+    noise_a: CurrentNoise = 20e-6
     lsb_a: Annotated[float, Ge(0), Unit("A"), doc("Step of its converter.")] = 1e-6
-    gain: Annotated[Ratio, doc("Gain error of the current.")] = 0.0
-    offset_a: Annotated[float, Unit("A"), doc("Offset error of the current.")] = 0.0
-    voltage_gain: Annotated[Ratio, doc("Gain error of the voltage.")] = 0.0
+    gain: CurrentGain = 0.0
+    offset_a: CurrentOffset = 0.0
+    voltage_gain: VoltageGain = 0.0
     voltage_offset_v: Annotated[
         float, Unit("V"), doc("Offset error of the voltage.")
     ] = 0.0
@@ -62,13 +63,7 @@ class VirtualMonitorSettings:
         Interval(gt=0, le=1),
         doc("Part of the DUT's power that flows through it."),
     ] = 1.0
-    fed_v: Annotated[
-        float,
-        Or(0, "none"),
-        Gt(0),
-        Unit("V"),
-        doc("Voltage of another cable that feeds the DUT in its place."),
-    ] = 0.0
+    fed_v: FedVoltage = 0.0
     supply_wire: Annotated[
         Literal["wired", "open", "unfed"],
         doc("Its output: wired to the DUT, open, or without a supply before it."),

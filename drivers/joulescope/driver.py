@@ -16,8 +16,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Self
 
-from annotated_types import Interval, Unit, doc
+from annotated_types import doc
 
+from drivers.fields import CalibrationFile, StartTime
 from drivers.joulescope import models
 from drivers.joulescope.attached import (
     SIMULATED,
@@ -48,7 +49,7 @@ from rig.interfaces.context import BenchContext
 from rig.interfaces.monitor import FoundInstrument, MonitorInfo, Sampling
 from rig.interfaces.plugin_classes import Driver
 from rig.model.wiring import Connection
-from rig.settings.declare import Number, PathText
+from rig.settings.declare import Number
 from rig.simulation.world import NS_PER_S
 from rig.trace.writer import TraceWriter
 from rig.uncertainty import accuracy
@@ -92,16 +93,8 @@ class Joulescope(Driver):
         voltage_range: Annotated[
             str, doc('JS220 "15 V", "2 V" or "auto"; JS110 "15 V" or "5 V".')
         ] = "15 V"
-        start_s: Annotated[
-            float,
-            Interval(gt=0, le=60),
-            Unit("s"),
-            doc("How long it records before anything else happens."),
-        ] = 0.01
-        calibration: Annotated[
-            PathText,
-            doc("File of limits of error, in place of those of the data sheet."),
-        ] = ""
+        start_s: StartTime = 0.01
+        calibration: CalibrationFile = ""
         simulator: Annotated[
             JoulescopeSimulatorSettings, doc("The simulated instrument.")
         ] = field(default_factory=JoulescopeSimulatorSettings)

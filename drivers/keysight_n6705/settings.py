@@ -9,11 +9,12 @@ from typing import Annotated, Literal
 
 from annotated_types import Interval, Unit, doc
 
+from drivers.fields import CalibrationFile
 from drivers.keysight_n6705.accuracy import RANGES_A
 from drivers.keysight_n6705.io_manager import IoManagerSettings
 from drivers.keysight_n6705.sim.settings import N6705SimulatorSettings
 from rig.errors import ConfigError
-from rig.settings.declare import Number, Or, PathText, Why
+from rig.settings.declare import Number, Or, Why
 
 PATH = "monitor.keysight_n6705"
 #: Shortest period for each parameter logged, over all channels, with FORM REAL (N6705C
@@ -112,9 +113,7 @@ class N6705Settings:
     timeout_s: Annotated[
         float, Interval(gt=0, le=3600), Unit("s"), doc("Time within which it answers.")
     ] = 3.0
-    calibration: Annotated[
-        PathText, doc("File of limits of error, in place of those of the data sheet.")
-    ] = ""
+    calibration: CalibrationFile = ""
     io_manager: Annotated[
         IoManagerSettings, doc('The IO manager, with sync = "io_manager".')
     ] = field(default_factory=IoManagerSettings)

@@ -9,9 +9,9 @@ from typing import Annotated, Literal
 
 from annotated_types import Gt, Interval, Len, Unit, doc
 
+from drivers.fields import CalibrationFile, StartTime
 from drivers.st_lpm01a.sim.simulator import Lpm01aSimulatorSettings
 from rig.errors import ConfigError
-from rig.settings.declare import PathText
 
 #: UM2269 table 13.
 RATES_HZ = (
@@ -68,15 +68,8 @@ class Lpm01aSettings:
     events: Annotated[
         bool, doc("Tell of edges at D7, which needs ascii_dec and firmware 1.0.6.")
     ] = True
-    start_s: Annotated[
-        float,
-        Interval(gt=0, le=60),
-        Unit("s"),
-        doc("How long it records before anything else happens."),
-    ] = 0.01
-    calibration: Annotated[
-        PathText, doc("File of limits of error, in place of those of the data sheet.")
-    ] = ""
+    start_s: StartTime = 0.01
+    calibration: CalibrationFile = ""
     simulator: Annotated[Lpm01aSimulatorSettings, doc("The simulated board.")] = field(
         default_factory=Lpm01aSimulatorSettings
     )

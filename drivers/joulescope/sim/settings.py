@@ -6,9 +6,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
-from annotated_types import Ge, Gt, Interval, Unit, doc
+from annotated_types import Gt, Interval, Unit, doc
 
-from rig.settings.declare import Count, Number, Or, Ratio, Seed
+from drivers.fields import (
+    CurrentGain,
+    CurrentNoise,
+    CurrentOffset,
+    FedVoltage,
+    NoiseSeed,
+    VoltageGain,
+)
+from rig.settings.declare import Count, Number, Ratio
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,12 +115,10 @@ class JoulescopeSimulatorSettings:
         Unit("ppm"),
         doc("How fast its clock is."),
     ] = 15.0
-    gain: Annotated[Ratio, doc("Gain error of the current.")] = 0.0
-    offset_a: Annotated[float, Unit("A"), doc("Offset error of the current.")] = 0.0
-    voltage_gain: Annotated[Ratio, doc("Gain error of the voltage.")] = 0.0
-    noise_a: Annotated[
-        float, Ge(0), Unit("A"), doc("Standard deviation of one current sample.")
-    ] = 0.0
+    gain: CurrentGain = 0.0
+    offset_a: CurrentOffset = 0.0
+    voltage_gain: VoltageGain = 0.0
+    noise_a: CurrentNoise = 0.0
     supply_v: Annotated[
         float, Gt(0), Unit("V"), doc("Voltage that the DUT is fed with.")
     ] = 3.3
@@ -121,14 +127,8 @@ class JoulescopeSimulatorSettings:
         Interval(gt=0, le=1),
         doc("Part of the DUT's power that flows through it."),
     ] = 1.0
-    fed_v: Annotated[
-        float,
-        Or(0, "none"),
-        Gt(0),
-        Unit("V"),
-        doc("Voltage of another cable that feeds the DUT in its place."),
-    ] = 0.0
-    seed: Annotated[Seed, doc("Seed of the noise.")] = 0
+    fed_v: FedVoltage = 0.0
+    seed: NoiseSeed = 0
     sync_gpi: Annotated[Number, doc("Input that SYNC is wired to.")] = 0
     vref_wired: Annotated[bool, doc("A JS220's Vref pin is wired.")] = False
     discards: Annotated[

@@ -8,7 +8,15 @@ from typing import Annotated, Literal
 
 from annotated_types import Ge, Gt, Unit, doc
 
-from rig.settings.declare import Count, Number, Or, Ratio, Seed
+from drivers.fields import (
+    CurrentGain,
+    CurrentNoise,
+    CurrentOffset,
+    FedVoltage,
+    NoiseSeed,
+    VoltageGain,
+)
+from rig.settings.declare import Count, Number, Or, Ratio
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,12 +129,10 @@ class N6705SimulatorSettings:
     clock_ppm: Annotated[
         float, Gt(-1e6), Unit("ppm"), doc("How fast its clock is.")
     ] = 15.0
-    gain: Annotated[Ratio, doc("Gain error of the current.")] = 0.0
-    offset_a: Annotated[float, Unit("A"), doc("Offset error of the current.")] = 0.0
-    voltage_gain: Annotated[Ratio, doc("Gain error of the voltage.")] = 0.0
-    noise_a: Annotated[
-        float, Ge(0), Unit("A"), doc("Standard deviation of one current sample.")
-    ] = 4e-6
+    gain: CurrentGain = 0.0
+    offset_a: CurrentOffset = 0.0
+    voltage_gain: VoltageGain = 0.0
+    noise_a: CurrentNoise = 4e-6
     sync_noise_v: Annotated[
         float, Ge(0), Unit("V"), doc("Standard deviation of one sample of SYNC.")
     ] = 0.9e-3
@@ -149,14 +155,8 @@ class N6705SimulatorSettings:
         float, Gt(-1e6), Unit("ppm"), doc("How fast the IO manager's clock is.")
     ] = 40.0
     share: Annotated[Ratio, doc("Part of the DUT's power that flows through it.")] = 1.0
-    fed_v: Annotated[
-        float,
-        Or(0, "none"),
-        Gt(0),
-        Unit("V"),
-        doc("Voltage of another cable that feeds the DUT in its place."),
-    ] = 0.0
-    seed: Annotated[Seed, doc("Seed of the noise.")] = 0
+    fed_v: FedVoltage = 0.0
+    seed: NoiseSeed = 0
     faults: Annotated[SimulatorFaults, doc("What goes wrong.")] = field(
         default_factory=SimulatorFaults
     )

@@ -13,10 +13,17 @@ from dataclasses import dataclass, field
 from typing import Annotated
 
 import numpy as np
-from annotated_types import Ge, Gt, Unit, doc
+from annotated_types import Gt, Unit, doc
 from numpy.typing import NDArray
 
-from rig.settings.declare import Number, Or, Ratio, Seed
+from drivers.fields import (
+    CurrentGain,
+    CurrentNoise,
+    CurrentOffset,
+    FedVoltage,
+    NoiseSeed,
+)
+from rig.settings.declare import Number, Ratio
 
 _RATES = {
     "1": 1,
@@ -143,21 +150,13 @@ class Lpm01aSimulatorSettings:
     clock_ppm: Annotated[
         float, Gt(-1e6), Unit("ppm"), doc("How fast its clock is.")
     ] = 20.0
-    gain: Annotated[Ratio, doc("Gain error of the current.")] = 0.0
-    offset_a: Annotated[float, Unit("A"), doc("Offset error of the current.")] = 0.0
-    noise_a: Annotated[
-        float, Ge(0), Unit("A"), doc("Standard deviation of one current sample.")
-    ] = 1e-6
+    gain: CurrentGain = 0.0
+    offset_a: CurrentOffset = 0.0
+    noise_a: CurrentNoise = 1e-6
     supply_v_error: Annotated[Ratio, doc("Relative error of the supply.")] = 0.0
     share: Annotated[Ratio, doc("Part of the DUT's power that flows through it.")] = 1.0
-    fed_v: Annotated[
-        float,
-        Or(0, "none"),
-        Gt(0),
-        Unit("V"),
-        doc("Voltage of another cable that feeds the DUT in its place."),
-    ] = 0.0
-    seed: Annotated[Seed, doc("Seed of the noise.")] = 0
+    fed_v: FedVoltage = 0.0
+    seed: NoiseSeed = 0
     stamp: Annotated[str, doc("How a line with a time stamp begins.")] = "TimeStamp: "
     refusal: Annotated[str, doc("Answer to a command that is refused.")] = (
         "error {command}"

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Settings that several instruments or their simulators have, as declarations of
+fields."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from annotated_types import Ge, Gt, Interval, Unit, doc
+
+from rig.settings.declare import Or, PathText, Ratio, Seed
+
+StartTime = Annotated[
+    float,
+    Interval(gt=0, le=60),
+    Unit("s"),
+    doc("How long it records before anything else happens."),
+]
+CalibrationFile = Annotated[
+    PathText, doc("File of limits of error, in place of those of the data sheet.")
+]
+CurrentNoise = Annotated[
+    float, Ge(0), Unit("A"), doc("Standard deviation of one current sample.")
+]
+CurrentGain = Annotated[Ratio, doc("Gain error of the current.")]
+CurrentOffset = Annotated[float, Unit("A"), doc("Offset error of the current.")]
+VoltageGain = Annotated[Ratio, doc("Gain error of the voltage.")]
+FedVoltage = Annotated[
+    float,
+    Or(0, "none"),
+    Gt(0),
+    Unit("V"),
+    doc("Voltage of another cable that feeds the DUT in its place."),
+]
+NoiseSeed = Annotated[Seed, doc("Seed of the noise.")]
