@@ -2,8 +2,8 @@
 """A network of stock LIF and Dense in Loihi 2's whole numbers: registers, weights, what
 that costs.
 
-It is computed here, for the chip (hardware.py), for Lava's model of its arithmetic
-(fixed_rule.py) and for a report without either.
+It is computed here, for the chip and Lava's model of its arithmetic (stock_rule.py)
+and for a report without either.
 """
 
 from __future__ import annotations

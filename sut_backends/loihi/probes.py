@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sut_backends.loihi import hardware, stock_plan
+from sut_backends.loihi import stock_plan, stock_rule
 from sut_backends.loihi.fixed_point import fixed_point
 from sut_backends.loihi.running import LavaProcesses
 from sut_backends.workers.inside import layers
@@ -109,9 +109,8 @@ def _profiled(
         raise ValueError(f"this Lava has no profiler for Loihi 2: {error}") from error
     ask(profiler)
     plan = stock_plan.plan(network, vectors=False)
-    built = hardware.build(
-        plan, fixed_point(plan), layers.channels(network), len(spikes)
-    )
+    channels = layers.channels(network)
+    built = stock_rule.build(plan, channels, len(spikes), fixed_point(plan), chip=True)
     running = LavaProcesses(built, len(spikes), config)
     try:
         running.loop(spikes, steps)
@@ -134,7 +133,7 @@ def _refuse_nonsense(step_s: Any, powers_w: list[float], steps: int) -> None:
 def sense_network(job: Job) -> dict[str, Any]:
     """Read the board's sensors for the first sample."""
     settings = job.settings_as(SenseSettings)
-    hardware.require(settings.host)
+    stock_rule.require_chip(settings.host)
     network = read(job.plain)
     layers.refuse(network, "Lava")
     spikes = np.load(job.spikes, allow_pickle=False)[0]

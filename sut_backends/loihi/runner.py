@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from sut_backends.loihi import file_rule, stock_rule
 from sut_backends.loihi.fixed_point import fixed_point
 from sut_backends.loihi.running import LavaProcesses
 from sut_backends.loihi.stock_plan import plan
@@ -79,8 +80,7 @@ class LavaRunner:
                     'hardware = true runs stock LIF alone: set rule = "stock"; process'
                     " models of the file's rule are Python, and no code for the chip"
                 )
-            chip = import_module("sut_backends.loihi.hardware")
-            chip.require(settings.host)
+            stock_rule.require_chip(settings.host)
         self._running: Any = None
         self._report: dict[str, Any] = {}
         self._build(RING_STEPS)
@@ -121,25 +121,19 @@ class LavaRunner:
             if self._hardware
             else configs.Loihi2SimCfg(select_tag=tag)
         )
-        if self._fixed:
-            found = plan(network, vectors=False)
-            fixed = fixed_point(found)
-            name = "hardware" if self._hardware else "fixed_rule"
-            module = import_module(f"sut_backends.loihi.{name}")
-            built = module.build(found, fixed, layers.channels(network), ring_steps)
-            self._report = {
-                "rule differs": layers.differs(network.conventions, ARITHMETIC),
-                "processes": fixed.report,
-            }
-        elif self._rule == "file":
-            built = import_module("sut_backends.loihi.file_rule").build(
-                network, ring_steps
-            )
+        if self._rule == "file":
+            built = file_rule.build(network, ring_steps)
         else:
-            stock = import_module("sut_backends.loihi.stock_rule")
-            found = plan(network, vectors=True)
-            built = stock.build(found, layers.channels(network), ring_steps)
-            self._report = {"rule differs": layers.differs(network.conventions)}
+            found = plan(network, vectors=not self._fixed)
+            fixed = fixed_point(found) if self._fixed else None
+            channels = layers.channels(network)
+            built = stock_rule.build(
+                found, channels, ring_steps, fixed, chip=self._hardware
+            )
+            more = (ARITHMETIC,) if fixed else ()
+            self._report = {"rule differs": layers.differs(network.conventions, *more)}
+            if fixed:
+                self._report |= {"processes": fixed.report}
         self._report |= {"lag_steps": built.lag_steps}
         self._running = LavaProcesses(built, ring_steps, config)
         self._running.compile()

@@ -14,7 +14,7 @@ import numpy as np
 from lava.magma.core.run_conditions import RunSteps
 from lava.magma.core.run_configs import Loihi2SimCfg
 
-from sut_backends.loihi import fixed_rule
+from sut_backends.loihi import stock_rule
 from sut_backends.loihi.fixed_point import fixed_point
 from sut_backends.loihi.stock_plan import plan
 from sut_backends.workers.inside.plain_network import read
@@ -24,8 +24,8 @@ def main(place: str, counts_at: str, out: str) -> None:
     """Write currents and membranes of each process after each step."""
     counts = np.load(counts_at)
     found = plan(read(place), vectors=False)
-    built: Any = fixed_rule.build(
-        found, fixed_point(found), counts.shape[1], len(counts)
+    built: Any = stock_rule.build(
+        found, counts.shape[1], len(counts), fixed_point(found)
     )
     built.entry.data.init = counts.T
     config = Loihi2SimCfg(select_tag="fixed_pt")

@@ -20,7 +20,7 @@ from rig.network.conventions import PRESETS
 from rig.network.interpreter import run
 from rig.network.plain import write_plain
 from scenarios.tasks.asc.task import SHIPPED_MODEL
-from sut_backends.loihi import hardware, probes, runner
+from sut_backends.loihi import probes, runner, stock_rule
 from sut_backends.loihi.fixed_point import fixed_point
 from sut_backends.loihi.stock_plan import plan
 from sut_backends.workers.inside.job import Job
@@ -158,8 +158,8 @@ def test_without_silence_between_them_a_sample_reaches_into_the_next(
     rng = np.random.default_rng(3)
     job = plain(tmp_path, two_layers(rng))
     spikes = (rng.random((400, 5)) < 0.9).astype(float)
-    for least, equal in ((hardware.MEMBRANE_MIN, True), (0, False)):
-        monkeypatch.setattr(hardware, "MEMBRANE_MIN", least)
+    for least, equal in ((stock_rule.MEMBRANE_MIN, True), (0, False)):
+        monkeypatch.setattr(stock_rule, "MEMBRANE_MIN", least)
         running = opened(job, **CHIP)
         assert np.array_equal(running.run(spikes)[0], running.run(spikes)[0]) == equal
 
