@@ -8,7 +8,7 @@ Topics: jetperch/joulescope_driver, src/devices/js110 and js220, and the maker's
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import ClassVar
 
 from drivers.joulescope.block import Readable
 from drivers.joulescope.link import Setting
@@ -50,43 +50,45 @@ class RequestedSettings:
     voltage_range: str
 
 
-class InstrumentModel(Protocol):
-    """Settings of one model, in the order of writing."""
+class InstrumentModel:
+    """A model's settings, in the order of writing."""
 
-    name: str
-    sample_ticks: int
-    gpis: tuple[int, ...]
-    references: tuple[str, ...]
-    current_ranges: dict[str, int]
-    voltage_ranges: tuple[str, ...]
-    edge_s: float
-    accuracy_source: str
-    versions: tuple[str, ...]
+    name: ClassVar[str]
+    sample_ticks: ClassVar[int]
+    gpis: ClassVar[tuple[int, ...]]
+    references: ClassVar[tuple[str, ...]]
+    current_ranges: ClassVar[dict[str, int]]
+    voltage_ranges: ClassVar[tuple[str, ...]]
+    edge_s: ClassVar[float]
+    accuracy_source: ClassVar[str]
+    #: Topics of versions; a JS110's host driver does not ask for any.
+    versions: ClassVar[tuple[str, ...]] = ()
+    #: The topic whose value "off" disconnects the supply.
+    supply_topic: ClassVar[str]
     #: Whether the host driver also acknowledges commands that fail, with the failure in
     #: its log alone.
-    refuses_in_log: bool
+    refuses_in_log: ClassVar[bool] = False
+    #: Limits of the offset by range.
+    offsets_a: ClassVar[dict[str, float]]
 
     def supply(self, on: bool, wanted: RequestedSettings) -> list[Setting]:
         """Return what connects or disconnects the DUT's supply; connected, it also
         selects the range.
         """
-
-    @property
-    def supply_topic(self) -> str:
-        """The topic whose value "off" disconnects the supply."""
+        raise NotImplementedError
 
     def settings(self, wanted: RequestedSettings) -> list[Setting]:
         """Return everything else that the measurement depends on; all streams are
         off."""
+        raise NotImplementedError
 
     def optional(self, wanted: RequestedSettings) -> list[Setting]:
         """Return settings that only newer firmware has."""
-
-    def offset_a(self, current_range: str) -> float:
-        """Return the limit of the offset in a range."""
+        return []
 
     def gain(self, current_range: str) -> float:
         """Return the limit of the gain error in a range."""
+        raise NotImplementedError
 
 
 def streams_off(*more: str) -> list[Setting]:
@@ -98,16 +100,16 @@ def streams_off(*more: str) -> list[Setting]:
     ]
 
 
-class Js220:
+class Js220(InstrumentModel):
     """JS220: current and voltage at 1 MHz, SYNC at 2 MHz; the hardware measures through
     its range switches.
     """
 
     name = "JS220"
     sample_ticks = 2
-    gpis: tuple[int, ...] = (0, 1, 2, 3, 7)
-    references: tuple[str, ...] = ("external", "3.3 V")
-    current_ranges = {  # noqa: RUF012
+    gpis = (0, 1, 2, 3, 7)
+    references = ("external", "3.3 V")
+    current_ranges: ClassVar = {
         "10 A": 129,
         "180 mA": 130,
         "18 mA": 132,
@@ -115,7 +117,7 @@ class Js220:
         "180 µA": 144,
         "18 µA": 160,
     }
-    voltage_ranges: tuple[str, ...] = ("auto", "15 V", "2 V")
+    voltage_ranges = ("auto", "15 V", "2 V")
     #: Delay between GPI and analog path, not documented by the maker: an allowance, to
     #: be measured by a loopback.
     edge_s = 2e-6
@@ -126,9 +128,18 @@ class Js220:
         " offset for each range down; voltage 0.3 % and clock 50 ppm are assumed; noise"
         " and steps are not stated. Give a calibration file for real work"
     )
-    versions: tuple[str, ...] = ("c/fw/version", "c/hw/version", "s/fpga/version")
+    versions = ("c/fw/version", "c/hw/version", "s/fpga/version")
     supply_topic = "s/i/range/mode"
-    refuses_in_log = False
+    #: Of the 10 A range, and a tenth of it for each range down (assumed: the shunts
+    #: grow tenfold).
+    offsets_a: ClassVar = {
+        "10 A": 1.5e-3,
+        "180 mA": 1.5e-3 / 10,
+        "18 mA": 1.5e-3 / 100,
+        "1.8 mA": 1.5e-3 / 1000,
+        "180 µA": 1.5e-3 / 10_000,
+        "18 µA": 1.5e-3 / 100_000,
+    }
 
     def supply(self, on: bool, wanted: RequestedSettings) -> list[Setting]:
         """Return the mode of the current range: off is open."""
@@ -173,34 +184,20 @@ class Js220:
         trigger: list[Setting] = [("c/trigger/dir", 0)] if wanted.gpi == 7 else []
         return [("s/dwn2/mode", 0), ("s/gpi/+/dwnN/mode", 0), *trigger]
 
-    def offset_a(self, current_range: str) -> float:
-        """Return the offset of the 10 A range, and a tenth of it for each range down
-        (assumed: the shunts grow tenfold).
-        """
-        decades = {
-            "10 A": 0,
-            "180 mA": 1,
-            "18 mA": 2,
-            "1.8 mA": 3,
-            "180 µA": 4,
-            "18 µA": 5,
-        }[current_range]
-        return float(1.5e-3 / 10**decades)
-
     def gain(self, current_range: str) -> float:
         """Return 0.25 % for 10 A, 0.3 % assumed for the others."""
         return 0.0025 if current_range == "10 A" else 0.003
 
 
-class Js110:
+class Js110(InstrumentModel):
     """JS110: current, voltage and SYNC at 2 MHz; SYNC travels in the lowest bit of the
     converter's words.
     """
 
     name = "JS110"
     sample_ticks = 1
-    gpis: tuple[int, ...] = (0, 1)
-    references: tuple[str, ...] = (
+    gpis = (0, 1)
+    references = (
         "1.8 V",
         "2.1 V",
         "2.5 V",
@@ -210,7 +207,7 @@ class Js110:
         "3.6 V",
         "5.0 V",
     )
-    current_ranges = {  # noqa: RUF012
+    current_ranges: ClassVar = {
         "10 A": 1,
         "2 A": 2,
         "180 mA": 4,
@@ -219,7 +216,7 @@ class Js110:
         "180 µA": 32,
         "18 µA": 64,
     }
-    voltage_ranges: tuple[str, ...] = ("15 V", "5 V")
+    voltage_ranges = ("15 V", "5 V")
     edge_s = 0.5e-6
     accuracy_source = (
         "2 A range: 0.3 % and 1.5 mA, said by the maker in"
@@ -229,8 +226,18 @@ class Js110:
         " offset for each; voltage 0.3 % and clock 50 ppm are assumed; noise and steps"
         " are not stated. Give a calibration file for real work"
     )
-    versions: tuple[str, ...] = ()  # the host driver does not ask a JS110 for them
     supply_topic = "s/i/range/select"
+    #: Of the 2 A range, a tenth of it for each range down, and five times it for 10 A
+    #: (both assumed).
+    offsets_a: ClassVar = {
+        "10 A": 7.5e-3,
+        "2 A": 1.5e-3,
+        "180 mA": 1.5e-4,
+        "18 mA": 1.5e-5,
+        "1.8 mA": 1.5e-6,
+        "180 µA": 1.5e-7,
+        "18 µA": 1.5e-8,
+    }
     refuses_in_log = True
 
     def supply(self, on: bool, wanted: RequestedSettings) -> list[Setting]:
@@ -267,23 +274,6 @@ class Js110:
             ("s/i/lsb_src", 2 if wanted.gpi == 0 else 0),
             ("s/v/lsb_src", 3 if wanted.gpi == 1 else 0),
         ]
-
-    def optional(self, wanted: RequestedSettings) -> list[Setting]:
-        """Return none."""
-        return []
-
-    def offset_a(self, current_range: str) -> float:
-        """Return the offset of the 2 A range, a tenth of it for each range down, and
-        five times it for 10 A (both assumed).
-        """
-        return {
-            "10 A": 7.5e-3,
-            "2 A": 1.5e-3,
-            "180 mA": 1.5e-4,
-            "18 mA": 1.5e-5,
-            "1.8 mA": 1.5e-6,
-            "180 µA": 1.5e-7,
-        }.get(current_range, 1.5e-8)
 
     def gain(self, current_range: str) -> float:
         """Return 0.3 %, and 1 % assumed for 10 A."""
@@ -362,7 +352,7 @@ def promised(model: InstrumentModel, wanted: RequestedSettings) -> Accuracy:
     )
     return Accuracy(
         current=tuple(
-            Range(_FULL_SCALE_A[each], model.gain(each), model.offset_a(each))
+            Range(_FULL_SCALE_A[each], model.gain(each), model.offsets_a[each])
             for each in sorted(currents, key=_FULL_SCALE_A.__getitem__)
         ),
         voltage=tuple(
