@@ -15,11 +15,12 @@ from typing import Annotated
 
 from annotated_types import Unit, doc
 
-from rig.errors import RemoteProtocolError
+from rig.errors import DeadlineError, DeviceLost, ProtocolError, RemoteProtocolError
 from rig.host.pseudo_terminal import do_not_block
 from rig.host.ready import ready
 from rig.model.completion import BATCH, END, REACHED, STREAM, SYNC
 from rig.simulation.world import World
+from sut_backends.processes.child_process import ChildProcess
 
 #: While the device may mark, a line that states an edge has been written and can be
 #: read within this: longer than the machine keeps a process waiting (0.57 s was seen,
@@ -123,15 +124,25 @@ class EdgeWire:
             return self._horizon_ns
 
     @contextmanager
-    def marking(self) -> Iterator[None]:
-        """Let the device mark in this context: after it the device has answered, or its
-        answer is not waited for any more.
+    def marking(self, process: ChildProcess) -> Iterator[None]:
+        """Let the device, a process, mark in this context: after it the device has
+        answered, or its answer is not waited for any more.
+
+        Raise the fault of the wire, or DeviceLost for a process that ended, in place of
+        the errors that follow from it.
         """
+        if self.fault is not None:
+            raise self.fault
         self._trail_by(MARGIN_NS)
         margin_ns = GIVEN_UP_NS
         try:
             yield
             margin_ns = 0
+        except (DeviceLost, DeadlineError, ProtocolError) as error:
+            gone = process.gone()
+            if gone is not None:
+                raise gone from error
+            raise
         finally:
             self._trail_by(margin_ns)
 

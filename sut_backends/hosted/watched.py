@@ -3,10 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
+from functools import partial
 
-from rig.errors import DeadlineError, DeviceLost, ProtocolError
 from sut_backends.hosted.sync_wire import EdgeWire
 from sut_backends.lines.line import DutLine
 from sut_backends.processes.child_process import ChildProcess
@@ -35,7 +34,7 @@ class WatchedSut(ShimSut):
             line,
             settings,
             simulated=simulated,
-            guard=lambda: watched(process, edges),
+            guard=partial(edges.marking, process),
         )
         self.edges = edges
         self._resources = stack.pop_all()
@@ -51,20 +50,3 @@ class WatchedSut(ShimSut):
         """Leave the DUT, end its process and its threads; closing twice is allowed."""
         with self._resources:
             super().close()
-
-
-@contextmanager
-def watched(process: ChildProcess, edges: EdgeWire) -> Iterator[None]:
-    """Let the device mark in this context. Raise the fault of the edge wire, or
-    DeviceLost for a process that ended, in place of errors that follow from it.
-    """
-    if edges.fault is not None:
-        raise edges.fault
-    try:
-        with edges.marking():
-            yield
-    except (DeviceLost, DeadlineError, ProtocolError) as error:
-        gone = process.gone()
-        if gone is not None:
-            raise gone from error
-        raise

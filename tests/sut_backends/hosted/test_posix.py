@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -376,7 +377,8 @@ def test_a_quiet_wire_is_complete_up_to_the_present_and_waits_while_the_device_m
     monkeypatch.setattr(sync_wire, "MARGIN_NS", 60_000_000_000)
     monkeypatch.setattr(sync_wire, "GIVEN_UP_NS", 60_000_000_000)
     write_fd, edges, world, origin_ns = wire
-    with edges.marking():
+    running: Any = SimpleNamespace(gone=lambda: None)
+    with edges.marking(running):
         os.write(write_fd, f"1 {time.monotonic_ns()} 1 0 0\n".encode())
         assert eventually(lambda: (world.horizon_ns(), len(world.states()) == 2)[1])
         assert world.horizon_ns() < MARGIN_NS
@@ -384,7 +386,7 @@ def test_a_quiet_wire_is_complete_up_to_the_present_and_waits_while_the_device_m
     now_ns = world.now_ns()
     horizon_ns = world.horizon_ns()
     assert horizon_ns >= now_ns
-    with pytest.raises(DeadlineError), edges.marking():
+    with pytest.raises(DeadlineError), edges.marking(running):
         raise DeadlineError("an answer", 1.0)
     # Without an answer it may still mark.
     at_ns = time.monotonic_ns()
