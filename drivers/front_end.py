@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 
 from rig.simulation.world import NS_PER_S, World
 
+Floats = NDArray[np.float64]
+
 #: A jitter is cut off there, as a delay has no end otherwise; one of 5e8 is.
 _MOST_DEVIATIONS = 6.0
 
@@ -29,20 +31,20 @@ class AnalogBlock:
     period_s: float
     per_sample: int
     share: float
-    times_s: NDArray[np.float64]
-    edge_times_s: NDArray[np.float64]
-    state_power_w: NDArray[np.float64]
+    times_s: Floats
+    edge_times_s: Floats
+    state_power_w: Floats
     state_levels: NDArray[np.uint8]
 
     @cached_property
-    def power_w(self) -> NDArray[np.float64]:
+    def power_w(self) -> Floats:
         """The mean power of each sample."""
         power_w = self._means(self.times_s, self.state_power_w)
         power_w *= self.share
         return power_w
 
     @cached_property
-    def high(self) -> NDArray[np.float64]:
+    def high(self) -> Floats:
         """The share of each sample that SYNC was high."""
         return self._means(self.edge_times_s, self.state_levels.astype(np.float64))
 
@@ -60,7 +62,7 @@ class AnalogBlock:
         return np.repeat(self.state_levels, np.diff(starts, append=count))
 
     @cached_property
-    def falls(self) -> NDArray[np.float64]:
+    def falls(self) -> Floats:
         """The falling edges in the block, in samples from the beginning of the
         recording, with their fraction.
         """
@@ -70,14 +72,12 @@ class AnalogBlock:
             (self.first + self.count) * self.period_s,
         )
         falling = np.diff(self.state_levels.view(np.int8)) < 0
-        falls: NDArray[np.float64] = (
+        falls: Floats = (
             times_s[(times_s >= begin_s) & (times_s < end_s) & falling] / self.period_s
         )
         return falls
 
-    def _means(
-        self, times_s: NDArray[np.float64], values: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def _means(self, times_s: Floats, values: Floats) -> Floats:
         bounds_s = np.arange(self.first, self.first + self.count + 1, dtype=np.float64)
         bounds_s *= self.period_s
         # A value is constant between states, so its integral is a broken line: exact at
@@ -86,13 +86,13 @@ class AnalogBlock:
         reached = np.interp(bounds_s, times_s, integral)
         beyond = np.searchsorted(bounds_s, times_s[-1])
         reached[beyond:] += (bounds_s[beyond:] - times_s[-1]) * values[-1]
-        means: NDArray[np.float64] = np.diff(reached)
+        means: Floats = np.diff(reached)
         means /= self.period_s
         return means
 
 
 def _places(
-    times_s: NDArray[np.float64], step_s: float, first: int, count: int
+    times_s: Floats, step_s: float, first: int, count: int
 ) -> NDArray[np.int64]:
     """Return how many of `count` instants, number `first` and the next of those that
     lie a step apart, come before each time.
@@ -148,9 +148,9 @@ class FrontEnd:
         self.period_s = 1 / (1 + clock_ppm * 1e-6) / sample_hz
         self._at = 0
         self._fetched = 0
-        self._times_s: NDArray[np.float64] = np.zeros(0)
-        self._edge_times_s: NDArray[np.float64] = np.zeros(0)
-        self._power_w: NDArray[np.float64] = np.zeros(0)
+        self._times_s: Floats = np.zeros(0)
+        self._edge_times_s: Floats = np.zeros(0)
+        self._power_w: Floats = np.zeros(0)
         self._levels: NDArray[np.uint8] = np.zeros(0, dtype=np.uint8)
         self._late: list[tuple[int, int]] = []
 
@@ -220,7 +220,7 @@ class FrontEnd:
             [self._levels, np.array([state.level for state in states], dtype=np.uint8)]
         )
 
-    def _jitters_s(self, count: int) -> NDArray[np.float64]:
+    def _jitters_s(self, count: int) -> Floats:
         if not self._jitter_s:
             return np.zeros(count)
         deviations = self._random.standard_normal(count)

@@ -110,27 +110,19 @@ class RecordedDriver(logging.Filter):
 
     def open(self, path: str, mode: str, timeout: float) -> None:
         """Open an instrument."""
-        self._tell(
-            "open", [path, mode], lambda: self._driver.open(path, mode, timeout=timeout)
-        )
+        self._call("open", [path, mode], timeout)
 
     def close(self, path: str, timeout: float) -> None:
         """Close it."""
-        self._tell("close", [path], lambda: self._driver.close(path, timeout=timeout))
+        self._call("close", [path], timeout)
 
     def publish(self, topic: str, value: Any, timeout: float) -> None:
         """Write a value."""
-        self._tell(
-            "publish",
-            [topic, value],
-            lambda: self._driver.publish(topic, value, timeout=timeout),
-        )
+        self._call("publish", [topic, value], timeout)
 
     def query(self, topic: str, timeout: float) -> Any:
         """Return the value that is held of a topic."""
-        return self._tell(
-            "query", [topic], lambda: self._driver.query(topic, timeout=timeout)
-        )
+        return self._call("query", [topic], timeout)
 
     def subscribe(self, topic: str, flags: str, fn: Receiver, timeout: float) -> None:
         """Have `fn` called with every value, each recorded before."""
@@ -140,20 +132,18 @@ class RecordedDriver(logging.Filter):
             fn(name, value)
 
         self._receivers[topic, fn] = receive
-        self._tell(
-            "subscribe",
-            [topic, flags],
-            lambda: self._driver.subscribe(topic, flags, receive, timeout=timeout),
-        )
+        self._call("subscribe", [topic, flags], timeout, receive)
 
     def unsubscribe(self, topic: str, fn: Receiver, timeout: float) -> None:
         """End a subscription."""
         receive = self._receivers.pop((topic, fn), fn)
-        self._tell(
-            "unsubscribe",
-            [topic],
-            lambda: self._driver.unsubscribe(topic, receive, timeout=timeout),
-        )
+        self._call("unsubscribe", [topic], timeout, receive)
+
+    def _call(
+        self, name: str, args: list[Any], timeout: float, *receiver: Receiver
+    ) -> Any:
+        call = getattr(self._driver, name)
+        return self._tell(name, args, lambda: call(*args, *receiver, timeout=timeout))
 
     def _tell(self, name: str, args: list[Any], call: Callable[[], Any]) -> Any:
         with self._lock:

@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from rig.trace.trace import Gap
 from rig.trace.writer import TraceWriter
 
+Floats = NDArray[np.float64]
+
 #: SCPI writes 9.9E37 for infinity (here: beyond the measuring range) and 9.91E37 for no
 #: number.
 _OVERLOAD = 9.0e37
@@ -22,9 +24,7 @@ _BEYOND = "beyond the measuring range"
 _NOTHING = "the instrument gave no number"
 
 
-def write_rows(
-    writer: TraceWriter, rows: NDArray[np.float64], sync_v: NDArray[np.float64] | None
-) -> None:
+def write_rows(writer: TraceWriter, rows: Floats, sync_v: Floats | None) -> None:
     """Write rows of current and voltage, and of SYNC where it is logged; numbers that
     are none are made NaN in place.
     """
@@ -49,7 +49,7 @@ def write_rows(
         )
 
 
-def blinded(rows: NDArray[np.float64]) -> NDArray[np.bool_]:
+def blinded(rows: Floats) -> NDArray[np.bool_]:
     """Replace unreadable values by NaN, in place; return the rows with values beyond
     the measuring range."""
     size = np.abs(rows)

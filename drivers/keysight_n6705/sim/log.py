@@ -21,6 +21,8 @@ from drivers.keysight_n6705.sim.scpi import CONFLICT, STALE, ScpiError
 from drivers.keysight_n6705.sim.settings import N6705SimulatorSettings
 from rig.simulation.world import NS_PER_S, World
 
+Floats = NDArray[np.float64]
+
 _STEP_S = 20.48e-6
 _PARAMETER_S = 102.4e-6
 #: Numbers as text take the instrument about this much longer.
@@ -131,7 +133,7 @@ class SimulatedLog:
             self._heard = 0.0
             self._changed.notify_all()
 
-    def fetch(self, channel: Channel, count: int) -> NDArray[np.float64]:
+    def fetch(self, channel: Channel, count: int) -> Floats:
         """Take up to `count` records, current before voltage; raises Refusal where
         there has been no log.
         """
@@ -270,9 +272,7 @@ class SimulatedLog:
             with self._changed:
                 channel.fifo = np.concatenate([channel.fifo, rows])[-room:]
 
-    def _records(
-        self, channel: Channel, front_end: FrontEnd, count: int
-    ) -> NDArray[np.float64]:
+    def _records(self, channel: Channel, front_end: FrontEnd, count: int) -> Floats:
         errors = self._errors
         first = front_end.at
         block = front_end.take(count)
@@ -301,7 +301,7 @@ class SimulatedLog:
         current[np.abs(current) > 1.05 * channel.range_a] = _OVERLOAD
         measured = {"CURR": current, "VOLT": volt}
         self._overload(channel, first, measured)
-        columns: list[NDArray[np.float64]] = []
+        columns: list[Floats] = []
         for name in reversed(measured) if self._faults.columns_swapped else measured:
             if name in channel.functions:
                 columns += [measured[name]] * (
@@ -313,8 +313,8 @@ class SimulatedLog:
         self,
         channel: Channel,
         first: int,
-        volt: NDArray[np.float64],
-        current: NDArray[np.float64],
+        volt: Floats,
+        current: Floats,
     ) -> None:
         at = round(self._faults.trip_at_s / channel.record_s) - first
         if channel.dut and channel.live and self._faults.trip_at_s and at < len(volt):
@@ -323,7 +323,7 @@ class SimulatedLog:
             self._world.supply_on = False
 
     def _overload(
-        self, channel: Channel, first: int, measured: dict[str, NDArray[np.float64]]
+        self, channel: Channel, first: int, measured: dict[str, Floats]
     ) -> None:
         faults = self._faults
         if faults.overload_records and (
@@ -335,9 +335,7 @@ class SimulatedLog:
                 faults.overload_as
             )
 
-    def _overwritten(
-        self, channel: Channel, first: int, rows: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def _overwritten(self, channel: Channel, first: int, rows: Floats) -> Floats:
         """Leave out the records that a buffer which ran over has lost."""
         faults = self._faults
         at = round(self._faults.lose_at_s / channel.record_s)

@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from drivers.front_end import FrontEnd
 from drivers.keysight_n6705.sim.scpi import CONFLICT, ScpiError
 
+Floats = NDArray[np.float64]
+
 #: Bits of the Questionable Status register: switched off by the over-voltage
 #: protection; in the positive current limit.
 _OV = 1
@@ -51,7 +53,7 @@ class Channel:
     lost: bool = False
     noise: np.random.Generator = field(default_factory=np.random.default_rng)
     sync_noise: np.random.Generator = field(default_factory=np.random.default_rng)
-    fifo: NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 0)))
+    fifo: Floats = field(default_factory=lambda: np.zeros((0, 0)))
 
     @property
     def smu(self) -> bool:
@@ -116,9 +118,7 @@ class Channel:
             raise ScpiError(CONFLICT)
         (self.functions.add if on else self.functions.discard)(name)
 
-    def supply(
-        self, power_w: NDArray[np.float64]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def supply(self, power_w: Floats) -> tuple[Floats, Floats]:
         """Return voltage and current at the output, for a DUT that draws `power_w` at
         the voltage set.
 

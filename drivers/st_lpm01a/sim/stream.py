@@ -16,6 +16,8 @@ from drivers.front_end import FrontEnd
 from drivers.st_lpm01a.sim.shell import Lpm01aSimulatorSettings, SimulatedShell, decimal
 from rig.simulation.world import NS_PER_S, World
 
+Floats = NDArray[np.float64]
+
 STAMP_SAMPLES = 1000
 #: UM2243: the board protects itself from 59 mA on. A choice: at once, by its error
 #: alone.
@@ -23,7 +25,7 @@ _OVERCURRENT_A = 0.059
 _STALL_S = 2.0
 
 
-def hexadecimal(values_a: NDArray[np.float64]) -> bytes:
+def hexadecimal(values_a: Floats) -> bytes:
     """Write currents as 4 bits of negative power of 16 and 12 bits of mantissa, the
     high byte first.
     """
@@ -203,7 +205,7 @@ class Lpm01aAcquisition:
         if self._front_end.at % STAMP_SAMPLES == 0:
             yield self._stamp()
 
-    def _supply_on(self, first: int, count: int) -> NDArray[np.float64]:
+    def _supply_on(self, first: int, count: int) -> Floats:
         """Return for each sample 1 where the supply is on in its middle, else 0."""
         times_s = (first + 0.5 + np.arange(count)) * self._front_end.period_s
         since_ns, on = zip(*self._supplied, strict=True)
@@ -212,9 +214,7 @@ class Lpm01aAcquisition:
         )
         return np.array(on, dtype=np.float64)[places - 1]
 
-    def _converted(
-        self, power_w: NDArray[np.float64], first: int
-    ) -> NDArray[np.float64]:
+    def _converted(self, power_w: Floats, first: int) -> Floats:
         settings = self._settings
         shell = self._shell
         true_v = shell.supply_v * (1 + settings.supply_v_error)
@@ -234,7 +234,7 @@ class Lpm01aAcquisition:
             else seen_a
         )
 
-    def _encoded(self, values: NDArray[np.float64], first: int) -> bytes:
+    def _encoded(self, values: Floats, first: int) -> bytes:
         if not len(values):
             return b""
         if self._binary:
