@@ -53,6 +53,23 @@ class Counter(Protocol):
         """
 
 
+class NamedChannel:
+    """Name of a source whose recording takes events in place of polling."""
+
+    always_moves = False
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def count(self) -> int:
+        """Return 0: it is not polled."""
+        return 0
+
+    def energy_j(self, previous: int, present: int, elapsed_s: float) -> float:
+        """Return 0: it is not polled."""
+        return 0.0
+
+
 class CounterClock(Protocol):
     """The clock that readings are stamped with."""
 

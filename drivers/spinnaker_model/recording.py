@@ -9,7 +9,12 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Final
 
-from drivers.host_counters.recording import CounterClock, CounterRecording, Polling
+from drivers.host_counters.recording import (
+    CounterClock,
+    CounterRecording,
+    NamedChannel,
+    Polling,
+)
 from drivers.worker_lines import Lines
 from rig.errors import BenchError, DeviceLost
 from rig.files.plain_text import visible
@@ -151,7 +156,7 @@ class ModelRecording(CounterRecording):
         about: dict[str, Any],
     ) -> None:
         super().__init__(
-            counter=_Named(),
+            counter=NamedChannel(_CHANNEL),
             clock=clock,
             polling=polling,
             folder=folder,
@@ -187,21 +192,6 @@ class ModelRecording(CounterRecording):
             self._energy_j += self._reports.idle_w * (time_ns - self._at_ns) / NS_PER_S
         self._at_ns = time_ns
         self._put(time_ns)
-
-
-class _Named:
-    """The channel's name; it is not polled as a counter."""
-
-    always_moves = False
-    name = _CHANNEL
-
-    def count(self) -> int:
-        """Return 0: it is not polled."""
-        return 0
-
-    def energy_j(self, previous: int, present: int, elapsed_s: float) -> float:
-        """Return 0: it is not polled."""
-        return 0.0
 
 
 def _no_worker(where: str) -> DeviceLost:

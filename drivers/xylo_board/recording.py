@@ -8,7 +8,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from drivers.host_counters.recording import CounterClock, CounterRecording, Polling
+from drivers.host_counters.recording import (
+    CounterClock,
+    CounterRecording,
+    NamedChannel,
+    Polling,
+)
 from drivers.xylo_board.events import ChannelEvents
 from rig.errors import BenchError, DeviceLost
 from rig.simulation.world import NS_PER_S
@@ -35,7 +40,7 @@ class XyloRecording(CounterRecording):
         tied: Callable[[], None],
     ) -> None:
         super().__init__(
-            counter=_Named(names[0]),
+            counter=NamedChannel(names[0]),
             clock=clock,
             polling=polling,
             folder=folder,
@@ -124,20 +129,3 @@ class XyloRecording(CounterRecording):
             evidence=f"none for {waited_s:.1f} s, after {events.count}",
             try_next="is the worker alive, and the board plugged in? measure again",
         )
-
-
-class _Named:
-    """Names of the channel for a recording; it is not polled as a counter."""
-
-    always_moves = False
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def count(self) -> int:
-        """Return 0: it is not polled."""
-        return 0
-
-    def energy_j(self, previous: int, present: int, elapsed_s: float) -> float:
-        """Return 0: it is not polled."""
-        return 0.0
