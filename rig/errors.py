@@ -35,7 +35,7 @@ DAMAGE = (
     TypeError,
     ValueError,
 )
-#: So much of what a file, a device or a program says is quoted.
+#: Length of a quotation from a file, a device or a program.
 _MOST = 4000
 #: A part of a name that is shorter than this means no name.
 _PART = 3
@@ -53,7 +53,7 @@ class RigError(Exception):
     """Base class of the rig's errors: the cause, the evidence, and what to try next; of
     what is very long, the beginning and the end.
 
-    `exit_code` is what the command line returns: 2 usage or configuration, 3 the bench
+    `exit_code` is that of the command line: 2 usage or configuration, 3 the bench
     failed. `rail` is the rail whose monitor raised it, where there are several.
     """
 
@@ -120,7 +120,7 @@ class DeviceNotFound(BenchError):
 
 
 class DeviceBusy(BenchError):
-    """Somebody else holds the device."""
+    """Another user holds the device."""
 
 
 class DeviceLost(BenchError):
@@ -132,7 +132,7 @@ class DeviceRestarted(DeviceLost):
 
 
 class StorageFull(BenchError):
-    """The disk has no room for what is being measured."""
+    """The disk has no room for the measurement."""
 
 
 class Stopped(KeyboardInterrupt):
@@ -214,8 +214,8 @@ _PERMISSION = "its owner's permission to read it: chmod a+rX, or a copy of your 
 
 
 def denied(error: PermissionError) -> DataError:
-    """Translate what the operating system refuses this account of a file or folder by
-    its name."""
+    """Translate a refusal of the operating system to this account, of a file or folder
+    by its name."""
     return DataError(
         f"{error.filename} may not be read, or not be written, by this account",
         evidence=error.strerror or str(error),
@@ -224,7 +224,7 @@ def denied(error: PermissionError) -> DataError:
 
 
 def unread(error: OSError, path: Path, try_next: str = "") -> DataError:
-    """Translate what the operating system says of a file or folder that cannot be read;
+    """Translate the operating system's error for a file or folder that cannot be read;
     `try_next` helps where its owner's permission does not.
     """
     return DataError(
@@ -235,7 +235,7 @@ def unread(error: OSError, path: Path, try_next: str = "") -> DataError:
 
 
 def storage_error(error: OSError, path: Path, try_next: str = "") -> BenchError:
-    """Translate what the operating system says of a file or folder of ours; `try_next`
+    """Translate the operating system's error for a file or folder of ours; `try_next`
     helps where another folder for new sessions does not.
     """
     evidence = error.strerror or str(error)

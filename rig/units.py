@@ -6,12 +6,12 @@ from __future__ import annotations
 import math
 
 _PREFIXES = {-4: "p", -3: "n", -2: "µ", -1: "m", 0: "", 1: "k", 2: "M", 3: "G"}
-#: Less is the uncertainty of nothing that is measured.
+#: No measurement has a smaller uncertainty.
 _DECIMALS = 9
 #: Files round ends of intervals to nine digits.
 _ROUNDING = 1e-6
 _UNITS = ("s", "W", "J", "A", "C", "V", "Hz")
-#: A thousandth of the smallest prefix: less is what adding up leaves of nothing.
+#: A thousandth of the smallest prefix: less is a rounding error of 0.
 _LEAST = 1e-15
 
 
@@ -93,7 +93,7 @@ def ends(
 
 
 def not_known(reason: str) -> str:
-    """Return "not known: 2 cities": what is shown in place of an interval that is not
+    """Return "not known: 2 cities": the text in place of an interval that is not
     stated."""
     return f"not known: {reason.removeprefix('not known: ')}"
 

@@ -226,7 +226,7 @@ class Nvml(CounterDriver):
         )
 
     def record(self, folder: Path) -> GpuRecording:
-        """Record into `folder`, where board.json says in which state the board was."""
+        """Record into `folder`, where board.json has the state of the board."""
         settings = self._settings
         lag_s = 2 * _UPDATE_S
         polling = Polling(

@@ -101,7 +101,7 @@ class BoardPower:
         self.name = f"the power sensor of {board.name}"
 
     def count(self) -> int:
-        """Return what the sensor shows."""
+        """Return the sensor's reading."""
         with translated(self._library, self.name):
             return int(self._library.nvmlDeviceGetPowerUsage(self._board.handle))
 
@@ -117,7 +117,7 @@ class BoardInstant(BoardPower):
     """
 
     def count(self) -> int:
-        """Return what the sensor shows."""
+        """Return the sensor's reading."""
         with translated(self._library, f"the momentary power of {self._board.name}"):
             field = self._library.nvmlDeviceGetFieldValues(
                 self._board.handle, [_FIELD_INSTANT]

@@ -81,7 +81,7 @@ class CounterClock(Protocol):
         """Return the present time."""
 
     def read_ns(self) -> int:
-        """Return the time up to which events can be read."""
+        """Return the time of the last readable event."""
 
     def let_pass(self, duration_ns: int) -> None:
         """Let time pass, in the thread of the caller."""
@@ -98,7 +98,7 @@ class CounterClock(Protocol):
 
 
 class HostClock:
-    """CLOCK_MONOTONIC, by which a program on the same host stamps its marks."""
+    """CLOCK_MONOTONIC, the clock of a program's marks on the same host."""
 
     prompt = True
 

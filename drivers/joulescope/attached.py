@@ -117,7 +117,7 @@ def serial(path: str) -> str:
 
 
 def _names(path: str) -> tuple[str, ...]:
-    """List the names by which a bench file may choose a device: none, its path, its
+    """List the names of a device for bench files: none, its path, its
     serial number, and model and serial number."""
     model = path.split("/")[1].upper()
     return ("", path, serial(path), f"{model}-{serial(path)}")

@@ -435,7 +435,7 @@ class Lanes:
 
 
 def _pieces(lane: _Lane, stop: int) -> list[NDArray[Any]]:
-    """Take the readings of a lane up to a tick, in the pieces in which they arrived."""
+    """Take the readings of a lane up to a tick, in the pieces of their arrival."""
     return [part.data[first:last] for part, first, last in lane.take(stop)]
 
 
@@ -455,7 +455,7 @@ def _common(lanes: list[list[_Interval]]) -> Iterator[tuple[int, int, int]]:
 
 
 def _lacks(intervals: list[_Interval], first: int, stop: int) -> bool:
-    """Return whether a sample first <= k < stop is in none of the intervals."""
+    """Check whether a sample first <= k < stop is in none of the intervals."""
     for interval in intervals:
         if interval.first <= first:
             first = max(first, interval.stop)

@@ -24,7 +24,7 @@ from gui.widgets.notice import Notice, Severity
 from gui.widgets.text import PlainLabel, plain
 from rig.bench.diagram import Diagram
 
-#: Name, text, key, and what the button says while it is done.
+#: Name, text, key, and the button's text meanwhile.
 BUTTONS = (
     (Deed.CONNECT, "&Connect", "F7", "Disconnect"),
     (Deed.PROBE, "&Probe", "F8", ""),

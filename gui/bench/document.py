@@ -53,7 +53,7 @@ def read_text(text: str, folder: Path) -> DocumentReading:
 
 
 def is_example(path: Path) -> bool:
-    """Return whether a file came with the rig, and is not to be written over."""
+    """Check whether a file came with the rig, and is not to be written over."""
     resolved = path.resolve()
     package = Path(config.__file__).resolve().parents[1]
     try:

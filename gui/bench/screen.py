@@ -350,7 +350,7 @@ class BenchScreen(Screen):
         rows.end(link.outcome(deed, error, self._failed, stopped))
         self._show_state()
 
-    # What is seen
+    # Display
 
     def _fail(self, error: BaseException) -> None:
         self.notice.show_error(error)

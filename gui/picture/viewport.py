@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 #: What one step of a key or of the wheel does.
 ZOOM_STEP = 1.5
 PAN_STEP = 0.2
-#: So much is left free on each side of what is zoomed to.
+#: Margin on each side of a zoomed stretch.
 _MARGIN = 0.05
 #: Fewer samples are never shown, and never a shorter time: beyond, the digits of a time
 #: end.

@@ -45,7 +45,7 @@ class Filter:
     text: str = ""
 
     def passes(self, line: ConsoleLine) -> bool:
-        """Return whether a line is shown."""
+        """Check whether a line is shown."""
         if self.direction and line.direction != self.direction:
             return False
         return not self.text or self.text.casefold() in line.text.casefold()

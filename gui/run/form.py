@@ -20,7 +20,7 @@ from rig.results import claim
 from rig.session import estimate
 from rig.session.estimate import Estimate
 
-#: Sections of a bench file of which another kind may be chosen.
+#: Sections of a bench file whose kind may be changed.
 SECTIONS = ("task", "scenario")
 
 

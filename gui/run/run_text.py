@@ -79,7 +79,7 @@ def trial_time(row: TrialRow) -> str:
 
 
 def trial_state(row: TrialRow) -> str:
-    """Return whether a trial counts, and why not."""
+    """Check whether a trial counts, and why not."""
     return "; ".join(row.problems) if row.problems else "valid"
 
 

@@ -61,7 +61,7 @@ class SessionsScreen(Screen):
 
     def __init__(self, shell: Shell) -> None:
         super().__init__(shell)
-        # Checks take long: what the other screens read must not wait for them.
+        # Checks take long: reading for the other screens must not wait for them.
         self._slow = BackgroundWorker(self, "rig-gui-sessions")
         self._listing = Listing(shell.memory.get("sessions", _ROOT))
         self._rows: list[Listed] = []

@@ -120,7 +120,7 @@ class TraceScreen(Screen):
         self.header.chosen.connect(self._choose)
         self.export.save_picture.clicked.connect(lambda _: self.save_picture())
 
-    # What is shown.
+    # Display.
 
     def enter(self) -> None:
         """Show the session that was opened while another screen was in front."""
@@ -183,7 +183,7 @@ class TraceScreen(Screen):
         )
 
     def idle(self) -> bool:
-        """Return whether picture and numbers are up to date."""
+        """Check whether picture and numbers are up to date."""
         if any(view.waiting for view in (self.export, *self._views)):
             return False
         asked = self._pictures is not None and self._pictures.pending

@@ -74,7 +74,7 @@ class Canvas(FigureCanvasQTAgg):
     """A figure; while its size changes the last drawing is stretched."""
 
     def __init__(self, figure: Figure, file_name: str) -> None:
-        # What is made while it is drawn, as texts of ticks are, has the style of the
+        # Artists made during drawing, as texts of ticks, have the style of the
         # rest.
         matplotlib.style.use(["default", STYLE])
         super().__init__(figure)

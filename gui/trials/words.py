@@ -51,7 +51,7 @@ class DotScale:
         return min(max(0.5 + 0.5 * deviation / self.shown, 0.0), 1.0)
 
     def beyond(self, deviation: float) -> bool:
-        """Return whether a deviation is off the scale."""
+        """Check whether a deviation is off the scale."""
         return abs(deviation) > self.shown
 
     def ticks(self) -> tuple[float, ...]:
@@ -171,7 +171,7 @@ def _unsigned(share: float) -> str:
 
 
 def _of_the_metric(judged: Verdict, row: MetricVerdict) -> bool:
-    """Return whether the metric itself decides, and not the number or state of the
+    """Check whether the metric itself decides, and not the number or state of the
     trials."""
     return judged.ok or not row.ok
 

@@ -19,7 +19,7 @@ NO_MARGINS = (0, 0, 0, 0)
 PAGE = (16, 12, 16, 10)
 CARD = (16, 12, 16, 12)
 TAB = (0, 6, 6, 0)
-#: Room that takes what the items leave.
+#: Room that takes the rest of the items.
 STRETCH = None
 
 

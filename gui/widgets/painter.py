@@ -45,7 +45,7 @@ class ThemedPainter(QPainter):
         self.drawText(area, alignment, text)
 
     def shade(self, area: QRect | QRectF, colour: str, opacity: float) -> None:
-        """Fill an area with a colour that lets through what is below."""
+        """Fill an area with a translucent colour."""
         fill = QColor(colour)
         fill.setAlphaF(opacity)
         self.fillRect(area, fill)

@@ -235,7 +235,7 @@ class DataTable(QTableView):
             min(self.columnWidth(number), _WIDEST_PX)
             for number in range(self._rows.columnCount())
         ]
-        # The last one is stretched: its own width is what it asks for.
+        # The last one is stretched: its own width is its minimum.
         self._natural[-1] = min(
             max(
                 self.sizeHintForColumn(len(self._natural) - 1),
@@ -254,7 +254,7 @@ class DataTable(QTableView):
     def _fit(self) -> None:
         """Shorten columns of words, the widest first, until all columns are seen."""
         widths = list(self._natural)
-        # The first column says what the row is, and a number is not to be cut.
+        # The first column names the row, and a number is not to be cut.
         words = [
             number
             for number, column in enumerate(self._rows.columns)

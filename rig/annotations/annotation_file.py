@@ -134,7 +134,7 @@ def read(path: Path, trace: Trace, marked: Marked | None) -> Annotations:
         places = said.get("places", []) if said.get("samples") == trace.length else []
         found = list(_found(reader, _Clock(trace, marked)))
     if len(places) == len(found):
-        # In the order in which they were written.
+        # In the order of writing.
         pairs = zip(places, found, strict=True)
         with suppress(TypeError, ValueError):
             return _joined(
@@ -361,7 +361,7 @@ def _joined(entries: Sequence[_Entry]) -> Annotations:
                 markers.append(DualMarker(ends[0], ends[1], first_label or label))
             else:
                 open_markers[name[:-1]] = entry.at_s, label
-    # Half of a pair is still a place that somebody marked.
+    # Half of a pair is still a marked place.
     markers += [SingleMarker(at_s, label) for at_s, label in open_markers.values()]
     levels += [Level(signal, y) for (signal, _), y in open_levels.items()]
     return Annotations(tuple(markers), tuple(notes), tuple(levels))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A finished session to look at without hardware: five virtual trials, of which one
+"""A finished session to look at without hardware: five virtual trials; one
 drifts."""
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The report of a session, written from whatever state its files are in."""
+"""The report of a session, written from any state of its files."""
 
 from __future__ import annotations
 

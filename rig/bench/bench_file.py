@@ -47,7 +47,7 @@ class BenchFile:
         return cls(path, text.replace("\r\n", "\n"), _stamp(block), newline)
 
     def changed_on_disk(self) -> bool:
-        """Return whether the file is another one by now, or gone."""
+        """Check whether the file is another one by now, or gone."""
         try:
             return _stamp(self.path.read_bytes()) != self.stamp
         except OSError:

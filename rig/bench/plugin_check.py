@@ -90,7 +90,7 @@ def _without_self(method: Any) -> str:
 
 
 def _takes(method: Any, count: int, bound: bool) -> bool:
-    """Return whether a method takes so many arguments, self included."""
+    """Check whether a method takes so many arguments, self included."""
     try:
         inspect.signature(method).bind(*range(count - 1 if bound else count))
     except TypeError:

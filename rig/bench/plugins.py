@@ -101,7 +101,7 @@ def _entry_point(section: str, kind: str) -> EntryPoint:
 
 
 def speaks_for(kind: Any, hook: str, member: str) -> bool:
-    """Return whether a hook of a class is defined with `member` or in a class derived
+    """Check whether a hook of a class is defined with `member` or in a class derived
     from there: a hook that was inherited does not describe a member that was
     overridden.
     """

@@ -89,14 +89,14 @@ def scan(
 
 
 def is_well(rows: Iterable[ScanRow]) -> bool:
-    """Return whether there are no problems; a package that is not installed is no
+    """Check whether there are no problems; a package that is not installed is no
     problem.
     """
     return all(row.state != PROBLEM for row in rows)
 
 
 def is_empty(rows: Iterable[ScanRow]) -> bool:
-    """Return whether no attached device was found, not even one with a problem."""
+    """Check whether no attached device was found, not even one with a problem."""
     return all(row.state == MISSING or row.kind == ONBOARD for row in rows)
 
 
@@ -225,7 +225,7 @@ def _refused(device: Path) -> tuple[str, str]:
 
 
 def _is_hollow(port: Any) -> bool:
-    """Return whether the kernel lists a port without a chip: a PC has up to 32 of
+    """Check whether the kernel lists a port without a chip: a PC has up to 32 of
     those.
     """
     try:

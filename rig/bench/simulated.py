@@ -16,7 +16,7 @@ from rig.store.provenance_file import DeviceClock, Provenance
 
 
 def is_simulated(section: str, choice: PluginChoice) -> bool:
-    """Return whether a part of a bench is simulated; False where its settings do not
+    """Check whether a part of a bench is simulated; False where its settings do not
     say."""
     kind = plugins.find(section, choice.kind)
     return bool(kind.simulates(choice.settings))

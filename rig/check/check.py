@@ -62,8 +62,8 @@ from rig.trace.trace import TRACE
 #: Status of a folder with files that belong into no session.
 UNREAD = "not read"
 
-#: What a journal claims may ask for any amount of time: so many interleaved plans are
-#: made again.
+#: The claims of a journal may need any amount of time: only so many interleaved plans
+#: are made again.
 _TRIALS_MAX = 1000
 #: Package of the scenarios that belong to the rig.
 _OWN_SCENARIOS = "scenarios."
@@ -181,7 +181,7 @@ class _Session:
             }
             try:
                 trial, of_trial = self._trial(number, replay, found, broken)
-            # Whatever an untrusted file does to the code that reads it is a finding,
+            # Any failure that an untrusted file causes in its reader is a finding,
             # and no crash.
             except Exception as error:
                 trial = None
@@ -353,7 +353,7 @@ class _Session:
         return trial, [*own, *of_samples(path, trial, older), *of_lines(path, trial)]
 
     def _is_older(self) -> bool:
-        """Return whether the results are of a schema with other budgets."""
+        """Check whether the results are of a schema with other budgets."""
         path = self.folder.path / RESULTS
         if not path.exists():
             return False

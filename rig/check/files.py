@@ -66,7 +66,7 @@ def findings(
         if journal.of_trial("trial_finished", number) is None
     )
     for name in there:
-        # What a trial that was cut off left behind is in no list yet.
+        # Files of a trial that was cut off are in no list yet.
         if (
             name not in listed
             and name not in (EVENTS, SIGNATURE)

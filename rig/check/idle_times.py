@@ -16,8 +16,8 @@ from rig.model.step_record import StepRecord
 from rig.model.steps import Idle
 from rig.timebase.edge_clock import EDGE_CLOCK
 
-#: Of a clock of which no limit is stated: the oscillators inside microcontrollers are
-#: within 10 % before anybody calibrates them.
+#: Of a clock without a stated limit: the oscillators inside microcontrollers are within
+#: 10 % before calibration.
 _CLOCK = 0.10
 #: Marks are whole ticks, and stand within the idle time.
 _TICKS = 4

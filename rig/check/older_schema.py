@@ -60,7 +60,7 @@ def without_settings(stored: Any, again: Any) -> Any:
 
 
 def _has_value(row: Any) -> bool:
-    """Return whether a metric is an estimate, such as a TTS99, and has a value."""
+    """Check whether a metric is an estimate, such as a TTS99, and has a value."""
     if not isinstance(row, dict) or row.get("statistic") != Statistic.ESTIMATE.value:
         return False
     return row.get("value") is not None

@@ -118,7 +118,7 @@ class Element:
                 yield apart
 
     def is_of(self, name: str) -> bool:
-        """Return whether the element has a class."""
+        """Check whether the element has a class."""
         return name in self.attributes.get("class", "").split()
 
 
@@ -193,5 +193,5 @@ def _is_allowed(element: str, key: str, value: str, of_picture: bool) -> bool:
 
 
 def _is_local(value: str) -> bool:
-    """Return whether a value refers to the page alone, and runs no program."""
+    """Check whether a value refers to the page alone, and runs no program."""
     return not _REFERENCE.search(value)

@@ -21,7 +21,7 @@ _UNIT = re.compile(
 _MARKS = ("✗", "▲")
 #: The words of a verdict, as the head of a page has them.
 _VERDICTS = ("PASS", "FAIL", "NOT TESTED", "INVALID")
-#: What a page may say of each rule, as the whole text of an element.
+#: Outcomes of a rule on a page, each the whole text of an element.
 _HOLDS = ("holds", "does not hold", "was not tested")
 _NUMBER = re.compile(r"[+-]?\d{1,20}(\.\d{1,20})?(e[+-]?\d{1,2})?")
 _ROUNDED_MOST = Decimal("0.05")
@@ -42,7 +42,7 @@ class Cell:
     due: tuple[str, ...] = ()
 
     def tells_other(self, own: Cell) -> bool:
-        """Return whether a cell has a word that `own`, made again, has not, or lacks a
+        """Check whether a cell has a word that `own`, made again, has not, or lacks a
         required word.
         """
         return bool(left_over(own.due, self.words) or left_over(self.words, own.words))
@@ -261,7 +261,7 @@ def left_over(words: Iterable[str], others: Iterable[str]) -> list[str]:
 
 
 def is_same(word: str, other: str) -> bool:
-    """Return whether two words are the same, or two numbers that differ in the number
+    """Check whether two words are the same, or two numbers that differ in the number
     of digits only: revisions print more or fewer. A number that was rounded keeps its
     magnitude.
     """

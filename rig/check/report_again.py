@@ -40,7 +40,7 @@ def compared(
     trials: Sequence[Trial],
     is_remembered: bool = False,
 ) -> Iterator[Finding]:
-    """Yield whether the report is what the session's files give.
+    """Yield whether the report follows from the session's files.
 
     The page is drawn once more, from traces that were hashed and `trials` that were
     reduced, and compared byte for byte where the same versions wrote it, else in its

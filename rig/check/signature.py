@@ -40,7 +40,7 @@ def unverified(session: Path) -> list[Finding]:
 
 
 def verified(session: Path, signers: Path) -> Finding:
-    """Return whether one of the allowed signers signed a session as it is; raise
+    """Check whether one of the allowed signers signed a session as it is; raise
     ConfigError where that cannot be found out.
     """
     if not signers.is_file():

@@ -159,7 +159,7 @@ def _of_whole(
             text = "the log has no answer" if step is None else _difference(step, item)
             if step is not None and not text:
                 text = _other_content(step, item, known)
-            # What was asked again, because the line was opened anew behind it, has no
+            # A request that was repeated after the line was opened again has no
             # record.
             if not text or step is None or not step.dropped:
                 break

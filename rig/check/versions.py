@@ -11,14 +11,14 @@ from rig.store.provenance_file import Provenance
 
 
 def is_this_version(told: Provenance) -> bool:
-    """Return whether a session was measured by this version of the rig, of any
+    """Check whether a session was measured by this version of the rig, of any
     revision.
     """
     return told.neurorig == provenance.version_of("neurorig")
 
 
 def is_this_revision(told: Provenance) -> bool:
-    """Return whether a session was measured by the very rig that checks it."""
+    """Check whether a session was measured by the very rig that checks it."""
     return is_this_version(told) and told.revision == provenance.revision()
 
 

@@ -45,7 +45,7 @@ def refuse_idle(where: str, *names: str) -> None:
 
 
 def has_sessions(folder: Path) -> bool:
-    """Return whether a folder of sessions is there; raise DataError where it was named
+    """Check whether a folder of sessions is there; raise DataError where it was named
     and is not.
     """
     context = click.get_current_context()

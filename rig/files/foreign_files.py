@@ -2,9 +2,9 @@
 """Files of a folder that another person made: regular files that lie in it, and no
 others.
 
-A link leads elsewhere, a pipe blocks its reader, a device never ends. Every file of a
-session folder is opened here; tests/test_foreign_files.py lists what is opened
-elsewhere, and why.
+A link leads to another folder, a pipe blocks its reader, a device never ends. Every
+file of a session folder is opened here; tests/test_foreign_files.py lists files that
+are opened in other modules, and why.
 
 A path below a session folder is walked from that folder on, one component after
 another, and no link is followed. A path outside of any session folder was named by the
@@ -20,7 +20,7 @@ from pathlib import Path
 
 from rig.errors import DataError, unread
 
-#: The file by which a session folder is known, also where another one should be there.
+#: The file that marks a session folder, also where another one is missing.
 MARK = "events.jsonl"
 #: No file of a session lies deeper: trial, segment, rail.
 DEPTH_MAX = 8
@@ -182,7 +182,7 @@ def _open(path: Path, flags: int) -> int:
 
 
 def _whole(path: Path) -> Path:
-    """Return a path from the root on, without dots; links stay what they are."""
+    """Return a path from the root on, without dots; links stay links."""
     return Path(os.path.abspath(path))  # noqa: PTH100, Path.resolve follows links
 
 

@@ -28,7 +28,7 @@ def spelt(error: UnicodeError) -> tuple[str | bytes, int]:
     return spelling.encode("ascii", "backslashreplace").decode(), error.end
 
 
-#: The name by which streams call `spelt`, once `register_spelling` was called.
+#: The name of `spelt` for streams, once `register_spelling` was called.
 SPELT = "rig.spelt"
 
 

@@ -12,7 +12,7 @@ from rig.errors import BenchError
 if TYPE_CHECKING:
     from importlib.metadata import PackagePath
 
-#: A file that each folder has, by which it is known.
+#: A file that marks each folder.
 _MARKS = {
     "benches": "virtual-asc.toml",
     "docs": "README.md",

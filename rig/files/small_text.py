@@ -17,7 +17,7 @@ from rig.files import foreign_files
 LARGEST_B = 1 << 24
 #: What helps where a file is none.
 UTF_8_TRY = "save it as UTF-8, or as UTF-16 with its mark"
-#: What a text may begin with, and what it is then; UTF-32 begins as UTF-16 does.
+#: Beginnings of a text, and their encodings; UTF-32 begins as UTF-16 does.
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF32_LE, "utf-32"),

@@ -95,7 +95,7 @@ def _guarded(value: str) -> str:
 
 
 def _is_formula(value: str) -> bool:
-    """Return whether a text would be taken for a formula, or for one that was
+    """Check whether a text would be taken for a formula, or for one that was
     marked."""
     inner = value.lstrip(_MARK)
     if inner != value and inner.startswith("\\"):

@@ -2,7 +2,7 @@
 """Frozen dataclasses to and from the JSON of the rig's files: the one use of cattrs for
 them.
 
-A class is the form of a JSON object: its fields are the keys, in their order. Nothing
+A class is the form of a JSON object: its fields are the keys, in their order. No value
 is converted silently, and an unknown key is refused with its path. null stands for a
 number that does not exist or is not finite: a field `float | None` reads it as None, a
 field `float` as NaN. bytes are a text in hexadecimal.
@@ -10,7 +10,7 @@ field `float` as NaN. bytes are a text in hexadecimal.
 A field may carry metadata, made by these functions:
 
 - `optional()`: the key is left out where the field has its default;
-- `beside("other")`: the key is there wherever another is, and nowhere else;
+- `beside("other")`: the key is there with another one, never alone;
 - `since(N, default)`: the key is there from schema N on. A file of an older schema is
   read with the default, and written in its own form without the key. So a field is
   added to a stored class, and a session of before still compares byte for byte;
@@ -52,7 +52,7 @@ def optional(default: Any = None, *, factory: Callable[[], Any] | None = None) -
 
 
 def beside(other: str, default: Any = None) -> Any:
-    """Return a field whose key is there wherever another is."""
+    """Return a field whose key is there with another one."""
     return _field(default, None, {_BESIDE: other})
 
 
@@ -84,12 +84,12 @@ def verbatim() -> Any:
 
 
 def is_rest(part: dataclasses.Field[Any]) -> bool:
-    """Return whether a field holds the keys that its class does not name."""
+    """Check whether a field holds the keys that its class does not name."""
     return bool(part.metadata.get(_REST))
 
 
 def is_verbatim(part: dataclasses.Field[Any]) -> bool:
-    """Return whether a field is the whole object, and no key of it."""
+    """Check whether a field is the whole object, and no key of it."""
     return bool(part.metadata.get(_VERBATIM))
 
 

@@ -124,7 +124,7 @@ def goal(port: Port, workload: str) -> str:
 
 
 def is_of(folder: Path, name: str) -> bool:
-    """Return whether a project is one of port `name`."""
+    """Check whether a project is one of port `name`."""
     known = ports(sources()).get(name)
     return known is not None and read_port(folder / PORT_FILE) == known
 
@@ -141,14 +141,14 @@ def images(folder: Path) -> list[Path]:
 
 
 def is_image(path: Path) -> bool:
-    """Return whether a file is a linked program in ELF."""
+    """Check whether a file is a linked program in ELF."""
     with path.open("rb") as file:
         start = file.read(18)
     return start[:4] == _ELF and int.from_bytes(start[16:18], "little") in _RUNS
 
 
 def is_for_emulator(image: Path) -> bool:
-    """Return whether an image was built with the clocks of an emulator, and would run
+    """Check whether an image was built with the clocks of an emulator, and would run
     at wrong rates on a board.
     """
     return image.parent.name.endswith("-emulated")
@@ -268,7 +268,7 @@ _HOSTED_STEPS = (
 
 
 def _is_process(port: Port) -> bool:
-    """Return whether a port's images run on this machine: there is no board to flash
+    """Check whether a port's images run on this machine: there is no board to flash
     and to wire.
     """
     return port.compiler == "cc"

@@ -41,7 +41,7 @@ def apply(limit_s: float) -> None:
 
 
 def is_used_up(returncode: int) -> bool:
-    """Return whether a process was ended because its processor time was used up."""
+    """Check whether a process was ended because its processor time was used up."""
     return sys.platform != "win32" and returncode == -signal.SIGXCPU
 
 

@@ -59,7 +59,7 @@ def ready(
 
 
 def can_read(file: Waitable, timeout_s: float) -> bool:
-    """Return whether a file can be read within `timeout_s`, as `ready` does.
+    """Check whether a file can be read within `timeout_s`, as `ready` does.
 
     Ports are read thousands of times a second, and without a selector a wait costs a
     tenth.
@@ -72,7 +72,7 @@ def can_read(file: Waitable, timeout_s: float) -> bool:
 
 
 def can_read_unless_stopped(file: Waitable, timeout_s: float) -> bool:
-    """Return whether a file can be read within `timeout_s`; raise Stopped as soon as
+    """Check whether a file can be read within `timeout_s`; raise Stopped as soon as
     this thread is requested to stop.
     """
     end_s = time.monotonic() + timeout_s

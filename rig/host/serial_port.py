@@ -227,7 +227,7 @@ def _descriptor(port: serial.Serial) -> int | None:
 
 
 def _is_plain(url: str) -> bool:
-    """Return whether a port can be used by its descriptor alone, without the select()
+    """Check whether a port can be used by its descriptor alone, without the select()
     of pyserial, which fails from descriptor 1024 on.
     """
     return sys.platform != "win32" and ("://" not in url or url.startswith("socket://"))

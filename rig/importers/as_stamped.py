@@ -31,7 +31,7 @@ Floats = NDArray[np.float64]
 _PAUSE = 8.0
 #: At most so many cells for each row, however short the shortest interval is.
 _CELLS = 16
-#: A cell is so much shorter than a short interval: what a window cuts of it is little.
+#: A cell is so much shorter than a short interval: a window cuts little of it.
 _OF_SHORT = 4.0
 #: Rows are held in memory.
 _MOST_ROWS = 20_000_000

@@ -25,7 +25,7 @@ from rig.units import quantity
 
 NONE = "none"
 _ROLES = ("current", "voltage", "power")
-#: By the name of an option: what can be chosen, and what the file says.
+#: By the name of an option: the choices, and the file's own value.
 _Found = Mapping[str, tuple[tuple[str, ...], str]]
 #: An option that takes any value.
 _FREE: tuple[tuple[str, ...], str] = ((), "")

@@ -44,7 +44,7 @@ class LevelStretches:
         self.add_at(np.arange(first, first + len(levels), dtype=np.int64), levels)
 
     def add_at(self, places: Places, levels: Levels) -> None:
-        """Append levels of some samples, each of which holds to the next one; raises
+        """Append levels of some samples, each valid until the next one; raises
         DataError as `add`.
         """
         changes = np.flatnonzero(np.diff(levels, prepend=np.int8(self._last)))
@@ -88,9 +88,9 @@ class LevelStretches:
     def _found(
         self, rate_hz: float
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_], int]:
-        """Return the times of edges, which of them fall, and how many cannot be told.
-        Between two samples an edge is half a sample early, as rig/trace/trace.py has
-        it; within a sample that was both, in its middle.
+        """Return the times of edges, which of them fall, and the number of unknown
+        ones. Between two samples an edge is half a sample early, as rig/trace/trace.py
+        has it; within a sample that was both, in its middle.
         """
         firsts = np.concatenate([*self._firsts, [-1]])
         levels = np.concatenate([[UNKNOWN], *self._levels, [UNKNOWN]])
@@ -115,7 +115,7 @@ class LevelStretches:
 
 
 class DigitalLines:
-    """The levels of all digital lines of a file, of which one may be SYNC."""
+    """The levels of all digital lines of a file; one may be SYNC."""
 
     def __init__(self, names: Iterable[str], sync: str) -> None:
         self._of = {name: LevelStretches(name) for name in names}

@@ -79,7 +79,7 @@ def sync_name(path: Path, options: Options) -> str:
 
 
 def line_edges(path: Path, options: Options, name: str) -> Edges:
-    """Read the edges of a line; raises RigError as `open_any` does. What has to be
+    """Read the edges of a line; raises RigError as `open_any` does. A file to be
     converted is converted once more, with this line as its SYNC.
     """
     scratch = Path(tempfile.mkdtemp(prefix="rig-line-"))

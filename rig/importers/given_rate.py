@@ -90,7 +90,7 @@ class Fit:
         return (self.rows - 1) / self.duration_s if self.duration_s > 0 else 0.0
 
     def is_near(self, resolution_s: float) -> bool:
-        """Return whether no row is off by more than 1 % of all time, and by what their
+        """Check whether no row is off by more than 1 % of all time, and by what their
         stamps are rounded to.
         """
         return (

@@ -23,7 +23,7 @@ from rig.trace.trace import Trace, reading
 #: JLS time stamps count this many a second.
 TIME64_S = 2**30
 
-#: Joulescope UI puts how a marker is shown behind this.
+#: Joulescope UI puts the look of a marker after this.
 _SEPARATOR = "\x1c"
 
 _ANNOTATED = ".anno"

@@ -53,7 +53,7 @@ def open_any(
     lazily: bool = False,
     in_place: bool = False,
 ) -> Opened:
-    """Open `path`; what is not the rig's own is converted into `scratch`, a folder of
+    """Open `path`; files of other programs are converted into `scratch`, a folder of
     this trace alone. Never writes to `path`. `lazily` opens quickly, for a look: edges
     are read when they are asked for, a foreign JLS file where it is, and what would
     take minutes is refused. `in_place` reads a foreign JLS file where it is, whole: the
@@ -109,7 +109,7 @@ def _own_trace(
     *,
     lazily: bool,
 ) -> Opened:
-    """Open a trace of the rig's own, or what was recovered of it."""
+    """Open a trace of the rig's own, or its recovered part."""
     if options != Options():
         raise ConfigError(
             f"{path} is a trace of the rig's own",
@@ -147,7 +147,7 @@ def _foreign_jls(
 
 
 def is_own(reader: Any) -> bool:
-    """Return whether an open JLS file is a trace of the rig's own."""
+    """Check whether an open JLS file is a trace of the rig's own."""
     own = {signal.signal_id for signal in reader.signals.values()} >= {CURRENT, VOLTAGE}
     return own and bool(about_of(reader).get("sample_hz"))
 

@@ -4,7 +4,7 @@ is one sample. Pure.
 
 A line through the stamps may be nowhere off by more than they are rounded to: the range
 is that of its slopes. Where no line fits so well, stamps scatter by more than rounding,
-and may be off by twice what the best line says.
+and may be off by twice the residual of the best line.
 """
 
 from __future__ import annotations
@@ -16,11 +16,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-#: Among how many blocks rows are spread, of which only the earliest and the latest
-#: count.
+#: Number of blocks of rows; in each only the earliest and the latest count.
 _BLOCKS = 4096
-#: Rounding moves two stamps apart by its step at most; a little more for what the
-#: blocks leave out.
+#: Rounding moves two stamps apart by its step at most; a little more for the rows
+#: that the blocks leave out.
 _SLACK = 1.002
 #: Steps that differ by less than this part of the stamps' last digit are equal: then
 #: the stamps mean what they say.
@@ -46,7 +45,7 @@ class RateRange:
     even_hz: float = 0.0
 
     def contains(self, rate_hz: float, beside: float = 0.0) -> bool:
-        """Return whether a rate lies in it, or outside by no more than a part `beside`
+        """Check whether a rate lies in it, or outside by no more than a part `beside`
         of it."""
         return self.low_hz * (1 - beside) <= rate_hz <= self.high_hz * (1 + beside)
 

@@ -14,8 +14,7 @@ from rig.trace.trace import reading
 #: JLS counts from 2018-01-01T00:00:00Z on.
 _EPOCH_S = 1_514_764_800
 _NS = 1_000_000_000
-#: What the rig writes of an exported stretch: that its stamps are those of the
-#: recording.
+#: The rig's remark in an exported stretch: its stamps are those of the recording.
 DATED = "dated"
 _EXPORTED = "exported_from"
 

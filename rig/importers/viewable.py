@@ -13,7 +13,7 @@ from rig.errors import DataError
 #: A file that was written to so shortly ago is looked at twice.
 _FRESH_S = 5.0
 _AGAIN_S = 0.1
-#: What is larger is not copied to be looked at: that would take minutes, and as much
+#: A larger file is not copied to be looked at: that would take minutes, and as much
 #: room.
 _MOST_RECOVERED_B = 512_000_000
 _MOST_CONVERTED_B = 2_000_000_000
@@ -21,7 +21,7 @@ _MOST_CONVERTED_B = 2_000_000_000
 
 def require_recoverable(path: Path) -> None:
     """Raise DataError for a JLS file without its end that is still being written, or
-    too large to be recovered while somebody waits.
+    too large to be recovered while the user waits.
     """
     about = path.stat()
     if time.time() - about.st_mtime < _FRESH_S:
@@ -51,7 +51,7 @@ def require_recoverable(path: Path) -> None:
 
 
 def require_convertible(path: Path) -> None:
-    """Raise DataError for a file that is too large to be converted while somebody
+    """Raise DataError for a file that is too large to be converted while the user
     waits."""
     size_b = path.stat().st_size
     if size_b > _MOST_CONVERTED_B:

@@ -46,7 +46,7 @@ class Backend:
 
     @classmethod
     def simulates(cls, settings: Any) -> bool | None:
-        """Return whether the SUT is simulated with these settings; None where the
+        """Check whether the SUT is simulated with these settings; None where the
         settings do not determine it.
         """
         return None
@@ -128,7 +128,7 @@ class Driver:
 
     @classmethod
     def simulates(cls, settings: Any) -> bool | None:
-        """Return whether the instrument is simulated with these settings; None where
+        """Check whether the instrument is simulated with these settings; None where
         the settings do not determine it.
         """
         return None

@@ -92,7 +92,7 @@ class Task(ABC):
         return ()
 
     def accepts(self, info: SutInfo) -> bool:
-        """Return whether a device is for this task, by its own description."""
+        """Check whether a device is for this task, by its own description."""
         return info.task in (self.name, "any", "")
 
     def parts(self, output: bytes) -> Mapping[str, Sequence[float]]:
@@ -134,7 +134,7 @@ class Task(ABC):
 
     @classmethod
     def takes(cls, model: Path) -> bool:
-        """Return whether a NIR file is a model of this task, which then has the
+        """Check whether a NIR file is a model of this task, which then has the
         settings `model` and `samples`; False for a file that is no NIR file.
         """
         return False

@@ -67,8 +67,8 @@ def _by_device(
 def _held_s(
     completion: Completion, step: Solve, timed: Timed, wait_s: float
 ) -> list[float]:
-    """Bound for each threshold the time by which earlier marks may have delayed the
-    search: they wait for SYNC, and the search waits with them.
+    """Bound for each threshold the delay of the search by earlier marks: they wait for
+    SYNC, and the search waits with them.
     """
     assert completion.known is not None
     marks = thresholds.marked(completion.marks, step)

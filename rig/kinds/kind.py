@@ -56,7 +56,7 @@ class StepKind(Generic[StepT]):
         return f"{len(steps)} steps of kind {self.step.kind}" if steps else ""
 
     def refuse_unsuited(self, step: StepT, scenario: str, task: Task) -> None:
-        """Raise ConfigError where the task lacks what the step needs."""
+        """Raise ConfigError where the task does not offer the step's needs."""
 
     def own_phases(self, step: StepT) -> tuple[str, ...]:
         """Name the windows where they are not the task's phases."""
@@ -95,7 +95,7 @@ class StepKind(Generic[StepT]):
         return ()
 
     def may_be_refused(self, step: StepT) -> bool:
-        """Return whether a refusal of the device is an answer, and no error."""
+        """Check whether a refusal of the device is an answer, and no error."""
         return False
 
     def scored(
@@ -150,7 +150,7 @@ class StepKind(Generic[StepT]):
         return None
 
     def link_is_silent(self, step: StepT) -> bool:
-        """Return whether bytes that reach the device inside its windows are a
+        """Check whether bytes that reach the device inside its windows are a
         problem.
         """
         return True
@@ -162,7 +162,7 @@ class StepKind(Generic[StepT]):
     # ---- its windows ----
 
     def must_be_resolved(self, span: Span, step: StepT) -> bool:
-        """Return whether a window that is too short for the monitor is a problem."""
+        """Check whether a window that is too short for the monitor is a problem."""
         return True
 
     def lengthened_by(self, span: Span, step: StepT) -> str:

@@ -42,7 +42,7 @@ class LoadKind(StepKind[Load]):
         return (task.payload(step.index),)
 
     def may_be_refused(self, step: Load) -> bool:
-        """Return whether it is optional."""
+        """Check whether it is optional."""
         return step.optional
 
     def to_form(self, step: Load) -> LoadForm:

@@ -137,7 +137,7 @@ class QueryKind(StepKind[Query]):
         return step.repeat * len(step.indices)
 
     def must_be_resolved(self, span: Span, step: Query) -> bool:
-        """Exempt warm-up, and untimed queries, of which only the answer counts."""
+        """Exempt warm-up, and untimed queries, whose answers alone count."""
         return step.timed and not step.warmup
 
     def lengthened_by(self, span: Span, step: Query) -> str:

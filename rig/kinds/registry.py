@@ -34,7 +34,7 @@ def of(step: Step) -> StepKind[Any]:
 
 
 def planned(step: Step) -> bool:
-    """Return whether a plan has the step; SYNC bursts at both ends of a trial are the
+    """Check whether a plan has the step; SYNC bursts at both ends of a trial are the
     rig's own.
     """
     return of(step).planned

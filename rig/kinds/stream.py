@@ -88,9 +88,7 @@ class StreamKind(StepKind[Stream]):
     def scored(
         self, task: Task, number: int, step: Stream, completion: Completion
     ) -> StepRecord:
-        """Score the answer to each window by the scene in which most of its newest hop
-        lies.
-        """
+        """Score the answer to each window by the scene with most of its newest hop."""
         return StepRecord(number, step, completion, each=scores(task, step, completion))
 
     def due(
@@ -294,8 +292,8 @@ def streamed(
 
 
 def scores(task: Task, step: Stream, completion: Completion) -> tuple[Score, ...]:
-    """Score the answer to each window by the scene in which most of its newest hop
-    lies; the outputs are all of one length.
+    """Score the answer to each window by the scene with most of its newest hop; the
+    outputs are all of one length.
     """
     count = answered(completion.marks)
     length_b, rest_b = (

@@ -104,7 +104,7 @@ class _Ring:
         self._lost = 0
 
     def takes(self, block: LiveBlock) -> bool:
-        """Return whether a block belongs to this trace."""
+        """Check whether a block belongs to this trace."""
         return block.trace == self._trace and block.column_s == self._column_s
 
     def add(self, block: LiveBlock) -> None:

@@ -251,8 +251,8 @@ def covered(
     rails: Sequence[Rail],
     clock: str = "",
 ) -> int:
-    """Return the number of the last step up to which the traces of a cut-off segment
-    are complete; 0 if there is no such step.
+    """Return the number of the last step that all traces of a cut-off segment contain;
+    0 if there is no such step.
     """
     if clock == EDGE_CLOCK:
         # Without the device's own time, it is unknown which edge belongs to which mark
@@ -275,7 +275,7 @@ def covered(
 def _held(
     item: StepRecord, rails: Sequence[Rail], timebases: Sequence[Timebase | None]
 ) -> bool:
-    """Return whether all marks of a step lie within all traces."""
+    """Check whether all marks of a step lie within all traces."""
     for rail, timebase in zip(rails, timebases, strict=True):
         if timebase is None:
             return False

@@ -387,7 +387,7 @@ def short(
 
 
 def counts(span: Span) -> bool:
-    """Return whether the length of a window is measured."""
+    """Check whether the length of a window is measured."""
     return kinds.of(span.item.step).must_be_resolved(span, span.item.step)
 
 

@@ -162,8 +162,8 @@ class Stream(Step):
         return sum(before.samples for before in self.scenes[:scene])
 
     def scene_of(self, window: int) -> int:
-        """Find the scene in which most of a window's newest hop lies; of two halves,
-        the later scene.
+        """Find the scene with most of a window's newest hop; of two halves, the later
+        scene.
         """
         end = window * self.hop + self.window
         ends = accumulate(scene.samples for scene in self.scenes)

@@ -25,7 +25,7 @@ class Window:
 
     `latency_s` comes from device ticks scaled by the fit, `energy_j` from exact
     integration between the fitted edges, summed over all rails; both are divided by the
-    number of repetitions, and so are the `effects` of what makes them uncertain.
+    number of repetitions, and so are the `effects` of their uncertainties.
     `energy_j` is None where samples were lost or no monitor recorded.
     """
 

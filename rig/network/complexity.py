@@ -150,7 +150,7 @@ def _step_later(values: Floats) -> Floats:
 
 
 def _only_late(network: Network) -> set[str]:
-    """Return the nodes without a state whose values nothing takes before the next
+    """Return the nodes without a state whose values are not used before the next
     step."""
     found: set[str] = set()
     late = network.late_edges

@@ -200,7 +200,7 @@ def of_rule(rule: str, nodes: dict[str, Any]) -> Conventions:
 
 
 def states_reset(nodes: Mapping[str, Any]) -> bool:
-    """Return whether a file states the effect of a spike: by a rule, or a v_reset that
+    """Check whether a file states the effect of a spike: by a rule, or a v_reset that
     is not 0; True where none of its nodes spikes.
     """
     spiking = [node for node in nodes.values() if hasattr(node, "v_threshold")]

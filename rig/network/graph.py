@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A network: the nodes of a NIR file in the order in which a step computes them.
+"""A network: the nodes of a NIR file in the order of their computation in a step.
 
 Subgraphs are taken apart; their nodes are named by both names and a dot. An edge that
 closes a cycle brings the value of the step before.

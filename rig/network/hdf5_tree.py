@@ -27,9 +27,9 @@ import numpy as np
 
 #: Deflate makes at most so many bytes of one.
 INFLATION = 1_032
-#: What a dataset may claim beyond that: its chunks are filled up.
+#: Excess that a dataset may claim: its chunks are filled up.
 _SMALL_B = 1 << 20
-#: Address space beyond what the arrays take, twice: the libraries, and the room they
+#: Address space beyond twice that of the arrays: the libraries, and the room they
 #: reserve.
 _PROGRAM_B = 4 << 30
 _SIGKILL = 9

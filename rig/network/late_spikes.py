@@ -64,7 +64,7 @@ def with_late_spikes(network: Network, how: Conventions, dt_s: float) -> Network
 
 
 def _is_reached(network: Network, name: str, spiking: set[str]) -> bool:
-    """Return whether spikes lead to a node over others without a state of their own."""
+    """Check whether spikes lead to a node over others without a state of their own."""
     waiting = [name]
     seen: set[str] = set()
     while waiting:

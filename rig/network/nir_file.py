@@ -6,7 +6,7 @@ One byte that is wrong lets HDF5's library loop for ever, deaf to Ctrl-C, or end
 process. The process has `_LIMIT_S` of processor time, and a second for each `PER_S_B`
 of the file, and three times as much by the clock (rig/host/processor_limit.py); it is
 killed then, or as soon as the rig is asked to stop; it ends with the rig, however that
-ends (where the kernel offers nothing for that, at its limit). What it read comes back
+ends (where the kernel has no means for that, at its limit). The content comes back
 without pickle (rig/network/hdf5_tree.py).
 """
 

@@ -57,7 +57,7 @@ def stage(place: NodePlace, dt_s: float, batch: int) -> Stage:
 
 
 def has_state(place: NodePlace) -> bool:
-    """Return whether the output of a node depends on earlier steps."""
+    """Check whether the output of a node depends on earlier steps."""
     return isinstance(place.node, (*NEURONS, nir.Delay))
 
 
@@ -91,7 +91,7 @@ def _convolution(node: Any) -> Stage:
         windows = sliding_window_view(np.pad(values, around), reach, axis=places)[pick]
         batch = windows.shape[0]
         sides = windows.shape[2 : 2 + axes]
-        # (batch, groups, channels of a group, sides, kernel) -> kernel behind its
+        # (batch, groups, channels of a group, sides, kernel) -> kernel after its
         # channels.
         split = windows.reshape(batch, groups, -1, *windows.shape[2:])
         split = np.moveaxis(split, 2, 2 + axes)

@@ -32,7 +32,7 @@ def remember(session: SessionFolder, page: str) -> None:
 
 
 def is_known(session: SessionFolder, page: str) -> bool:
-    """Return whether this computer drew that page from these files.
+    """Check whether this computer drew that page from these files.
 
     The caller has compared the files with their hashes in events.jsonl.
     """

@@ -293,7 +293,7 @@ def _value(value: Any) -> str:
 
 
 def _known(value: float | None) -> bool:
-    """Return whether there is a number."""
+    """Check whether there is a number."""
     return value is not None and math.isfinite(value)
 
 

@@ -64,7 +64,7 @@ STYLE: dict[str, Any] = {
 }
 
 Array = NDArray[float64]
-#: A drawing, empty where there is nothing to draw, and a sentence about it.
+#: A drawing, which may be empty, and a sentence about it.
 Plot = tuple[Markup, str]
 
 

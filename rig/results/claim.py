@@ -55,7 +55,7 @@ class Claim:
         return {name: one.value for name, one in self.metrics.items()}
 
     def is_of_samples(self, task: Mapping[str, Any]) -> bool:
-        """Return whether the claim is of the samples of a task; True where it does not
+        """Check whether the claim is of the samples of a task; True where it does not
         state them.
         """
         return self.samples is None or self.samples == _samples(task)

@@ -11,7 +11,7 @@ from dataclasses import replace
 from rig.model.effects import COMMON, TRIAL, Influence
 from rig.results.document import MetricResult
 
-#: Behind the method of an interval of such trials.
+#: Appended to the method of an interval of such trials.
 _NOTE = "; trials interleaved: what changes more slowly than their turns is not in it"
 
 

@@ -56,7 +56,7 @@ def of_facts(provenance: Mapping[str, Any]) -> SessionOrigins:
 
 
 def times_of_host_simulator(provenance: Mapping[str, Any]) -> bool:
-    """Return whether the times of a session are the running times of a simulator on a
+    """Check whether the times of a session are the running times of a simulator on a
     host, from a provenance as far as it can be read; SutInfo.times_of_host_simulator
     has the rule.
     """

@@ -349,7 +349,7 @@ def _failed(
 
 
 def factor(test: DrawnVerdict) -> str:
-    """Format the factor by which a claim is better than the measurement."""
+    """Format the ratio of a claim to the measurement."""
     if test.claimed > 0 and test.mean > 0:
         times = max(test.mean / test.claimed, test.claimed / test.mean)
         return f"{times:.3g} times"

@@ -11,7 +11,7 @@ from rig.results.judging import Measurement
 from rig.results.verdict import Verdict, scope
 from rig.store.provenance_file import Provenance
 
-#: Units of times, and of what is a time multiplied with something.
+#: Units of times, and of products with a time.
 _OF_TIME = ("s", "1/s", "s/s", "J")
 HOST_TIME = (
     "it comes from the running time of a simulator on this computer, not of the device"

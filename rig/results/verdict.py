@@ -17,7 +17,7 @@ class Outcome(StrEnum):
     FAIL = "fail"
     #: The rule could not be applied: too few trials, or no metric that it can test.
     NOT_TESTED = "not tested"
-    #: A trial is no measurement: there is nothing to apply a rule to.
+    #: A trial is no measurement: no rule applies.
     INVALID = "invalid"
 
 
@@ -90,7 +90,7 @@ _NOUNS = {
     "s/s": ("share of time", "shares of time"),
     "1": ("share", "shares"),
 }
-#: The order in which they are listed.
+#: Their order in lists.
 _ORDER = list(_NOUNS)
 
 

@@ -37,13 +37,13 @@ from rig.trace.write_room import RESERVE_B
 from rig.units import bytes_text
 
 #: Bytes of a sample of current or voltage, of eight samples of a digital line, and
-#: what the index of a trace adds (measured: 1.009 to 1.053).
+#: the index of a trace (measured: 1.009 to 1.053).
 _FLOAT_B = 4
 _LEVELS_B = 1 / 8
 _INDEX = 1.04
 #: Names of metrics of times begin so, followed by a phase or "total".
 _LATENCY = "latency_"
-#: Bytes of a line of uart.log, of which an answer leaves four, and of a load's frame.
+#: Bytes of a line of uart.log (an answer leaves four), and of a load's frame.
 _WIRE_LINE_B = 90
 _FRAME_B = 4096
 #: Bytes of the lines that a step leaves in completions.jsonl and in samples.jsonl.
@@ -141,7 +141,7 @@ class Estimate:
 
     @property
     def unknown(self) -> tuple[StepGroup, ...]:
-        """The rows of which only a limit is known."""
+        """The rows with a limit only."""
         return tuple(row for row in self.rows if not row.each.expected)
 
     @property
@@ -240,7 +240,7 @@ def of_plan(
 
 
 def refuse_no_room(estimate: Estimate, root: Path) -> None:
-    """Raise StorageFull where the disk has no room for what is known of a plan."""
+    """Raise StorageFull where the disk has no room for the known part of a plan."""
     if estimate.room:
         return
     raise StorageFull(

@@ -25,7 +25,7 @@ def do(
     try:
         completion = sut.do(step, payloads)
     except (SutError, LocalProtocolError) as error:
-        # What a device says that it cannot hold, its backend may refuse already.
+        # The backend may refuse a payload beyond the device's stated room.
         if not kind.may_be_refused(step):
             raise
         return Completion(

@@ -2,7 +2,7 @@
 """Progress of a running session, and the time that it has left: the estimate at first,
 then the mean time of the steps of the same group that were done.
 
-The memory is one row for each group of steps, whatever their number.
+The memory is one row for each group of steps, for any number of them.
 """
 
 from __future__ import annotations

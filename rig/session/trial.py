@@ -222,8 +222,8 @@ def _known(
         )
     is_loaded = kinds.of(step).loads and item is None
     for index in step.samples_named:
-        # A device forgets what was used least recently, so a query counts as well as a
-        # load.
+        # A device forgets the least recently used sample, so a query counts as well as
+        # a load.
         if loaded.pop(index, is_loaded) is not False:
             loaded[index] = None
     return item.completion if item is not None else None

@@ -31,7 +31,7 @@ Turns = Generator[Turn, Completion | None, None]
 
 
 def interleaved(scenario: Scenario) -> bool:
-    """Return whether a scenario's trials take turns."""
+    """Check whether a scenario's trials take turns."""
     return bool(scenario.interleaved)
 
 

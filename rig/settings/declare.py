@@ -59,5 +59,5 @@ class Matches:
     meaning: str
 
     def holds(self, text: str) -> bool:
-        """Return whether all of a text is of this form."""
+        """Check whether all of a text is of this form."""
         return re.fullmatch(self.pattern, text) is not None

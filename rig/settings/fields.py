@@ -83,7 +83,7 @@ class SettingField:
         return "needed" if self.default is REQUIRED else _toml(self.default)
 
     def allows(self, value: Any) -> bool:
-        """Return whether a value of the right type is in the declared range."""
+        """Check whether a value of the right type is in the declared range."""
         each = value if self.is_array else (value,)
         if self.length.bounded and not self.length.holds(len(value)):
             return False

@@ -82,7 +82,7 @@ class SettingRange:
         return any(limit is not None for limit in limits) or bool(self.besides)
 
     def holds(self, value: float) -> bool:
-        """Return whether a number is in the range."""
+        """Check whether a number is in the range."""
         if not abs(value) <= most(value):
             return False
         return any(value == other.value for other in self.besides) or self._between(

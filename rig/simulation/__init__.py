@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The truth behind simulated devices and instruments."""
+"""The truth of simulated devices and instruments."""

@@ -81,8 +81,8 @@ def effective_size(value: float, variance: float, n: float, freedom: float) -> f
 
 
 def chance(freedom: int, share: float = 0.75) -> float:
-    """Return what a variance that is known with some degrees of freedom is over the
-    true one, at most, in such a share of cases.
+    """Return the largest ratio of a variance with some degrees of freedom to the true
+    one, in such a share of cases.
     """
     return round(float(scipy.special.chdtri(freedom, 1 - share)) / freedom, _DECIMALS)
 

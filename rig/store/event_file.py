@@ -20,7 +20,7 @@ from rig.host import file_lock
 from rig.store import journal, session_folder
 from rig.store.session_folder import EVENTS, READ_ONLY_TRY, SessionFolder, write_bytes
 
-#: Behind these lines of events.jsonl stands what a power cut must not take.
+#: Lines of events.jsonl that vouch for files which a power cut must not take.
 _LASTING = ("session_started", "trial_finished", "session_finished", "derived")
 
 
@@ -117,7 +117,7 @@ def mend(folder: SessionFolder) -> None:
 
 
 def is_running(path: Path) -> bool:
-    """Return whether a process writes a session now: it holds a lock on
+    """Check whether a process writes a session now: it holds a lock on
     events.jsonl."""
     try:
         with foreign_files.opened(path / EVENTS, path) as stream:

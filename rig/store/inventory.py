@@ -2,8 +2,8 @@
 """Inventory of a session folder, made before any of its files is opened: it may be from
 an untrusted source.
 
-Only folders and regular files belong there. A link leads elsewhere, a pipe blocks its
-reader, a device never ends.
+Only folders and regular files belong there. A link leads to another folder, a pipe
+blocks its reader, a device never ends.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _NUL_AND_CONTROLS = re.compile(r"[\x00-\x1f\x7f]")
 
 
 def is_relative(name: str) -> bool:
-    """Return whether a name means a file below any folder, and can mean no other."""
+    """Check whether a name means a file below any folder, and can mean no other."""
     parts = name.split("/")
     return (
         not _NUL_AND_CONTROLS.search(name)

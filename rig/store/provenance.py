@@ -87,7 +87,7 @@ def _revision(folder: Path) -> str:
 
 @cache
 def _is_checkout(folder: Path) -> bool:
-    """Return whether a source folder is the rig's checkout; a rig installed inside
+    """Check whether a source folder is the rig's checkout; a rig installed inside
     another project's checkout is not.
     """
     try:

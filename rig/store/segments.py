@@ -20,7 +20,7 @@ from rig.model.step_record import StepRecord
 from rig.store import completion_lines
 from rig.store.journal import OLD_SEGMENT
 
-#: What a part of a trial is called: in new sessions, and in those of before.
+#: Names of the parts of a trial: in new sessions, and in earlier ones.
 SEGMENT = "segment"
 _NAME = re.compile(rf"(?:{SEGMENT}|{OLD_SEGMENT})-([1-9][0-9]{{0,5}})")
 
@@ -42,7 +42,7 @@ def segments(folder: Path) -> list[Path]:
 
 
 def is_segment(name: str) -> bool:
-    """Return whether a folder of a trial has the name of a segment, whole or set
+    """Check whether a folder of a trial has the name of a segment, whole or set
     aside."""
     return name.startswith((f"{SEGMENT}-", f"{OLD_SEGMENT}-"))
 

@@ -50,7 +50,7 @@ SIGNATURE = EVENTS + ".sig"
 
 RECORDED = (TRACE, GAPS, EDGES, REDUCED, SAID)
 
-#: A file that is not whole yet has this behind its name.
+#: Suffix of a file that is not whole yet.
 PARTIAL_SUFFIX = ".partial"
 
 #: Names of new folders, and what is written into one before the first line of
@@ -61,7 +61,7 @@ _BEGINNING = (BENCH, PROVENANCE, CATALOGUE)
 _OF_A_SECOND = 1000
 _TRIAL = re.compile(r"trial-([1-9][0-9]{0,5})")
 
-#: What was cut off and could not go on is kept under such a name.
+#: Name of a trial that was cut off and could not go on.
 CUT_OFF = re.compile(r"(trial|segment|sitting)-[0-9]+-cut-off-[0-9]+")
 
 
@@ -95,7 +95,7 @@ class SessionFolder:
         return self.path / f"trial-{number}"
 
     def recorded(self, number: int) -> Path:
-        """Return the folder in which a trial was recorded: that of the first one where
+        """Return the folder of a trial's recording: that of the first one where
         trials were interleaved, as they have one recording, else its own.
         """
         return self.trial(1 if self.provenance().get("interleaved") is True else number)
@@ -154,8 +154,7 @@ class SessionFolder:
         """Raise DataError where this is no session folder of this version, or holds
         what belongs into none.
 
-        Whoever reads a session that may come from an untrusted source calls this before
-        anything else.
+        A reader of a session that may come from an untrusted source calls this first.
         """
         inventory.refuse_strange(self.path)
         if self.is_unbegun():
@@ -181,7 +180,7 @@ class SessionFolder:
             )
 
     def is_unbegun(self) -> bool:
-        """Return whether this is the folder of a run that ended before its first line:
+        """Check whether this is the folder of a run that ended before its first line:
         it holds at most the files that are written before it.
         """
         try:
@@ -198,7 +197,7 @@ class SessionFolder:
         )
 
     def is_denied(self) -> bool:
-        """Return whether this is a folder with the name of a session into which the
+        """Check whether this is a folder with the name of a session into which the
         account may not look.
         """
         is_named = _CREATED.match(self.path.name) is not None

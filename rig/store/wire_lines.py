@@ -11,7 +11,7 @@ from rig.errors import DataError
 from rig.files import foreign_files
 from rig.interfaces.recount import WireBlock
 
-#: What the device says is logged whole: `rig check` decodes it again. Longer blocks of
+#: Bytes of the device are logged whole: `rig check` decodes it again. Longer blocks of
 #: the host carry payloads, and are logged by their length and beginning.
 _SENT_SHOWN_B = 160
 _LINE = re.compile(r"(-?\d{1,12}\.\d{6}) (tx|rx) (\d{1,9}) ((?:[0-9a-f]{2})*)(\.\.\.)?")

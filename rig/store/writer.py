@@ -125,7 +125,7 @@ class Store:
                 self._completions.flush()
                 self._uart.flush()
             case TrialFinished():
-                # What the line says to be there survives a power cut from here on.
+                # From here on the line's files survive a power cut.
                 to_disk(self._folder.trial(event.trial.number))
                 problems = [
                     {"code": problem.code, "detail": problem.detail}

@@ -45,7 +45,7 @@ _ROUNDS = 4
 #: Bound of the error of the rate, in resolutions over the span: each edge is off by
 #: half a resolution at most, and the errors may all add up.
 _ERROR_SPANS = 1.5
-#: Ratios by which instruments are known to stretch time, as factor and as text.
+#: Known ratios of an instrument's stretched time, as factor and as text.
 _STRETCHES = ((4 / 3, "4/3"), (2.0, "2"), (3 / 4, "3/4"), (1 / 2, "1/2"))
 
 

@@ -157,7 +157,7 @@ def search(marks_s: Floats, edges_s: Floats, reach_s: float, noise_s: float) -> 
 def convincing(
     pairs: int, due_s: Floats, edges_s: Floats, rate: float, reach_s: float
 ) -> bool:
-    """Return whether unrelated edges would pair as often with a probability below one
+    """Check whether unrelated edges would pair as often with a probability below one
     in a million: a bound (Chernoff) times the number of possible readings.
 
     `due_s` are the expected times of the marks' edges. If counts and rates agree, the

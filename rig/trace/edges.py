@@ -66,7 +66,7 @@ def from_voltage(
 ) -> Edges:
     """Return the edges of a line whose voltage was averaged over each sample.
 
-    The sample in which the line changes has a mean between low and high; its share of
+    A sample with a change of the line has a mean between low and high; its share of
     the high level gives the time. Good for one edge a sample and its neighbour: a pulse
     must last two samples or longer. Where there is no voltage the line keeps its level;
     a change in such a stretch is no edge, as its time is not known.

@@ -43,7 +43,7 @@ _KEPT = 512
 #: Two recordings with as many windows in common are copies: by chance, not even one is.
 COMMON = 8
 _BLOCK = 1 << 18
-#: So much memory, and processor time beside what a long trace needs, a reader may take.
+#: Memory of a reader, and its processor time beside the needs of a long trace.
 _MEMORY_B = 8 << 30
 #: First line of a reader that has loaded its libraries: what ends it later lies in a
 #: trace.
@@ -68,7 +68,7 @@ class Fingerprint:
     repeat: Repeat | None = None
 
     def copies(self, other: Fingerprint) -> bool:
-        """Return whether two recordings hold the same samples, or one a part of the
+        """Check whether two recordings hold the same samples, or one a part of the
         other."""
         return len(self.windows & other.windows) >= COMMON
 
@@ -166,7 +166,7 @@ def read(paths: Sequence[Path]) -> Mapping[Path, Fingerprint]:
 
 
 def _told(paths: Sequence[Path]) -> list[Fingerprint]:
-    """Return what a process of its own says of the traces; the last is a fault where it
+    """Return a separate process's report of the traces; the last is a fault where it
     did not come to its end. Raises BenchError where it cannot start.
     """
     limit_s = _limit_s(paths)

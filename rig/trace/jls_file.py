@@ -17,7 +17,7 @@ from rig.errors import DataError
 from rig.files import foreign_files
 from rig.host.stop import look
 
-#: User data of the file: what the recorder knew from the start, and how many samples of
+#: User data of the file: facts known from the start, and the number of samples of
 #: each signal it was given.
 ABOUT = 1
 LENGTHS = 2
@@ -29,7 +29,7 @@ _MAGIC = b"jlsfmt\r\n \n \x1a  \xb2\x1c"
 
 
 def jls_state(path: Path) -> tuple[bool, bool]:
-    """Return whether a file is JLS version 2, and whether it was closed properly;
+    """Check whether a file is JLS version 2, and whether it was closed properly;
     raises DataError when it cannot be read.
 
     The library's reader is not asked: it may crash or never end on an unclosed file, or

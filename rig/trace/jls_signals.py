@@ -23,7 +23,7 @@ _FAST_FLOATS = Chunks(32_768, 1024, 640, 20)
 _FAST_LEVELS = Chunks(32_768, 1024, 1280, 20)
 
 
-#: Means are few, and what they stand for is not lost with a killed process.
+#: Means are few, and a killed process loses no samples that they replace.
 _MEANS = Chunks(128, 128, 640, 20)
 
 

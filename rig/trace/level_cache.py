@@ -26,7 +26,7 @@ from rig.trace.trace import Trace
 _FORM = "1"
 #: A shorter trace is read again as quickly as a file is opened.
 _LEAST = 4_000_000
-#: So much is kept; of more, what was not used for longest goes.
+#: Kept bytes; beyond them the least recently used goes.
 _MOST_B = 1 << 30
 #: Pieces of a file that its fingerprint is made of, beside its length and its times.
 _PIECES = 64

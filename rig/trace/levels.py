@@ -22,7 +22,7 @@ from rig.trace.trace import Gap, Trace, reading
 ENTRY = 256
 _NEXT = 16
 #: A column has at least so many entries where a finer level is there: its width is then
-#: a multiple of them that is near to what was asked for.
+#: a multiple of them near the requested number.
 _FINE = 4
 _BLOCK = ENTRY << 12
 #: Most gaps that are kept of a trace whose file lists none.

@@ -23,7 +23,7 @@ def run(
     the clock, and Stopped; it is killed then. Ctrl-C is for this process alone: a
     reader that it ends would be taken for one that failed.
     """
-    # -P: nothing is imported from the folder at hand, which may be the stranger's.
+    # -P: no import from the current folder, which may be untrusted.
     command = [sys.executable, "-P", *arguments]
     end_s = time.monotonic() + processor_limit.wall_s(limit_s)
     pipe = subprocess.PIPE

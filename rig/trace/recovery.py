@@ -72,7 +72,7 @@ def recover(partial: Path, into: Path, begun: Begun | None = None) -> None:
     recovery that is cut off itself leaves none, and is repeated.
     """
     _refuse_empty(partial)
-    # What is left of a recovery that was killed goes first: a process of its that still
+    # Files of a recovery that was killed go first: a process of its that still
     # copies finds its folder no more.
     for stale in into.parent.glob(f"{_UNFINISHED}*"):
         shutil.rmtree(stale, ignore_errors=True)

@@ -46,7 +46,7 @@ Floats = NDArray[np.float32]
 
 
 def may_be_thinned(sync_kind: str, sample_hz: float) -> bool:
-    """Return whether a trace of such a SYNC line and rate is thinned where that is
+    """Check whether a trace of such a SYNC line and rate is thinned where that is
     wanted."""
     return sync_kind == "digital" and sample_hz >= LEAST_HZ
 

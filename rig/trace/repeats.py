@@ -18,7 +18,7 @@ _KEPT = 1 << 18
 #: As many windows at one distance make a stretch: by chance, not even one is there
 #: twice.
 _STRETCH = 8
-#: What comes more often is periodic: a signal without noise, and no copy.
+#: A more frequent stretch is periodic: a signal without noise, and no copy.
 _OFTEN = 16
 
 _Hashes = NDArray[np.uint64]

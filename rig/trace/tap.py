@@ -136,7 +136,7 @@ class Fork:
 
 
 def is_kept(folder: Path) -> bool:
-    """Return whether a trace that is begun in a folder is to be kept as a file."""
+    """Check whether a trace that is begun in a folder is to be kept as a file."""
     with _lock:
         _, kept = _offered.get(_place(folder), (None, True))
     return kept

@@ -33,7 +33,7 @@ from rig.trace.reduced import REDUCED, ReducedSpan, Thinning
 #: in which a mark may have waited for the pulse before it.
 _SHARE = 0.05
 _WAIT_S = 0.001
-#: What is decided no later than so is written as it is.
+#: Samples without a decision until then are written as they are.
 _HELD_S = 2.0
 
 Floats = NDArray[np.float32]
@@ -247,7 +247,7 @@ class Thinner:
             self._last_two_s = (self._last_two_s[1], at_s)
 
     def _is_quiet(self) -> bool:
-        """Return whether the stretch after the last edge is free of measurements."""
+        """Check whether the stretch after the last edge is free of measurements."""
         quiet = None if self._lost_count else self._times.after(self._falls)
         if quiet is None:
             return False

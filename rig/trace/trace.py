@@ -345,7 +345,7 @@ class Trace:
         last = min(max(math.ceil(stop), first + 1), self.length)
         ends = (start, stop)
         sums.clear()
-        # A sample in which the power steps is a mixture: neither is it summed, nor is
+        # A sample with a step of the power is a mixture: neither is it summed, nor is
         # it the least or the most. An end on the border of two samples cuts none.
         stepped = steps_at_ends and last - first >= STEPPED
         cut = (stepped and start > first, stepped and stop < last)

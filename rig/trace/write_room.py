@@ -13,13 +13,13 @@ from rig.errors import BenchError, StorageFull, storage_error
 from rig.trace.trace import PARTIAL
 from rig.trace.write_errors import failed
 
-#: Room that must stay free on the disk, so that what has been measured can still be
+#: Room that must stay free on the disk, so that the measurement can still be
 #: closed properly.
 RESERVE_B = 32 << 20
 
 
 def unwritten(folder: Path, evidence: str, number: int | None = None) -> BenchError:
-    """Return the error of a trace that lacks what was written to it.
+    """Return the error of a trace that lacks written samples.
 
     `number` is the operating system's, 0 where it gave none; None where no write was
     reported as failed.

@@ -364,8 +364,8 @@ class TraceWriter:
                 writer.fsr_f32(signal, at, np.full(count, np.nan, dtype=np.float32))
 
     def _require_written(self) -> None:
-        """Raise where the library's thread could not write: what comes next would stand
-        behind samples that are missing.
+        """Raise where the library's thread could not write: the next samples would
+        follow missing ones.
         """
         if self._log.failed:
             raise unwritten(self.folder, self._log.failed, self._log.errno)

@@ -111,7 +111,7 @@ def influences(
 def _moved_together(
     measured: Measured, component: str, kind: str
 ) -> Iterator[tuple[str, ...]]:
-    """Yield the groups of windows in which a component's effects do not cancel."""
+    """Yield the groups of windows whose effects of a component do not cancel."""
     if kind != OWN and not _is_steps(component):
         yield _WINDOWS
         return

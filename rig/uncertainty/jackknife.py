@@ -248,7 +248,7 @@ def _cuts(trials: Sequence[Trial]) -> dict[str, float]:
 
 
 def _shared(measured: Sequence[Measured]) -> bool:
-    """Return whether all trials are of the same samples: each as often, and in the same
+    """Check whether all trials are of the same samples: each as often, and in the same
     scenes.
     """
     asked = [(_sample_indices(each), _scenes(each)) for each in measured]

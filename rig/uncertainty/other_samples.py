@@ -137,7 +137,7 @@ def _scattered(scatter: TwoWay) -> list[Component]:
 
 
 def _differing(name: str, at: float, knife: Jackknife) -> int:
-    """Count the clusters in which the rarer outcome of a share happened."""
+    """Count the clusters with the rarer outcome of a share."""
     sizes, events = knife.deleted[name].events(knife.whole[name])
     rarer = events if at < 0.5 else sizes - events
     return int((rarer > _NOTHING).sum())

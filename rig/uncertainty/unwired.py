@@ -72,7 +72,7 @@ def _seen_noise_j(integral: Integral, samples: float) -> float:
 
 
 def may_be_one_sided(integral: Integral, accuracy: Accuracy) -> bool:
-    """Return whether a window has readings near zero and none below it, so that those
+    """Check whether a window has readings near zero and none below it, so that those
     above may be the upper half of a noise.
     """
     return 0.0 <= integral.least_w <= _lowest_w(integral, accuracy)
@@ -81,7 +81,7 @@ def may_be_one_sided(integral: Integral, accuracy: Accuracy) -> bool:
 def one_sided(
     power_w: NDArray[np.float64], integral: Integral, accuracy: Accuracy
 ) -> bool:
-    """Return whether the readings of a window are the upper half of a noise about zero,
+    """Check whether the readings of a window are the upper half of a noise about zero,
     as of an instrument that shows no negative values.
 
     The mean of half a noise is no power, even if the stated offset is small. At least

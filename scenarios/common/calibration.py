@@ -21,7 +21,7 @@ _ENOUGH = 0.8
 _FASTER_MAX = 100
 _ATTEMPTS = 12
 #: Two calibrations that differ by so many seconds determine what one inference takes
-#: beside what a window costs by itself: on a slow UART the message of its start drains
+#: beside the fixed time of a window: on a slow UART the message of its start drains
 #: inside it, 40 ms at 9600 baud. Where one lasts so long, that is within any margin.
 _APART_S = 0.1
 _SLOW_S = 5.0

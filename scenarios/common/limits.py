@@ -9,7 +9,7 @@ from annotated_types import Interval, Unit
 
 #: An idle time is counted in 32 bits of microseconds.
 IDLE_MAX_S = 3600.0
-#: What a device may take beyond what is expected of it: a day.
+#: Longest delay of a device beyond the expected time: a day.
 LIMIT_MAX_S = 86_400.0
 #: Repetitions are counted in 32 bits.
 REPEAT_MAX = 2**32 - 1

@@ -33,7 +33,7 @@ def counted(samples: Sequence[Timed]) -> list[Timed]:
 
 
 def by_the_rule(sample: Sample | SampleLine) -> bool:
-    """Return whether a window is as long as the rule asks for."""
+    """Check whether a window is as long as the rule asks for."""
     return length_s(sample) >= WINDOW_S and sample.repeat >= ITERATIONS
 
 

@@ -14,7 +14,7 @@ from rig.stats.summary import mean
 from scenarios.common.cost_gap import BEST_KNOWN, OFFICIAL, CostGap, target_of
 from scenarios.optimization.fixed_timeout import timeout_name
 
-#: What a time-to-solution run is called among the ways to search.
+#: Name of a time-to-solution run among the ways to search.
 TO_TARGET = "target"
 
 

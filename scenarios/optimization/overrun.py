@@ -19,8 +19,8 @@ LIMIT = 0.05
 
 
 def share(sample: Sample) -> float:
-    """Compute by which share of its time-out a search exceeded it; 0 or below where it
-    kept the time-out."""
+    """Compute the excess of a search over its time-out, as a share of it; 0 or below
+    where it kept the time-out."""
     assert sample.solve is not None
     return sample.windows[0].latency_s / sample.solve.timeout_s - 1
 

@@ -388,7 +388,7 @@ class Optimization(Scenario):
 
 
 def _are_named(gaps: Sequence[float]) -> bool:
-    """Return whether each gap has a name of its own."""
+    """Check whether each gap has a name of its own."""
     return len(set(map(gap_name, gaps))) == len(gaps)
 
 

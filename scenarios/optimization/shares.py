@@ -204,7 +204,7 @@ def _clustered_median(
     least = sorted(one.time_s for one in searches)
     most = sorted(one.time_s if one.reached else math.inf for one in searches)
     # Workloads that tell as much as fewer than six searches give no bound. That follows
-    # from the values, so the interval is stated: withheld, what is left would hold the
+    # from the values, so the interval is stated: withheld, the others would hold the
     # truth less often.
     low_s = least[math.floor((low - 0.5) * each + 0.5) - 1] if low else 0.0
     high_s = (

@@ -40,7 +40,7 @@ def name(gaps: Sequence[float]) -> str:
 
 
 def is_as_published(gaps: Sequence[float]) -> bool:
-    """Return whether the thresholds are more than ten, and evenly spaced."""
+    """Check whether the thresholds are more than ten, and evenly spaced."""
     ordered = sorted(gaps)
     apart = [after - before for before, after in pairwise(ordered)]
     return len(ordered) > MORE_THAN and max(apart) - min(apart) <= _EVEN

@@ -16,7 +16,7 @@ from scenarios.common.metrics import of_mean
 
 ONSET = "latency_onset"
 ONSET_PERCENTILES = (f"{ONSET}_p50", f"{ONSET}_p90")
-#: So many hops after an onset are told one by one.
+#: So many hops after an onset are listed one by one.
 _AGES = 8
 
 

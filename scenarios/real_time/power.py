@@ -45,7 +45,7 @@ def energies(measured: Measured, phases: Sequence[str]) -> dict[str, Metric]:
         metrics[f"energy_{phase}"] = of_mean(phase_j, "J")
     metrics["energy_total"] = _headline(of_mean(energies_j, "J"))
     metrics["energy_dynamic"] = _headline(_energy_above(known, idle))
-    # Shorter streams cost less: leaving out scenes says nothing about other ones.
+    # Shorter streams cost less: leaving out scenes predicts no other ones.
     metrics["energy_stream"] = replace(
         of_mean([window.energy_j or 0.0 for window in whole], "J"),
         statistic=Statistic.TOTAL,

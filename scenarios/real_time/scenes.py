@@ -49,7 +49,7 @@ def lengths(
     drawn = []
     left = duration
     while left > longest:
-        # What is left is never too short for a scene: it was longer than two of the
+        # The rest is never too short for a scene: it was longer than two of the
         # shortest.
         drawn.append(rng.randint(shortest, min(longest, left - shortest)))
         left -= drawn[-1]

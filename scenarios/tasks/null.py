@@ -23,7 +23,7 @@ from rig.units import bytes_text
 OUTPUT_B = 64
 #: All payloads of a session together that a check draws again.
 _REPLICA_MAX_B = 1 << 32
-#: What a payload's line of the catalogue takes beside it.
+#: Bytes of a payload's line of the catalogue beside it.
 _ENTRY_B = 1 << 10
 
 

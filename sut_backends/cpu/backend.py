@@ -2,8 +2,8 @@
 """This computer's processor as a system under test: the conventional baseline, a task's
 own program, or its network in floating point, in a process of its own.
 
-There is no SYNC wire: the marks are stamped with CLOCK_MONOTONIC, by which the
-processor's energy counters are read as well.
+There is no SYNC wire: the marks are stamped with CLOCK_MONOTONIC, which
+also times the readings of the processor's energy counters.
 """
 
 from __future__ import annotations

@@ -159,7 +159,7 @@ class PosixSut(WatchedSut):
 
     @staticmethod
     def simulates(settings: PosixSut.Settings) -> bool:
-        """Return whether the process stands for a device; with the clock of this host,
+        """Check whether the process stands for a device; with the clock of this host,
         the host is the device.
         """
         return not settings.host_clock

@@ -72,12 +72,12 @@ def capabilities(info: SutInfo) -> CapsMessage:
 
 
 def pulses(info: SutInfo) -> bool:
-    """Return whether real SYNC pulses leave the backend's device."""
+    """Check whether real SYNC pulses leave the backend's device."""
     return info.has_sync_line and not is_simulated(info)
 
 
 def is_simulated(info: SutInfo) -> bool:
-    """Return whether its times or energies are simulated or modelled: the protocol has
+    """Check whether its times or energies are simulated or modelled: the protocol has
     one bit for all of these, and none of them may be taken for measured.
     """
     stated = info.origins or Origins()

@@ -224,7 +224,7 @@ def _set_up(host: socket.socket) -> None:
 
 
 def _gone(host: socket.socket) -> bool:
-    """Return whether a host has closed its end, without taking its bytes."""
+    """Check whether a host has closed its end, without taking its bytes."""
     try:
         return can_read(host, 0.0) and host.recv(1, socket.MSG_PEEK) == b""
     except (OSError, ValueError):

@@ -70,7 +70,7 @@ class FrameOrder:
         return Handling.ACKNOWLEDGE
 
     def in_window(self, seq: int) -> bool:
-        """Return whether DATA of this number may be stored."""
+        """Check whether DATA of this number may be stored."""
         return self.ahead(seq) < self._window
 
     def note(self, seq: int) -> bool:
@@ -85,7 +85,7 @@ class FrameOrder:
         return new
 
     def repeats(self, seq: int) -> bool:
-        """Return whether this is the number of the request that is executed."""
+        """Check whether this is the number of the request that is executed."""
         return seq == self._answer_seq
 
     def acknowledgement(self) -> bytes:

@@ -75,7 +75,7 @@ class Reply:
 
 
 class BackendGone(Exception):
-    """The backend raised an error by which its device is lost."""
+    """The backend raised an error, and its device is lost."""
 
     def __init__(self, error: RigError) -> None:
         super().__init__(str(error))

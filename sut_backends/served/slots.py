@@ -51,7 +51,7 @@ class Slots:
         return len(self._upload.content) if self._upload else 0
 
     def fits(self, data: DataMessage) -> bool:
-        """Return whether DATA lies in the open slot."""
+        """Check whether DATA lies in the open slot."""
         return bool(data.content) and data.offset_b + len(data.content) <= self.open_b
 
     def store(self, data: DataMessage) -> None:
@@ -63,7 +63,7 @@ class Slots:
         self._upload.received_b += len(data.content)
 
     def is_open_slot(self, request: CommitMessage) -> bool:
-        """Return whether COMMIT names the slot that is open."""
+        """Check whether COMMIT names the slot that is open."""
         return self._upload is not None and self._upload.slot == request.slot
 
     def close(self) -> tuple[bytes, int, int, int]:

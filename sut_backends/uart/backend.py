@@ -24,7 +24,7 @@ class UartSut(ShimSut):
 
     @staticmethod
     def simulates(settings: PortSettings) -> bool:
-        """Return whether the bench file calls the device simulated."""
+        """Check whether the bench file calls the device simulated."""
         return settings.simulated
 
     @staticmethod

@@ -63,7 +63,7 @@ def probe(
 
 
 def _may_be_the_rate(error: RigError, port: str) -> bool:
-    """Return whether another line rate may help. A port without a rate is not tried: an
+    """Check whether another line rate may help. A port without a rate is not tried: an
     emulator may use the rate that is set there, and garble its answers.
     """
     if isinstance(error, GarbledAnswer):

@@ -299,7 +299,7 @@ class FramedDut:
         return self.exchange.link.retransmissions - self._reported
 
     def forgotten(self) -> bool:
-        """Return whether the DUT is back in the text layer, at the present line rate
+        """Check whether the DUT is back in the text layer, at the present line rate
         or, as after a restart, at the first.
 
         False where it knows its session, and where it is silent, as a busy one is: then

@@ -75,7 +75,7 @@ class TimerRate:
         )
 
     def agrees_with(self, tick_hz: int) -> bool:
-        """Return whether the measured rate is within RATE_LIMIT of `tick_hz`."""
+        """Check whether the measured rate is within RATE_LIMIT of `tick_hz`."""
         return abs(self.ticks / (self.span_s * tick_hz) - 1) <= RATE_LIMIT
 
 

@@ -92,7 +92,7 @@ class RecordBar(QWidget):
 
     @property
     def _kind(self) -> TriggerKind:
-        # Qt keeps a text of what is a text too.
+        # Qt keeps a text for an item that is a text too.
         return TriggerKind(self.kind.currentData())
 
     def show_state(self, state: RecordState, running: bool) -> None:

@@ -92,7 +92,7 @@ class MeterScreen(Screen):
         """Whether the meter is at work, and a supply may be on."""
         return self._link is not None
 
-    # What a person does
+    # Actions of the user
 
     def start(self) -> None:
         """Switch the supply on, and measure."""
@@ -195,7 +195,7 @@ class MeterScreen(Screen):
         if self._newest is not None:
             self.shell.open_trace(self._newest)
 
-    # What is seen
+    # Display
 
     def _frame(self) -> None:
         link = self._link

@@ -38,7 +38,7 @@ class _Drag:
     part: Part = "a"
     moved: bool = False
     selects: bool = False
-    #: A level that is moved: of which signal, and which of the two.
+    #: A level that is moved: its signal, and its number.
     level: tuple[str, int] | None = None
 
 

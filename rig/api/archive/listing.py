@@ -213,7 +213,7 @@ def search(rows: Iterable[Listed], words: str) -> list[Listed]:
 
 
 def is_session(path: Path) -> bool:
-    """Return whether a folder is a session's, in any state."""
+    """Check whether a folder is a session's, in any state."""
     folder = SessionFolder(path)
     return (
         any(os.path.lexists(path / mark) for mark in _MARKS)

@@ -40,7 +40,7 @@ def delete(path: Path) -> None:
     """Delete a session for good."""
     with _taken(path):
         try:
-            # Under another name first: what is deleted by halves is no session any
+            # Under another name first: a half-deleted folder is no session any
             # more.
             gone = _moved(path, path.parent / TRASH, ".deleting")
             shutil.rmtree(gone)

@@ -2,7 +2,7 @@
 """Agreement of a session's answers with those of a reference: decisions, outputs and
 their parts.
 
-A session keeps what the device answered to each sample. Two answers are compared whole,
+A session keeps the device's answer to each sample. Two answers are compared whole,
 byte by byte, and part by part where the task tells the parts of an output; a sample
 agrees where each trial's answer does.
 """

@@ -29,7 +29,7 @@ from rig.units import ends, not_known, scale
 
 SCHEMA = "neurorig-backends-1"
 _PAGE_COLUMNS = 100
-#: The line of what stands beside the reference: the network without any device.
+#: The line of the network without any device, beside the reference.
 _LINES = {AS_INTEGERS: "(whole numbers)", AS_FILE: "(floating point)"}
 CAPTION = (
     "decisions, outputs: samples on which every trial agrees with the reference; as"

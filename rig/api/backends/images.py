@@ -27,7 +27,7 @@ _LIMIT_S = 600.0
 
 
 def needs_image(planned: Planned) -> bool:
-    """Return whether a bench came from the tree, with the image of an example instead
+    """Check whether a bench came from the tree, with the image of an example instead
     of one of the task's network.
     """
     if not planned.from_example or not _port(planned):

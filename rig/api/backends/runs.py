@@ -85,7 +85,7 @@ def plan(name: str, wanted: RequestedRuns) -> Planned:
     own = tables(wanted.bench)
     from_example = name not in own.get("sut", {}) and not name.endswith(".toml")
     if name in own.get("sut", {}):
-        # Several tables of one kind are told apart by what stands behind it:
+        # Several tables of one kind differ by the text after it:
         # [sut.cpu-nir].
         tree: dict[str, Any] = {
             "sut": {name.partition("-")[0]: own.get("sut", {})[name]}
@@ -213,7 +213,7 @@ def _bare(sut: dict[str, Any]) -> Config:
 
 
 def _is_variant(bench: str, kind: str, task: str) -> bool:
-    """Return whether an example bench is for a name of its own, such as loihi-fixed-asc
+    """Check whether an example bench is for a name of its own, such as loihi-fixed-asc
     for loihi-fixed.
     """
     own = f"{kind}-{task}"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Spike trains of a session's backend: its network once more over the session's
-samples, untimed, kept beside what was measured.
+samples, untimed, kept beside the measurement.
 
 A session keeps the answers alone. A backend that runs the task's network
 (rig/interfaces/ network_task.py) also gives what leaves it in each step; others give no
@@ -42,7 +42,7 @@ Trains = Mapping[int, NDArray[np.float64]]
 
 
 def gives_trains(session: Session) -> bool:
-    """Return whether a session's backend runs the task's network, in a process of this
+    """Check whether a session's backend runs the task's network, in a process of this
     computer: a board would need its supply.
     """
     sut = session.results.provenance.sut

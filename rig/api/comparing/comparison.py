@@ -67,7 +67,7 @@ class MetricPair:
     `apart` and `shared` are None where an interval of the metric is not made of a
     standard uncertainty, as that of a percentile or a share: then two intervals that do
     not meet tell. `shared_parts` names the components that the two have in common.
-    `reason` says what the outcome rests on, or why none can be told. `same_samples`:
+    `reason` gives the basis of the outcome, or why there is none. `same_samples`:
     both measured the same samples, so that the intervals for these are compared, else
     those for other samples.
     """
@@ -187,7 +187,7 @@ def _shared_rails(first: Provenance, second: Provenance) -> tuple[str, ...]:
 def _same_samples(
     first: Session, second: Session, one: Results, other: Results
 ) -> bool:
-    """Return whether both measured the same samples of the task, as far as the sessions
+    """Check whether both measured the same samples of the task, as far as the sessions
     tell."""
     if one.task != other.task:
         return False

@@ -15,7 +15,7 @@ from typing import Any
 from rig.errors import RigError
 from rig.store.session_folder import PROVENANCE, SessionFolder, read_json
 
-#: What differs between any two sessions, and says nothing of a difference in their
+#: Facts that differ between any two sessions, and explain no difference in their
 #: numbers.
 _ORDINARY = ("created_utc", "bench_sha256")
 #: Shown where a key is in one session only.

@@ -119,26 +119,26 @@ class SessionMetric:
         return self._compared(operator.ge, limit)
 
     def surely_below(self, limit: float, interval: str = SAME_SAMPLES) -> Comparison:
-        """Return whether the whole interval is below a limit: shown to be below."""
+        """Check whether the whole interval is below a limit: shown to be below."""
         return self._judged(
             limit, interval, "surely below", lambda known: known.high < limit
         )
 
     def surely_above(self, limit: float, interval: str = SAME_SAMPLES) -> Comparison:
-        """Return whether the whole interval is above a limit: shown to be above."""
+        """Check whether the whole interval is above a limit: shown to be above."""
         return self._judged(
             limit, interval, "surely above", lambda known: known.low > limit
         )
 
     def possibly_below(self, limit: float, interval: str = SAME_SAMPLES) -> Comparison:
-        """Return whether a part of the interval is below a limit: not shown to be
+        """Check whether a part of the interval is below a limit: not shown to be
         above."""
         return self._judged(
             limit, interval, "possibly below", lambda known: known.low < limit
         )
 
     def possibly_above(self, limit: float, interval: str = SAME_SAMPLES) -> Comparison:
-        """Return whether a part of the interval is above a limit: not shown to be
+        """Check whether a part of the interval is above a limit: not shown to be
         below."""
         return self._judged(
             limit, interval, "possibly above", lambda known: known.high > limit

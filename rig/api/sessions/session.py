@@ -306,7 +306,7 @@ class Session:
             return _UNREADABLE
 
     def _has_older_results(self) -> bool:
-        """Return whether results.json has problems without their places."""
+        """Check whether results.json has problems without their places."""
         path = self.path / RESULTS
         if not path.is_file():
             return False

@@ -45,7 +45,7 @@ class Columns:
     the stretch moves, and reach a little over both ends. A signal is None where it is
     not known (yet): power before the trace is prepared, current and voltage of a file
     of power alone. `known` is the share of each column's samples that are known; None
-    where the file's own index does not say. `labels` must stand beside what is drawn;
+    where the file's own index does not say. `labels` must stand beside the drawing;
     the units are those of UNITS.
 
     Until a file of another program is prepared, columns beside samples that are no

@@ -49,7 +49,7 @@ class Spectrum:
     squared per hertz: the mean over `segments` of `segment_s` each, half overlapping
     (Welch's method).
 
-    A segment in which samples are lost is left out: `left_out` of them. `labels` are
+    A segment with lost samples is left out: `left_out` of them. `labels` are
     those of the trace.
     """
 

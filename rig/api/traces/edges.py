@@ -127,6 +127,6 @@ class EdgeTimes:
         return nearest_s if abs(nearest_s - seen_s) <= self._reach_s else None
 
     def is_border(self, at_s: float) -> bool:
-        """Return whether an instant is exactly at an end of a window."""
+        """Check whether an instant is exactly at an end of a window."""
         after = int(np.searchsorted(self._borders_s, at_s))
         return after < len(self._borders_s) and float(self._borders_s[after]) == at_s

@@ -41,7 +41,7 @@ _JLS_FRAME_B = 5_000
 #: Of a table, so many rows at so many places are made to see how long they are; what
 #: Parquet spares is seen in longer stretches only.
 _TRIED = {"csv": (200, 16), "parquet": (1 << 14, 4)}
-#: The room that is asked for is so much more than the size that is said.
+#: Ratio of the requested room to the stated size.
 _SPARE = 1.1
 
 Floats = NDArray[np.float32]

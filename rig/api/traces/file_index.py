@@ -19,7 +19,7 @@ from rig.trace.trace import Trace, reading
 
 Array = NDArray[np.float64]
 
-#: Of so many columns in which samples are lost the rest is looked up, where time is
+#: Of so many columns with lost samples the rest is looked up, where time is
 #: short.
 _QUICK = 50
 #: So many entries of the first level are looked up in a file that says nothing of its

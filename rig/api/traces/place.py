@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The place of a trace in a session: of which trial, rail and segment it is."""
+"""The place of a trace in a session: its trial, rail and segment."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from rig.results.replication import deviation
 from rig.stats.few_trials import ODD_LEAST, TREND_LEAST, Trend, odd_one, trend
 from rig.uncertainty.budget import SCATTER
 
-#: The chance, over all metrics of a session, with which a statement is made of nothing.
+#: The chance, over all metrics of a session, of a false statement.
 CHANCE = 0.01
 RULE_ODD = (
     "A trial is the odd one where its distance from the mean of the other valid"

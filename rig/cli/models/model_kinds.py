@@ -9,7 +9,7 @@ from rig.errors import ConfigError
 
 
 def is_tflite(path: Path) -> bool:
-    """Return whether a model's name is that of a .tflite file."""
+    """Check whether a model's name is that of a .tflite file."""
     return path.suffix == ".tflite"
 
 

@@ -38,7 +38,7 @@ from rig.trace.writer import TraceWriter
 #: The lines that a file may carry; on a JS110 only where it was set to put its inputs
 #: there, in the place of the lowest bits.
 LINES = ("current_lsb", "voltage_lsb")
-#: The file's numbers of what its arrays hold.
+#: The file's numbers of the contents of its arrays.
 _CURRENT = 0x01
 _VOLTAGE = 0x11
 _POWER = 0x21

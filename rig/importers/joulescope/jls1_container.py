@@ -17,10 +17,10 @@ from typing import BinaryIO
 from rig.errors import DataError
 
 MAGIC = b"\xd3tagfmt \r\n \n  \x1a\x1c"
-#: File length (0 while it is written), three bytes that mean nothing, version, CRC of
+#: File length (0 while it is written), three bytes without a meaning, version, CRC of
 #: all before.
 _HEADER = struct.Struct("<16sQ3xBI")
-#: Tag of three letters, flags, length of the value. Behind the value: zeros up to a
+#: Tag of three letters, flags, length of the value. After the value: zeros up to a
 #: multiple of 8 bytes less 4, and the CRC.
 _START = struct.Struct("<3sBI")
 _CRC = struct.Struct("<I")
@@ -43,8 +43,8 @@ class TaggedFile:
     """Reads the blocks of an open file one after the other; `name` is what errors call
     it.
 
-    `is_closed` says whether its writer closed it and nothing is missing of it. Raises
-    DataError for what is damaged, or another format.
+    `is_closed` says whether its writer closed it and all of it is there. Raises
+    DataError for damage, or another format.
     """
 
     def __init__(self, stream: BinaryIO, name: str) -> None:

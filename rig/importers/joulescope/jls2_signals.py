@@ -206,7 +206,7 @@ def signals_of(reader: Any) -> list[Any]:
 
 
 def is_digital(signal: Any) -> bool:
-    """Return whether a signal is a line with samples."""
+    """Check whether a signal is a line with samples."""
     return bool(signal.data_type == pyjls.DataType.U1 and signal.length)
 
 

@@ -59,8 +59,7 @@ class JlsContent:
 
     @property
     def stretch(self) -> float:
-        """Factor by which all signals are faster than the file says: they share one
-        clock."""
+        """Ratio of the rate of all signals to the file's: they share one clock."""
         return self.rate_hz / float(self.chosen.current.sample_rate)
 
     @property
@@ -218,7 +217,7 @@ class _Line:
         return Edges(kept[0], kept[1])
 
     def _is_dark(self, reader: Any, at_s: float, rate: int, period_s: float) -> bool:
-        """Return whether a sample within a period of an edge is lost."""
+        """Check whether a sample within a period of an edge is lost."""
         first = max(math.floor((at_s - period_s) * rate) - 1, 0)
         length = self.content.last - self.content.first
         last = min(math.ceil((at_s + period_s) * rate) + 1, length)

@@ -45,8 +45,8 @@ _SETTLING = np.array(
     ],
     dtype=np.int64,
 )
-#: Where the range changes again and again for longer than this (32 us), nothing is
-#: known of the current.
+#: Where the range changes again and again for longer than this (32 us), the current is
+#: not known.
 _LONGEST = 64
 #: As much of anything is no recording.
 _ENDLESS = 1 << 20
@@ -85,8 +85,8 @@ class _Block:
 
 
 def calibration(text: bytes) -> Calibration:
-    """Return what a calibration block says; raises DataError for another form, and for
-    the gains of 1 that stand for none.
+    """Return the contents of a calibration block; raises DataError for another form,
+    and for the gains of 1 that stand for none.
     """
     try:
         told = typed.from_json(_Block, json.loads(text), "the calibration")
@@ -146,7 +146,7 @@ class RawSamples:
         )
 
     def then(self, others: RawSamples) -> RawSamples:
-        """Return these samples and `others` behind them."""
+        """Return these samples and `others` after them."""
         columns = [
             (getattr(self, name), getattr(others, name)) for name in self.__slots__
         ]
@@ -154,8 +154,8 @@ class RawSamples:
 
 
 class RawDecoder:
-    """Makes samples of raw ones, piece by piece; what a change of range has not settled
-    waits for the next piece.
+    """Makes samples of raw ones, piece by piece; samples in a change of range wait for
+    the next piece.
 
     `changes` counts the times that the current was interpolated, `interpolated` its
     samples. `slips` are runs of samples (first, last + 1) before each of which the

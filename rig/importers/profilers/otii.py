@@ -44,7 +44,7 @@ def current_file(folder: Path) -> Path | None:
 
 
 def is_pair(path: Path, options: Options) -> bool:
-    """Return whether a file is a current of Otii that is to be read by itself, with its
+    """Check whether a file is a current of Otii that is to be read by itself, with its
     voltage."""
     return not (options.current or options.power or options.time) and _is_current(path)
 

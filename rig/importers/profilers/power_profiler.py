@@ -22,7 +22,7 @@ from rig.trace.writer import TraceWriter
 #: Currents in uA, and eight lines of two bits each, D0 lowest.
 Piece = tuple[NDArray[Any], NDArray[Any]]
 
-#: What the two bits of a line say.
+#: Meaning of the two bits of a line.
 _LEVELS = np.array([UNKNOWN, LOW, HIGH, BOTH], dtype=np.int8)
 LINES = tuple(f"D{number}" for number in range(8))
 
@@ -61,7 +61,7 @@ def check_options(options: Options) -> None:
 
 
 def is_synced(options: Options) -> bool:
-    """Return whether a line is asked for as SYNC."""
+    """Check whether a line is asked for as SYNC."""
     return options.sync not in ("", "none")
 
 

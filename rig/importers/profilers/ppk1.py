@@ -9,7 +9,7 @@ currents in uA as 32-bit floats, and where there were lines a length and their t
 each in 16-bit numbers, D0 lowest: 0 not known, 1 low, 2 high, 3 both. All is
 little-endian. The rate is `options.samplesPerSecond` of the metadata; without it
 `samplingTime`, in microseconds. `options.timestamp` is how long the recording is, in
-microseconds: what lies behind is left out, as the application does. No file of the
+microseconds: later samples are left out, as the application does. No file of the
 application was at hand.
 """
 

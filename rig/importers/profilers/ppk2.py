@@ -35,7 +35,7 @@ _ABOUT = "metadata.json"
 _ROW = np.dtype([("current_ua", "<f4"), ("lines", ">u2")])
 _PIECE = 1 << 18
 _ABOUT_B = 1 << 20
-#: What the library says of an archive that is damaged, encrypted or packed in another
+#: Errors of the library for an archive that is damaged, encrypted or packed in another
 #: way.
 _BROKEN = (BadZipFile, zlib.error, EOFError, RuntimeError, OSError, ValueError)
 
@@ -128,7 +128,7 @@ def _said_hz(archive: ZipFile, path: Path) -> dict[str, float]:
 
 @dataclass(frozen=True, slots=True)
 class _Metadata:
-    """What the application says of the samples, as far as it is needed."""
+    """The application's description of the samples, as far as it is needed."""
 
     samplesPerSecond: float  # noqa: N815, as the file has it
     more: dict[str, Any] = typed.rest()

@@ -83,7 +83,7 @@ def unit_as_written(text: str) -> str:
 
 
 def unit_beside(cell: str) -> str:
-    """Return the unit behind the number in a cell, as "33.30 W"; empty where there is
+    """Return the unit after the number in a cell, as "33.30 W"; empty where there is
     none."""
     match = _BESIDE.fullmatch(cell)
     if match is None or is_number(cell) or not is_number(match[1].replace(",", ".")):

@@ -74,7 +74,7 @@ def form_of(path: Path) -> Form:
     cells = split(lines[first], delimiter)
     names = cells
     if all(is_number(cell.replace(",", ".")) for cell in cells):
-        # NumPy puts its heading behind a #; without any, the columns are called by
+        # NumPy puts its heading after a #; without any, the columns are called by
         # their numbers.
         commented = (
             split(lines[comments[-1]].lstrip("# "), delimiter) if comments else []
@@ -109,13 +109,13 @@ def form_of(path: Path) -> Form:
 
 
 def _below(lines: Sequence[str], at: int, delimiter: str) -> list[str]:
-    """Return the cells of the first row behind a line."""
+    """Return the cells of the first row after a line."""
     row = next((line for line in lines[at + 1 :] if line.strip()), "")
     return split(row, delimiter) if row else []
 
 
 def _is_data(cells: Sequence[str], width: int) -> bool:
-    """Return whether a row is one of a table so wide: it has a number, or a date."""
+    """Check whether a row is one of a table so wide: it has a number, or a date."""
     return len(cells) >= width and any(
         is_number(cell.replace(",", ".")) or dated.seconds(cell) is not None
         for cell in cells

@@ -200,7 +200,7 @@ def _notes(
     power: Column | None,
     line: SyncColumn | None,
 ) -> Iterator[str]:
-    """Yield what a person should know of the choice."""
+    """Yield remarks on the choice for the user."""
     if time is None and options.time == "none":
         yield "no column of times is looked at, as asked: each row is one sample"
     if power is None and options.supply_v:
@@ -355,7 +355,7 @@ class Unclear:
         self._found: list[DataError] = []
 
     def unless(self, choose: Callable[[], T]) -> T | None:
-        """Return what is chosen; None where that is not clear, which is kept."""
+        """Return the choice; None where it is not clear, which is kept."""
         try:
             return choose()
         except DataError as error:

@@ -55,7 +55,7 @@ _WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class Preamble:
-    """The table behind it: its heading, how many lines stand before its rows, the
+    """The table after it: its heading, how many lines stand before its rows, the
     interval of its samples in seconds (0: not told), and the words that tell it.
     """
 
@@ -106,7 +106,7 @@ def _above(
 
 
 def interval(lines: Sequence[str], delimiter: str) -> tuple[float, str]:
-    """Return the interval that some line tells, behind its name or in the line below
+    """Return the interval that some line states, after its name or in the line below
     it."""
     for at, line in enumerate(lines):
         cells: list[str] = []
@@ -143,7 +143,7 @@ def _size(told: str, name: str, delimiter: str, units: Mapping[str, float]) -> f
 
 
 def are_units(cells: Sequence[str]) -> bool:
-    """Return whether a row has units, and nothing but them and numbers."""
+    """Check whether a row has units, besides only numbers."""
     known = [cell.lower() in _WORDS for cell in cells]
     return any(known) and all(
         is_word or not cell or is_number(cell) or cell.lower() == "sequence"
@@ -157,7 +157,7 @@ def _with_unit(name: str, unit: str) -> str:
 
 
 def _is_row(cells: Sequence[str]) -> bool:
-    """Return whether a line is a row of numbers: two at least, or one that is alone."""
+    """Check whether a line is a row of numbers: two at least, or one that is alone."""
     filled = [cell for cell in cells if cell]
     numbers = [
         cell

@@ -216,7 +216,7 @@ class Piece:
         return joined.replace(",", ".") if self.decimal.mark == "," else joined
 
     def _is_even(self, text: str) -> bool:
-        """Return whether each line has as many cells as the heading, and none is
+        """Check whether each line has as many cells as the heading, and none is
         empty."""
         signs = np.frombuffer(text.encode("ascii"), np.uint8)
         ends = np.flatnonzero(signs == ord("\n"))

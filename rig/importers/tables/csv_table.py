@@ -39,7 +39,7 @@ from rig.trace.trace import TRACE, Trace
 from rig.trace.writer import TraceWriter
 
 _PIECE = 1 << 16
-#: Lines of which each cell is looked at, for the decimal mark, where it is not known.
+#: Lines whose cells are examined for the decimal mark, where it is not known.
 _FIRST = 1 << 8
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from rig.trace.trace import Trace
 from rig.units import scale, share
 
-#: Less than that is rounding of what was printed.
+#: Less than that is rounding of the printed number.
 _SILENT = 1e-4
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows whose stamps agree with even steps to their last digit, each of which is one
-sample; missing rows are left out. Pure.
+"""Rows whose stamps agree with even steps to their last digit, each one sample; missing
+rows are left out. Pure.
 
-Nothing is fitted: the rate is that of the first and the last row, and every other row
+There is no fit: the rate is that of the first and the last row, and every other row
 has to be where this rate puts it. Any other table is integrated as stamped
 (rig/importers/as_stamped.py).
 """

@@ -25,7 +25,7 @@ CAUSE = "the instrument gave no number, or wrote 9.9E37, which is none"
 
 
 def is_number(text: str) -> bool:
-    """Return whether a text, its spaces aside, is a number with a decimal point, or a
+    """Check whether a text, its spaces aside, is a number with a decimal point, or a
     word for none.
     """
     return _NUMBER.fullmatch(text.strip(" ")) is not None

@@ -18,8 +18,7 @@ from rig.network.shapes import NEURONS, SPIKING, pair
 
 #: Factor above the largest value seen.
 _ROOM = 2.0
-#: Cycles are gone through so often: behind a neuron that fires, once more changes
-#: nothing.
+#: Passes over a cycle: after a neuron that fires, one more pass has no effect.
 _ROUNDS = 3
 
 

@@ -176,7 +176,7 @@ def weights_of(node: FixedNode) -> Dense | Convolution:
 
 
 def is_quantised(graph: Any) -> bool:
-    """Return whether a NIR graph brings its numbers in fixed point."""
+    """Check whether a NIR graph brings its numbers in fixed point."""
     return isinstance(graph.metadata, dict) and KEY in graph.metadata
 
 

@@ -50,7 +50,7 @@ def plan(network: FixedNetwork) -> Plan:
 
 
 def gathers(node: FixedNode) -> bool:
-    """Return whether a node's input is a sum or scaled, so that it has a place of its
+    """Check whether a node's input is a sum or scaled, so that it has a place of its
     own."""
     return len(node.edges) > 1 or any(not edge.plain for edge in node.edges)
 

@@ -55,7 +55,7 @@ class FixedNeurons:
         body = self._body
         threshold = self._each(body.threshold)
         if body.spikes_max > 1:
-            # Of what is above the threshold, or reaches it: 2^31 / 1 is the most there
+            # Of the excess over the threshold, or 0: 2^31 / 1 is the most there
             # can be.
             counted = np.maximum(self.membrane - (1 if body.above else 0), 0)
             spikes: Ints = np.minimum(counted // threshold, body.spikes_max)

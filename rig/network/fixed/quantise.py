@@ -40,7 +40,7 @@ from rig.network.fixed.weights import weighted, window
 from rig.network.graph import Network, NodePlace, membrane_of
 from rig.network.shapes import NEURONS, SPIKING, pair
 
-#: Values are given a scale in which the largest one expected has half the room.
+#: The scale of values leaves the largest one expected half the room.
 EXPECTED_MAX = 2**14
 #: Inputs of several sources get so many more bits than the finest of them, at most.
 _MORE_BITS = 8

@@ -80,7 +80,7 @@ class Place:
         self.activations = tuple(self._index(number) for number in numbers)
 
     def has(self, number: int) -> bool:
-        """Return whether there is such an input."""
+        """Check whether there is such an input."""
         inputs = self._stated.inputs
         return number < len(inputs) and inputs[number] >= 0
 

@@ -162,7 +162,7 @@ class ClipReader:
 
 
 def _as_before(path: Path) -> NDArray[np.int16]:
-    """Return a recording as whoever read the same file last in this process has it."""
+    """Return a recording, shared with the last reader of the file in this process."""
     try:
         about = path.stat()
     except OSError:

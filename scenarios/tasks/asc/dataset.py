@@ -100,7 +100,7 @@ class TauDataset:
         )
 
     def split_statement(self) -> str:
-        """Return whether the places are those of the data set and the sample counts
+        """Check whether the places are those of the data set and the sample counts
         those of the rule.
         """
         counts = self.counts()
@@ -139,7 +139,7 @@ class TauDataset:
 
 
 def official(counts: tuple[object, object], cities: frozenset[str]) -> bool:
-    """Return whether recordings of these cities, in so many train and test samples, can
+    """Check whether recordings of these cities, in so many train and test samples, can
     be the data set's split.
     """
     return (
@@ -204,7 +204,7 @@ def find_layout(folder: Path) -> DatasetLayout:
 
 
 def wanted(name: str) -> bool:
-    """Return whether a file name is of device a and one of the four classes; DataError
+    """Check whether a file name is of device a and one of the four classes; DataError
     if it is not a name of the set.
     """
     parts = Path(name).stem.split("-")

@@ -132,7 +132,7 @@ def read_model(path: Path) -> AscModel:
 
 
 def has_format(path: Path) -> bool:
-    """Return whether a file says that it is a model of this format, sound or not."""
+    """Check whether a file says that it is a model of this format, sound or not."""
     try:
         about = nir_file.read(path).metadata
     except DataError:

@@ -163,7 +163,7 @@ class AscTask(SignalTask):
 
     @staticmethod
     def takes(model: Path) -> bool:
-        """Return whether a NIR file has the format of this task's models."""
+        """Check whether a NIR file has the format of this task's models."""
         return has_format(model)
 
     @classmethod
@@ -363,7 +363,7 @@ class AscTask(SignalTask):
 
 
 def made_up(cities: frozenset[str]) -> bool:
-    """Return whether recordings of these cities are the generator's: there are no such
+    """Check whether recordings of these cities are the generator's: there are no such
     cities."""
     return cities <= frozenset(CITIES)
 

@@ -11,7 +11,7 @@ from rig.errors import DataError, RemoteProtocolError
 from rig.model.catalogue import Entry
 from rig.model.scores import Score
 
-#: thousandths: int32, what the text layer makes of `m-results-[0.125,...]`. All are
+#: thousandths: int32, the text layer's form of `m-results-[0.125,...]`. All are
 #: little endian.
 Format = Literal["thousandths", "float32", "int8", "uint8"]
 _DTYPES = {"thousandths": "<i4", "float32": "<f4", "int8": "<i1", "uint8": "<u1"}

@@ -208,7 +208,7 @@ class MlperfTiny(Task):
         return lambda payload: generate.right_answer(self._benchmark, payload)
 
     def accepts(self, info: SutInfo) -> bool:
-        """Return whether a device is for this task: by its workload, or in the text
+        """Check whether a device is for this task: by its workload, or in the text
         layer of any maker by the model it names.
         """
         name = info.task or info.model

@@ -33,7 +33,7 @@ def codec_arguments(fixed: FixedNetwork) -> dict[str, Any]:
 
 
 def membrane_unit(fixed: FixedNetwork) -> float:
-    """Return what a unit of an answer's membranes is worth in the file."""
+    """Return the value of a unit of an answer's membranes in the file."""
     source = fixed.membranes[0]
     if source:
         return float(fixed.node(source).state_scale)

@@ -48,7 +48,7 @@ METHOD = (
 SERIES = {"A": 0.01, "B": 1.0}
 SEED = 0
 FIRST_NODES = 16
-#: Any solution better than nothing chosen, which costs 0.
+#: Any solution better than the empty one, which costs 0.
 BETTER = -1
 
 

@@ -38,7 +38,7 @@ _VERSION = re.compile(r"# QUBO targets of neurorig, version (\d+);")
 NODES = (10, 25, 50, 100, 250, 500, 1000, 2500, 5000)
 DENSITIES = (0.01, 0.05, 0.1, 0.25)
 SEEDS = (0, 1, 2, 3, 4)
-#: The published grid: 180 workloads, of which the five seeds are for tuning; official
+#: The published grid: 180 workloads, whose five seeds are for tuning; official
 #: results have seeds of their own.
 GRID = tuple(Workload(*cell) for cell in product(NODES, DENSITIES, SEEDS))
 

@@ -206,7 +206,7 @@ def _search(
     wanted = selection.workloads()
     _refuse_unpublished(path, wanted)
     file = _TargetFile(path)
-    # A table of a user's own is nowhere worse than the shipped one.
+    # A table of a user's own is never worse than the shipped one.
     known = {**table.read().rows, **file.targets.rows}
     for number, workload in enumerate(wanted, start=1):
         before = known.get(workload)

@@ -23,7 +23,7 @@ RULE = (
     " never on the seed of a problem or a solver"
 )
 PATH = "task.qubo.parameters"
-#: Names by which one problem, or one run, would be told from another of its size and
+#: Names that would distinguish one problem, or one run, from another of its size and
 #: density.
 _OF_ONE = re.compile(
     r"seed|graph|hash|index|workload|instance|problem|target|cost", re.IGNORECASE
