@@ -28,12 +28,18 @@ from rig.model.picture import Picture
 from rig.model.steps import Idle, Load, Plan, Query, Step
 from rig.model.trial import Measured, Sample
 from rig.problems import Problem
-from rig.settings.declare import Count, Or, Ratio, Why
+from rig.settings.declare import Count, Or
 from rig.stats.summary import ratio
 from scenarios.common import declared
 from scenarios.common.calibration import Length, calibrate, rate_of
-from scenarios.common.limits import IDLE_MAX_S, REPEAT_MAX, IdleTime, TimeLimit
-from scenarios.common.metrics import of_ratio, power
+from scenarios.common.limits import (
+    IDLE_MAX_S,
+    REPEAT_MAX,
+    IdleAround,
+    Margin,
+    TimeLimit,
+)
+from scenarios.common.metrics import headline, idle_power, of_ratio
 
 #: LoadGen's Offline: "all samples in one query", for 600 s at least.
 LOADGEN_S = 600.0
@@ -63,19 +69,14 @@ class Offline(Scenario):
             Interval(ge=1, le=REPEAT_MAX),
             doc("Least number of inferences in a trial."),
         ] = 1
-        margin: Annotated[
-            Ratio,
-            Interval(ge=0.01, le=1),
-            Why("windows must not end early because a clock is fast"),
-            doc("How much longer than that the windows are made."),
-        ] = 0.05
+        margin: Margin = 0.05
         chunk: Annotated[
             Count,
             Or(0, "as many as the device takes"),
             Ge(1),
             doc("Samples that are loaded at a time."),
         ] = 0
-        idle_s: Annotated[IdleTime, doc("Idle time before and after all.")] = 0.5
+        idle_s: IdleAround = 0.5
         limit_s: Annotated[
             TimeLimit,
             doc("What a batch may take beyond what the calibration makes expect."),
@@ -255,13 +256,12 @@ def _energies(measured: Measured) -> dict[str, Metric]:
     whole = [
         sample for sample in measured.samples if sample.windows[0].energy_j is not None
     ]
-    idles = [idle for idle in measured.idles if idle.energy_j is not None]
     counts = _counts(whole)
     times_s = _times_s(whole)
     energies_j = [
         (sample.windows[0].energy_j or 0.0) * sample.repeat for sample in whole
     ]
-    idle = power(idles)
+    idle = idle_power(measured)
     active = of_ratio(energies_j, times_s, "W")
     each_s = ratio(times_s, counts)[0]
     dynamic = of_ratio(
@@ -281,10 +281,10 @@ def _energies(measured: Measured) -> dict[str, Metric]:
         statistic=Statistic.DIFFERENCE,
     )
     return {
-        "power_idle": replace(idle, budget_shown=True),
-        "power_active": _headline(active),
+        "power_idle": idle,
+        "power_active": headline(active),
         "power_dynamic": replace(above_idle, budget_shown=True),
-        "energy_total": _headline(of_ratio(energies_j, counts, "J")),
+        "energy_total": headline(of_ratio(energies_j, counts, "J")),
         "energy_idle": Metric(
             idle.value * each_s,
             "J",
@@ -294,12 +294,8 @@ def _energies(measured: Measured) -> dict[str, Metric]:
             statistic=Statistic.RATIO,
             prominence=Prominence.DETAIL,
         ),
-        "energy_dynamic": _headline(dynamic),
+        "energy_dynamic": headline(dynamic),
     }
-
-
-def _headline(metric: Metric) -> Metric:
-    return replace(metric, prominence=Prominence.HEADLINE, budget_shown=True)
 
 
 def _together(metric: Metric, idle: Metric, times: float) -> float | None:

@@ -68,6 +68,17 @@ def power(windows: Sequence[Window]) -> Metric:
     return of_ratio(energies_j, [window.latency_s for window in windows], "W")
 
 
+def idle_power(measured: Measured) -> Metric:
+    """Make the metric of the power of idle times, as far as their energy is known."""
+    idles = [idle for idle in measured.idles if idle.energy_j is not None]
+    return replace(power(idles), budget_shown=True)
+
+
+def headline(metric: Metric) -> Metric:
+    """Show a metric and its budget in the first place."""
+    return replace(metric, prominence=Prominence.HEADLINE, budget_shown=True)
+
+
 def have_energy(windows: Iterable[Window]) -> bool:
     """Whether every window has an energy."""
     return all(window.energy_j is not None for window in windows)

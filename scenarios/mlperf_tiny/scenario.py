@@ -24,12 +24,18 @@ from rig.model.picture import Picture
 from rig.model.steps import Idle, Load, Plan, Query, Step
 from rig.model.trial import Measured, Sample, Window
 from rig.problems import Problem
-from rig.settings.declare import Count, Ratio, Why
+from rig.settings.declare import Count, Why
 from rig.stats.summary import standard_error
 from scenarios.common import declared
 from scenarios.common.calibration import Length
-from scenarios.common.limits import IDLE_MAX_S, REPEAT_MAX, IdleTime, TimeLimit
-from scenarios.common.metrics import power
+from scenarios.common.limits import (
+    IDLE_MAX_S,
+    REPEAT_MAX,
+    IdleAround,
+    Margin,
+    TimeLimit,
+)
+from scenarios.common.metrics import headline, idle_power, power
 from scenarios.mlperf_tiny.cases import cases, quality
 from scenarios.mlperf_tiny.counted import (
     ITERATIONS,
@@ -82,13 +88,8 @@ class Tiny(Scenario):
             _RULE,
             doc("Least number of inferences in a window."),
         ] = ITERATIONS
-        margin: Annotated[
-            Ratio,
-            Interval(ge=0.01, le=1),
-            Why("a window must not end early because a clock is fast"),
-            doc("How much longer than that a window is made."),
-        ] = 0.05
-        idle_s: Annotated[IdleTime, doc("Idle time before and after all.")] = 0.5
+        margin: Margin = 0.05
+        idle_s: IdleAround = 0.5
         limit_s: Annotated[
             TimeLimit,
             doc("What a query may take beyond what the calibration makes expect."),
@@ -138,26 +139,16 @@ class Tiny(Scenario):
         inference = [sample.windows[-1] for sample in counted(measured.samples)]
         known = [window for window in inference if window.energy_j is not None]
         energies_j = [window.energy_j or 0.0 for window in known]
+        rates_hz = [_per_s(window) for window in inference]
         phase = phases[-1]
         return {
-            THROUGHPUT: replace(
-                _median(
-                    [_per_s(window) for window in inference],
-                    "1/s",
-                    higher_is_better=True,
-                ),
-                prominence=Prominence.HEADLINE,
-                budget_shown=True,
-            ),
+            THROUGHPUT: headline(_median(rates_hz, "1/s", higher_is_better=True)),
             f"latency_{phase}": _median(
                 [window.latency_s for window in inference], "s"
             ),
             f"energy_{phase}": replace(_median(energies_j, "J"), budget_shown=True),
             f"power_{phase}": replace(power(known), prominence=Prominence.DETAIL),
-            "power_idle": replace(
-                power([idle for idle in measured.idles if idle.energy_j is not None]),
-                budget_shown=True,
-            ),
+            "power_idle": idle_power(measured),
         }
 
     def declared_metrics(

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Self
 
@@ -20,7 +20,7 @@ from rig.interfaces.task import OptimizationTask, Task
 from rig.model.comparison import Compared
 from rig.model.declaration import DeclaredMetrics
 from rig.model.grid import Covered
-from rig.model.metric import Metric, Prominence, Repeatability
+from rig.model.metric import Metric, Repeatability
 from rig.model.picture import Picture
 from rig.model.steps import Idle, Load, Plan, Solve, Step
 from rig.model.trial import Measured, Sample
@@ -28,8 +28,8 @@ from rig.problems import Problem
 from rig.settings.declare import Count, Or, Seed
 from rig.stats.interval import Intervals
 from scenarios.common.cost_gap import threshold_cost
-from scenarios.common.limits import IdleTime, TimeLimit
-from scenarios.common.metrics import difference, power, samples_of
+from scenarios.common.limits import IdleAround, TimeLimit
+from scenarios.common.metrics import difference, headline, idle_power, samples_of
 from scenarios.optimization import (
     fixed_timeout,
     found_costs,
@@ -118,7 +118,7 @@ class Optimization(Scenario):
                 "Draw the solver's seeds from the trial's seed, anew for each workload."
             ),
         ] = True
-        idle_s: Annotated[IdleTime, doc("Idle time before and after all.")] = 0.5
+        idle_s: IdleAround = 0.5
         limit_s: Annotated[
             TimeLimit, doc("What a device may take beyond a time-out until it answers.")
         ] = 20.0
@@ -419,10 +419,10 @@ def _powers(measured: Measured) -> dict[str, Metric]:
     """Return idle power, and that of all searches together."""
     if not measured.samples:
         return {}
-    idle = power([idle for idle in measured.idles if idle.energy_j is not None])
-    active = replace(fixed_timeout.power(measured.samples), budget_shown=True)
+    idle = idle_power(measured)
+    active = headline(fixed_timeout.power(measured.samples))
     return {
-        "power_idle": replace(idle, budget_shown=True),
-        "power_active": replace(active, prominence=Prominence.HEADLINE),
+        "power_idle": idle,
+        "power_active": active,
         "power_dynamic": difference(active, idle),
     }

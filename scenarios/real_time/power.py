@@ -13,6 +13,8 @@ from rig.stats.summary import mean, standard_error
 from scenarios.common.metrics import (
     difference,
     have_energy,
+    headline,
+    idle_power,
     of_mean,
     of_ratio,
     power,
@@ -28,14 +30,14 @@ def energies(measured: Measured, phases: Sequence[str]) -> dict[str, Metric]:
     ]
     windows_of = [sample.windows for sample in measured.samples]
     known = [windows for windows in windows_of if have_energy(windows)]
-    idle = power([window for window in measured.idles if window.energy_j is not None])
+    idle = idle_power(measured)
     energies_j = [_energy_j(windows) for windows in known]
     active = of_ratio(energies_j, [_length_s(windows) for windows in known], "W")
     average = power(whole)
     metrics = {
         "duty_cycle": _duty_cycle(measured),
-        "power_idle": replace(idle, budget_shown=True),
-        "power_active": _headline(active),
+        "power_idle": idle,
+        "power_active": headline(active),
         "power_dynamic": replace(difference(active, idle), budget_shown=True),
         "power_stream": replace(average, prominence=Prominence.HEADLINE),
         "power_stream_dynamic": difference(average, idle),
@@ -43,18 +45,14 @@ def energies(measured: Measured, phases: Sequence[str]) -> dict[str, Metric]:
     for place, phase in enumerate(phases):
         phase_j = [windows[place].energy_j or 0.0 for windows in known]
         metrics[f"energy_{phase}"] = of_mean(phase_j, "J")
-    metrics["energy_total"] = _headline(of_mean(energies_j, "J"))
-    metrics["energy_dynamic"] = _headline(_energy_above(known, idle))
+    metrics["energy_total"] = headline(of_mean(energies_j, "J"))
+    metrics["energy_dynamic"] = headline(_energy_above(known, idle))
     # Shorter streams cost less: leaving out scenes predicts no other ones.
     metrics["energy_stream"] = replace(
         of_mean([window.energy_j or 0.0 for window in whole], "J"),
         statistic=Statistic.TOTAL,
     )
     return metrics
-
-
-def _headline(metric: Metric) -> Metric:
-    return replace(metric, prominence=Prominence.HEADLINE, budget_shown=True)
 
 
 def _duty_cycle(measured: Measured) -> Metric:

@@ -5,17 +5,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
-from rig.errors import DataError, NotInSession, RemoteProtocolError
+from rig.errors import DataError, RemoteProtocolError
 from rig.files import typed
 from rig.interfaces.task import SignalTask
 from rig.model.catalogue import Entry
 from rig.model.scores import Score
 from scenarios.tasks.asc.dataset import CLASSES
 from scenarios.tasks.asc.model import RATE_HZ
+from scenarios.tasks.replica import CatalogueReplica, refuse_labels
 
 OUTPUT_B = 4 * len(CLASSES)
 
@@ -23,27 +25,26 @@ OUTPUT_B = 4 * len(CLASSES)
 def scored(label: str, output: bytes) -> Score:
     """Take the class with the most spikes, then the highest membrane, then the lowest
     index."""
-    if len(output) != OUTPUT_B:
-        raise RemoteProtocolError(
-            f"an output of {len(output)} B, asc gives {OUTPUT_B} B",
-            evidence=output[:32].hex(),
-        )
     # Spikes are the upper half, the membrane the lower: the largest number is the
     # answer, argmax takes the first of equals.
-    answer = CLASSES[int(np.frombuffer(output, "<i4").argmax())]
+    answer = CLASSES[int(_words(output).argmax())]
     return Score(answer == label, label, answer)
 
 
 def parts(output: bytes) -> dict[str, list[float]]:
     """Return spike counts and membranes of an output: its upper and lower halves."""
+    words = _words(output)
+    membranes = (words & 0xFFFF) - 0x8000
+    return {"spike counts": (words >> 16).tolist(), "membranes": membranes.tolist()}
+
+
+def _words(output: bytes) -> NDArray[np.int32]:
     if len(output) != OUTPUT_B:
         raise RemoteProtocolError(
             f"an output of {len(output)} B, asc gives {OUTPUT_B} B",
             evidence=output[:32].hex(),
         )
-    words = np.frombuffer(output, "<i4")
-    membranes = (words & 0xFFFF) - 0x8000
-    return {"spike counts": (words >> 16).tolist(), "membranes": membranes.tolist()}
+    return np.frombuffer(output, "<i4")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,17 +54,14 @@ class _Holes:
     holes: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class AscReplica(SignalTask):
-    """Labels and recordings of the samples, from the catalogue; `holes` are samples
-    that do not follow the one before in time.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AscReplica(CatalogueReplica, SignalTask):
+    """Labels and recordings of the samples; `holes` are samples that do not follow the
+    one before in time.
     """
 
-    name: str
-    phases: tuple[str, ...]
-    entries: tuple[Entry, ...]
+    content = "the audio of sample"
     holes: frozenset[int]
-    facts: Mapping[str, Any]
     sample_hz: int = RATE_HZ
     window: int = RATE_HZ
     sample_b: int = 2
@@ -75,21 +73,9 @@ class AscReplica(SignalTask):
         phases: tuple[str, ...],
         facts: Mapping[str, Any],
         entries: Sequence[Entry],
-    ) -> AscReplica:
+    ) -> Self:
         """Check the session's facts of its samples; raises DataError."""
-        odd = next(
-            (
-                index
-                for index, entry in enumerate(entries)
-                if entry.label not in CLASSES
-            ),
-            None,
-        )
-        if odd is not None:
-            raise DataError(
-                f"catalogue.csv, line {odd + 2}: {entries[odd].label[:40]!r} is none of"
-                f" {', '.join(CLASSES)}"
-            )
+        refuse_labels(entries, CLASSES, ", ".join(CLASSES))
         for line, entry in enumerate(entries, start=2):
             # The names of the data set's files say scene and city.
             parts = entry.recording.split("-")
@@ -106,15 +92,13 @@ class AscReplica(SignalTask):
                 " catalogue.csv"
             )
         holes = typed.take(_Holes, dict(facts), "provenance.json, task").holes
-        return cls(name, phases, tuple(entries), frozenset(holes), facts)
-
-    def __len__(self) -> int:
-        """Return the number of samples."""
-        return len(self.entries)
-
-    def payload(self, index: int) -> bytes:
-        """Raise NotInSession: the audio is not in the session."""
-        raise NotInSession(f"the audio of sample {index} is not in the session")
+        return cls(
+            name=name,
+            phases=phases,
+            entries=entries,
+            facts=facts,
+            holes=frozenset(holes),
+        )
 
     def recordings(self) -> list[tuple[str, tuple[int, ...]]]:
         """Return the class and the samples of each unbroken stretch of a recording, as
@@ -138,7 +122,3 @@ class AscReplica(SignalTask):
     def parts(self, output: bytes) -> dict[str, list[float]]:
         """Return spike counts and membranes of an output."""
         return parts(output)
-
-    def provenance(self) -> dict[str, Any]:
-        """Return the session's own facts."""
-        return dict(self.facts)

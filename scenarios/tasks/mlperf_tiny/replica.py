@@ -5,14 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 from rig.errors import DataError
 from rig.files import typed
-from rig.interfaces.task import Task
 from rig.model.catalogue import Entry
 from rig.model.scores import Score
 from scenarios.tasks.mlperf_tiny import answer
+from scenarios.tasks.replica import CatalogueReplica, refuse_labels
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,19 +25,15 @@ class _Facts:
     same_content: tuple[tuple[int, int], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class TinyReplica(Task):
-    """Labels and files of the tensors, from the catalogue; `same` tells of some which
-    earlier one has the same bytes.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TinyReplica(CatalogueReplica):
+    """Labels and files of the tensors; `same` maps some to an earlier one with the same
+    bytes.
     """
 
-    name: str
-    phases: tuple[str, ...]
-    entries: tuple[Entry, ...]
     outputs: int
     form: answer.Format
     same: Mapping[int, int]
-    facts: Mapping[str, Any]
 
     @classmethod
     def of(
@@ -46,23 +42,12 @@ class TinyReplica(Task):
         phases: tuple[str, ...],
         facts: Mapping[str, Any],
         entries: Sequence[Entry],
-    ) -> TinyReplica:
+    ) -> Self:
         """Check the session's facts of its tensors; raises DataError."""
         told = typed.take(_Facts, dict(facts), "provenance.json, task")
         classes = told.classes
-        odd = next(
-            (
-                at
-                for at, entry in enumerate(entries)
-                if entry.label not in map(str, range(min(classes, 10_000)))
-            ),
-            None,
-        )
-        if odd is not None:
-            raise DataError(
-                f"catalogue.csv, line {odd + 2}: {entries[odd].label[:40]!r} is none of"
-                f" {classes} classes"
-            )
+        labels = [*map(str, range(min(classes, 10_000)))]
+        refuse_labels(entries, labels, f"{classes} classes")
         if told.tensors != len(entries):
             raise DataError(
                 f"provenance.json has {told.tensors} tensors, catalogue.csv"
@@ -73,16 +58,12 @@ class TinyReplica(Task):
         return cls(
             name=name,
             phases=phases,
-            entries=tuple(entries),
+            entries=entries,
             outputs=count,
             form=form,
             same=same,
             facts=facts,
         )
-
-    def __len__(self) -> int:
-        """Return the number of tensors."""
-        return len(self.entries)
 
     def payload(self, index: int) -> bytes:
         """Return what stands for the bytes of a tensor: equal for tensors of the same
@@ -98,7 +79,3 @@ class TinyReplica(Task):
     def score_count(self) -> int:
         """One score for each class, or one alone."""
         return self.outputs
-
-    def provenance(self) -> dict[str, Any]:
-        """Return the session's own facts."""
-        return dict(self.facts)

@@ -6,14 +6,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
-from rig.errors import DataError, NotInSession, RemoteProtocolError
-from rig.interfaces.task import Task
+from rig.errors import DataError, RemoteProtocolError
 from rig.model.catalogue import Entry
 from rig.model.scores import Score
+from scenarios.tasks.replica import CatalogueReplica, refuse_labels
 
 #: No device answers more (firmware/ports/posix/main.c).
 _OUTPUTS_MAX = 100_000
@@ -46,16 +46,11 @@ def scored(label: str, outputs: int, output: bytes) -> Score:
     return Score(answer == label, label, answer)
 
 
-@dataclass(frozen=True, slots=True)
-class NetworkReplica(Task):
-    """Labels of the samples, from the catalogue, and the number of the network's
-    outputs."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NetworkReplica(CatalogueReplica):
+    """Labels of the samples, and the number of the network's outputs."""
 
-    name: str
-    phases: tuple[str, ...]
-    entries: tuple[Entry, ...]
     outputs: int
-    facts: Mapping[str, Any]
 
     @classmethod
     def of(
@@ -64,33 +59,21 @@ class NetworkReplica(Task):
         phases: tuple[str, ...],
         facts: Mapping[str, Any],
         entries: Sequence[Entry],
-    ) -> NetworkReplica:
+    ) -> Self:
         """Check the session's facts of its samples; raises DataError."""
         outputs = facts.get("outputs")
         if not isinstance(outputs, int) or not 0 < outputs <= _OUTPUTS_MAX:
             raise DataError(
                 f"provenance.json has {str(outputs)[:40]!r} outputs of the network"
             )
-        labels = {str(number) for number in range(outputs)}
-        for index, entry in enumerate(entries):
-            if entry.label not in labels:
-                raise DataError(
-                    f"catalogue.csv, line {index + 2}: {entry.label[:40]!r} is none of"
-                    f" {outputs} outputs"
-                )
+        refuse_labels(entries, [*map(str, range(outputs))], f"{outputs} outputs")
         if facts.get("samples") != len(entries):
             raise DataError(
                 "provenance.json has another number of samples than catalogue.csv"
             )
-        return cls(name, phases, tuple(entries), outputs, facts)
-
-    def __len__(self) -> int:
-        """Return the number of samples."""
-        return len(self.entries)
-
-    def payload(self, index: int) -> bytes:
-        """Raise NotInSession: the samples are not in the session."""
-        raise NotInSession(f"sample {index} is not in the session")
+        return cls(
+            name=name, phases=phases, entries=entries, facts=facts, outputs=outputs
+        )
 
     def score(self, index: int, output: bytes) -> Score:
         """Score an output as the task does."""
@@ -99,7 +82,3 @@ class NetworkReplica(Task):
     def parts(self, output: bytes) -> dict[str, list[float]]:
         """Return sums and last membranes of an output."""
         return parts(self.outputs, output)
-
-    def provenance(self) -> dict[str, Any]:
-        """Return the session's own facts."""
-        return dict(self.facts)

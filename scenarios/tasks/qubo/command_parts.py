@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -12,6 +14,22 @@ from scenarios.tasks.qubo import targets as table
 from scenarios.tasks.qubo.official import Officials
 
 FILE = click.Path(path_type=Path)
+official_option = click.option(
+    "--official",
+    type=FILE,
+    help="File of official costs, in NeuroBench's form; the published ones by default.",
+)
+
+
+def table_option(name: str) -> Callable[[Any], Any]:
+    """Return the option of a table of targets, the parameter `path`."""
+    return click.option(
+        name,
+        "path",
+        type=FILE,
+        default=table.SHIPPED,
+        help="Another table than the shipped one.",
+    )
 
 
 def officials_in(path: Path | None) -> Officials:

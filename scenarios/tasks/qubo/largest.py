@@ -7,7 +7,6 @@ That a system can do all sizes below one that it can do is taken for granted.
 
 from __future__ import annotations
 
-import base64
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
@@ -33,6 +32,7 @@ from rig.session.session import Bench, open_bench
 from scenarios.tasks.qubo import answer, edges
 from scenarios.tasks.qubo.cost import cost
 from scenarios.tasks.qubo.graph import NODES_MAX, Graph, Workload, generate
+from scenarios.tasks.qubo.targets import packed
 
 SCHEMA = "neurorig-largest-1"
 #: QUBO.md, maximum workload size, in short.
@@ -232,24 +232,20 @@ def _judged(attempt: Try, graph: Graph, output: bytes) -> Try:
     except DataError as error:
         return dataclasses.replace(attempt, outcome="wrong", detail=error.cause)
     true = cost(graph, decoded.vector)
-    bits = base64.b64encode(answer.packed_bits(decoded.vector)).decode()
-    attempt = dataclasses.replace(
-        attempt, cost=true, claimed=decoded.claimed, vector=bits
-    )
+    outcome, detail = "good", ""
     if decoded.claimed != true:
-        return dataclasses.replace(
-            attempt,
-            outcome="wrong",
-            detail=f"it claims {decoded.claimed}, its vector costs {true}",
-        )
-    return (
-        attempt
-        if true <= BETTER
-        else dataclasses.replace(
-            attempt,
-            outcome="no better",
-            detail="no solution better than cost 0 in time",
-        )
+        outcome = "wrong"
+        detail = f"it claims {decoded.claimed}, its vector costs {true}"
+    elif true > BETTER:
+        outcome = "no better"
+        detail = "no solution better than cost 0 in time"
+    return dataclasses.replace(
+        attempt,
+        outcome=outcome,
+        detail=detail,
+        cost=true,
+        claimed=decoded.claimed,
+        vector=packed(decoded.vector),
     )
 
 

@@ -18,12 +18,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rig.errors import ConfigError, DataError, storage_error
+from rig.errors import ConfigError, DataError
 from rig.files import small_text, table_file
 from rig.model.finding import Finding
-from scenarios.tasks.qubo.cost import cost
-from scenarios.tasks.qubo.graph import Workload, generate
-from scenarios.tasks.qubo.targets import Target, Targets, unpacked
+from rig.store.session_folder import write_text
+from scenarios.tasks.qubo.graph import Workload
+from scenarios.tasks.qubo.targets import Target, Targets, stored_cost
 
 #: QUBO.md: "Small QUBO workloads with fewer than 50 nodes will be solved to global
 #: optimality".
@@ -88,17 +88,12 @@ class Official:
         name = f"official target of {self.workload}"
         if self.made is None:
             return Finding(name, False, "cost without vector, not verified")
-        graph = generate(self.workload)
-        stated = self.made.graph
-        if graph.sha256 != stated:
-            evidence = (
-                f"the graph's hash is {graph.sha256[:16]}, the table says {stated[:16]}"
-            )
-            return Finding(name, False, evidence)
-        own = cost(graph, unpacked(self.made.solution, self.workload.nodes))
-        return Finding(
-            name, own == self.cost, f"the vector costs {own}, not {self.cost}"
-        )
+        try:
+            own = stored_cost(self.workload, self.made.graph, self.made.solution)
+        except DataError as error:
+            return Finding(name, False, str(error))
+        detail = f"the vector costs {own}, not {self.cost}"
+        return Finding(name, own == self.cost, detail)
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,9 +265,4 @@ def _write(
 ) -> None:
     # The line ends of the published file.
     table = table_file.text([columns, *rows], end="\r\n")
-    scratch = path.with_suffix(".new")
-    try:
-        scratch.write_text(table, encoding="utf-8", newline="")
-        scratch.replace(path)
-    except OSError as error:
-        raise storage_error(error, path) from error
+    write_text(path, table)

@@ -21,25 +21,20 @@ from rig.store.session_folder import SessionFolder
 from scenarios.tasks.qubo import largest as sizes_of
 from scenarios.tasks.qubo import rescore as scores
 from scenarios.tasks.qubo import targets as table
-from scenarios.tasks.qubo.command_parts import FILE, officials_in
+from scenarios.tasks.qubo.command_parts import (
+    FILE,
+    official_option,
+    officials_in,
+    table_option,
+)
 from scenarios.tasks.qubo.graph import Workload
 from scenarios.tasks.qubo.targets import Target, Targets
 
 
 @click.command()
 @click.argument("session", type=FILE)
-@click.option(
-    "--targets",
-    "path",
-    type=FILE,
-    default=table.SHIPPED,
-    help="Another table than the shipped one.",
-)
-@click.option(
-    "--official",
-    type=FILE,
-    help="File of official costs, in NeuroBench's form; the published ones by default.",
-)
+@table_option("--targets")
+@official_option
 @click.option(
     "--keep",
     type=FILE,
@@ -143,29 +138,26 @@ def largest(
             " doubled, then bisected",
         )
 
+        def keep() -> None:
+            content = sizes_of.content(info, timeout_s, found, every)
+            session_folder.write_text(out, session_folder.json_text(content))
+
         def tell(one: sizes_of.Try) -> None:
             every.append(one)
-            said = f"cost {one.cost}" if one.good else f"{one.outcome}: {one.detail}"
+            outcome = f"cost {one.cost}" if one.good else f"{one.outcome}: {one.detail}"
             Terminal().print(
                 f"  {one.nodes:>6} nodes {100 * one.density:>4g} % {one.edges:>9} edges"
-                f"  {said}",
+                f"  {outcome}",
                 highlight=False,
                 markup=False,
                 soft_wrap=True,
             )
             # Kept at once: a search may be stopped.
-            session_folder.write_text(
-                out,
-                session_folder.json_text(
-                    sizes_of.content(info, timeout_s, found, every)
-                ),
-            )
+            keep()
 
         for name, density in sizes_of.SERIES.items():
             found[name] = (density, sizes_of.series(prober, density, edges_max, tell))
-    session_folder.write_text(
-        out, session_folder.json_text(sizes_of.content(info, timeout_s, found, every))
-    )
+    keep()
     for name, (density, one) in found.items():
         more = (
             ""

@@ -23,9 +23,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from rig.errors import DataError, storage_error
+from rig.errors import DataError
 from rig.files import small_text, table_file, typed
 from rig.model.finding import Finding
+from rig.store.session_folder import write_text
+from scenarios.tasks.qubo.answer import packed_bits
 from scenarios.tasks.qubo.cost import cost
 from scenarios.tasks.qubo.graph import Graph, Workload, generate
 
@@ -79,29 +81,27 @@ class Target:
         """Regenerate the graph, evaluate the stored vector on it, and compare hash and
         cost."""
         name = f"target of {self.workload}"
-        graph = generate(self.workload)
-        if graph.sha256 != self.graph:
-            return Finding(
-                name,
-                False,
-                f"the graph's hash is {graph.sha256[:16]}, the table says"
-                f" {self.graph[:16]}",
-            )
         try:
-            evaluated = cost(graph, self.vector)
+            evaluated = stored_cost(self.workload, self.graph, self.solution)
         except DataError as error:
             return Finding(name, False, str(error))
         if self.published is not None and evaluated > self.published:
-            return Finding(
-                name,
-                False,
-                f"costs {evaluated}, worse than the published {self.published}",
-            )
-        return Finding(
-            name,
-            evaluated == self.cost,
-            f"the vector costs {evaluated}, the table says {self.cost}",
+            detail = f"costs {evaluated}, worse than the published {self.published}"
+            return Finding(name, False, detail)
+        detail = f"the vector costs {evaluated}, the table says {self.cost}"
+        return Finding(name, evaluated == self.cost, detail)
+
+
+def stored_cost(workload: Workload, sha256: str, solution: str) -> int:
+    """Regenerate a graph and evaluate the stored vector of a table on it; raise
+    DataError where the graph or the vector is another one.
+    """
+    graph = generate(workload)
+    if graph.sha256 != sha256:
+        raise DataError(
+            f"the graph's hash is {graph.sha256[:16]}, the table says {sha256[:16]}"
         )
+    return cost(graph, unpacked(solution, workload.nodes))
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,10 +137,8 @@ class Targets:
 
 
 def packed(vector: NDArray[np.int8]) -> str:
-    """Return a binary vector as text: its bits, low first in each byte, in base 64."""
-    return base64.b64encode(
-        np.packbits(vector.astype(bool), bitorder="little").tobytes()
-    ).decode()
+    """Return a binary vector as text: its packed bits in base 64."""
+    return base64.b64encode(packed_bits(vector)).decode()
 
 
 def unpacked(text: str, nodes: int) -> NDArray[np.int8]:
@@ -194,11 +192,4 @@ def write(targets: Targets, path: Path) -> None:
     columns = [field.name for field in dataclasses.fields(Target)]
     cells = [typed.to_row(target) for target in ordered]
     rows = table_file.text([columns, *map(itemgetter(*columns), cells)])
-    scratch = path.with_suffix(".new")
-    try:
-        scratch.write_text(
-            HEAD.format(version=targets.version) + rows, encoding="utf-8"
-        )
-        scratch.replace(path)
-    except OSError as error:
-        raise storage_error(error, path) from error
+    write_text(path, HEAD.format(version=targets.version) + rows)

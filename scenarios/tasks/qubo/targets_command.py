@@ -17,10 +17,14 @@ from rig.errors import ConfigError, DataError
 from scenarios.tasks.qubo import official as officials_of
 from scenarios.tasks.qubo import overview
 from scenarios.tasks.qubo import targets as table
-from scenarios.tasks.qubo.command_parts import FILE, officials_in
+from scenarios.tasks.qubo.command_parts import (
+    official_option,
+    officials_in,
+    table_option,
+)
 from scenarios.tasks.qubo.graph import Workload
 from scenarios.tasks.qubo.improve import improvements
-from scenarios.tasks.qubo.official import Officials
+from scenarios.tasks.qubo.official import Official, Officials
 from scenarios.tasks.qubo.targets import GRID, Target, Targets
 
 #: More seeds than this are taken for a typing error.
@@ -83,13 +87,7 @@ def _seeds_error(
 
 
 @click.command()
-@click.option(
-    "--table",
-    "path",
-    type=FILE,
-    default=table.SHIPPED,
-    help="Another table than the shipped one.",
-)
+@table_option("--table")
 @click.option(
     "--verify",
     is_flag=True,
@@ -103,11 +101,7 @@ def _seeds_error(
     is_flag=True,
     help="Only print the table: official, best known, proven, cell by cell.",
 )
-@click.option(
-    "--official",
-    type=FILE,
-    help="File of official costs, in NeuroBench's form; the published ones by default.",
-)
+@official_option
 @click.option(
     "--nodes",
     "sizes",
@@ -275,17 +269,24 @@ def _refuse_unpublished(path: Path, wanted: Sequence[Workload]) -> None:
 
 def _verify_official(officials: Officials, selection: Selection) -> int:
     rows = [row for row in officials.rows.values() if row.workload in selection]
-    findings = [row.check() for row in rows if row.made is not None]
-    for finding in findings:
-        if not finding.ok:
-            say(Terminal(), f"[red]wrong[/] {finding.name}: {finding.detail}")
-    right = sum(finding.ok for finding in findings)
+    made = [row for row in rows if row.made is not None]
+    right = _count_right(made)
     say(
         Terminal(),
-        f"official targets: {right} of {len(findings)} vectors cost what the table"
-        f" says; {len(rows) - len(findings)} are costs without vectors, not verified",
+        f"official targets: {right} of {len(made)} vectors cost what the table"
+        f" says; {len(rows) - len(made)} are costs without vectors, not verified",
     )
-    return 0 if right == len(findings) else 1
+    return 0 if right == len(made) else 1
+
+
+def _count_right(rows: Sequence[Target | Official]) -> int:
+    """Check the vectors of a table, print the wrong ones, and count the others."""
+    findings = [row.check() for row in rows]
+    for finding in findings:
+        if not finding.ok:
+            detail = escape(f"{finding.name}: {finding.detail}")
+            say(Terminal(), f"[red]wrong[/] {detail}")
+    return sum(finding.ok for finding in findings)
 
 
 def _news(new: Target, old: Target | None) -> str:
@@ -299,14 +300,7 @@ def _verify(path: Path, selection: Selection) -> int:
     whole = selection.everything and path.resolve() == table.SHIPPED.resolve()
     every = table.read(path)
     rows = [row for key, row in every.rows.items() if key in selection]
-    findings = [row.check() for row in rows]
-    for finding in findings:
-        if not finding.ok:
-            say(
-                Terminal(),
-                f"[red]wrong[/] {escape(f'{finding.name}: {finding.detail}')}",
-            )
-    right = sum(finding.ok for finding in findings)
+    right = _count_right(rows)
     better = sum(row.beats_published for row in rows)
     proven = sum(row.proven for row in rows)
     missing = len(set(GRID) - every.rows.keys()) if whole else 0
