@@ -16,10 +16,11 @@ import pytest
 from numpy.typing import NDArray
 
 from rig.errors import ConfigError
-from rig.model.effects import COMMON, Effect, Effects, merged
+from rig.model.effects import COMMON, OWN, Effect, Effects, merged
 from rig.session.session import SessionResult
-from rig.trace.trace import Trace
+from rig.trace.trace import EndPower, Integral, Trace
 from rig.trace.writer import TraceWriter
+from rig.uncertainty import window_effects
 from rig.uncertainty.accuracy import Accuracy, Range, load
 from rig.uncertainty.window_effects import beyond, energy_u_j, of_energy, ranges_a
 from tests.length import length
@@ -121,6 +122,169 @@ def test_each_limit_gives_its_effect_and_nothing_else(
     assert effects(constant(tmp_path, 0.125), accuracy) == pytest.approx(
         expected, rel=1e-6
     )
+
+
+#: At 50 Hz, from the middle of a sample to a fifth of one.
+WINDOW = Integral(
+    start_s=1.01,
+    stop_s=3.004,
+    energy_j=-6.0,
+    charge_c=2.0,
+    least_w=-4.0,
+    most_w=8.0,
+    ends=(EndPower(1.0, 4.0), EndPower(2.0, -3.0)),
+    range_energy_j=(-7.0, 1.0),
+    range_charge_c=(0.5, 1.5),
+    range_volt_s=(1.0, 3.0),
+    lost_s=0.25,
+    stepped=True,
+    apart_j=(0.5, -0.25),
+)
+
+
+def test_at_one_volt_powers_are_currents_and_the_energy_is_the_charge() -> None:
+    found = window_effects.at_one_volt(replace(WINDOW, stop_s=1.01 + 2.0))
+    # A mean of 2 V.
+    assert (found.energy_j, found.range_energy_j) == (2.0, (0.5, 1.5))
+    assert found.range_volt_s == pytest.approx((0.5, 1.5))
+    assert (found.least_w, found.most_w) == pytest.approx((-2.0, 4.0))
+    assert found.ends[0] == pytest.approx((0.5, 2.0))
+    assert found.ends[1] == pytest.approx((1.0, -1.5))
+    assert found.apart_j == pytest.approx((0.25, -0.125))
+
+
+@pytest.mark.parametrize("nominal", [False, True])
+def test_effects_of_two_ranges_and_of_lost_samples(nominal: bool) -> None:
+    accuracy = Accuracy(
+        (Range(0.1, 0.01, 1e-3, lsb=0.1), Range(1.0, 0.02, 2e-3, noise=0.5, lsb=0.4)),
+        (Range(1.0, 9.0, 9.0), Range(5.0, 0.03, 0.1, noise=0.02, lsb=0.01)),
+        50.0,
+        "test",
+    )
+    window = replace(WINDOW, stop_s=3.01, stepped=False)
+    found = of_energy(window, accuracy, 50.0, (1e-3, 2e-3), nominal).of
+    energies_j = {name: effect.energy_j for name, effect in found.items()}
+    # 100 samples, of which 25 and 75 are in the two ranges; 2 V all the time. The
+    # steps of the first range meet no noise. Currents are up to 8 W / 2 V.
+    square_a2 = 2.0 * 4.0 * 2.0 / 100
+    expected_j = {
+        "current gain to 100 mA": -7 * 0.01 / ROOT3,
+        "current gain to 1 A": 0.02 / ROOT3,
+        "current offset to 100 mA": 1e-3 / ROOT3,
+        "current offset to 1 A": 3 * 2e-3 / ROOT3,
+        "voltage gain": 6 * 0.03 / ROOT3,
+        "voltage offset": 2 * 0.1 / ROOT3,
+        "clock": 6 * 50e-6 / ROOT3,
+        "steps": 0.1 / math.sqrt(12),
+        "edges": math.hypot(1e-3 * math.sqrt(17), 2e-3 * math.sqrt(13)) / math.sqrt(2),
+        "noise": math.hypot(0.5 * 3 / math.sqrt(75), 0.02 * math.sqrt(square_a2)),
+        "lost samples": 0.25 * 12 / math.sqrt(12),
+        "quantisation": math.hypot(0.4 * 3 / math.sqrt(75), 0.01 * math.sqrt(square_a2))
+        / math.sqrt(12),
+    }
+    # Both ends are whole: their samples differ by up to these, times three deviations.
+    apart_j = energies_j.pop("end samples")
+    assert energies_j == pytest.approx(expected_j)
+    assert apart_j == pytest.approx((0.5 - 0.25) / ROOT3)
+    own = {name for name, effect in found.items() if effect.kind == OWN}
+    assert own == {"noise", "lost samples", "quantisation"} | (
+        set() if nominal else {"edges"}
+    )
+    assert of_energy(replace(window, stop_s=1.01), accuracy, 50.0, (0.0, 0.0)).of == {}
+
+
+@pytest.mark.parametrize(
+    ("inward", "u", "crosses"),
+    [
+        # On a border a mark lies inside or outside of it.
+        (None, 1e-3, 1.0),
+        # It cannot reach the border, or just can.
+        (0.5, 0.28, 0.0),
+        (0.5, 0.29, math.sqrt(2 / math.pi) / ROOT3),
+        (0.0, 0.3, 0.0),
+        (0.9, 0.57, math.sqrt(2 / math.pi) / ROOT3),
+        # Wherever it lies, it may.
+        (0.0, 0.6, math.sqrt(2 / math.pi) * 0.6),
+        (0.5, 2.0, 1.0),
+    ],
+)
+def test_an_uncertain_end_mixes_both_powers_as_often_as_a_mark_crosses_the_border(
+    inward: float | None, u: float, crosses: float
+) -> None:
+    end = EndPower(3.0, -5.0)
+    scatter_j, bias_j = window_effects._stepped_j(end, inward, u / 50, 50.0)
+    # A normal shift x costs the power inside, -5 x; where it crosses, that power to one
+    # side and the power outside, 3 x, to the other.
+    mean = crosses * math.sqrt(2 / math.pi) * (3 + 5) / 2
+    square = (1 - crosses) * 25 + crosses * (25 + 9) / 2
+    assert bias_j == pytest.approx(u / 50 * mean)
+    assert scatter_j == pytest.approx(u / 50 * math.sqrt(square - mean**2))
+
+
+def test_shifts_of_both_ends_add_in_squares_and_their_biases_add() -> None:
+    ends_u_s = (0.6 / 50, 0.3 / 50)
+    found = window_effects._shifts_j(WINDOW, ends_u_s, 50.0)
+    # Half a sample from the start's border, a fifth from the stop's.
+    parts = [
+        window_effects._stepped_j(end, inward, u_s, 50.0)
+        for end, inward, u_s in zip(WINDOW.ends, (0.5, 0.2), ends_u_s, strict=True)
+    ]
+    assert found[0] == pytest.approx(math.hypot(parts[0][0], parts[1][0]))
+    assert found[1] == pytest.approx(parts[0][1] + parts[1][1])
+    whole = replace(WINDOW, cut=(True, False))
+    found = window_effects._shifts_j(whole, ends_u_s, 50.0)
+    stop = window_effects._stepped_j(WINDOW.ends[1], None, ends_u_s[1], 50.0)
+    assert found[1] == pytest.approx(parts[0][1] + stop[1])
+
+
+@pytest.mark.parametrize(
+    ("apart_j", "u_s", "edge_s", "total"),
+    [
+        # The end is known to half a sample: 10 ms at a step of 3 W.
+        (0.0299, 5e-3, 0.0, 0.0),
+        (0.0301, 5e-3, 0.0, 0.0301),
+        (-0.0301, 5e-3, 0.0, -0.0301),
+        # ... to four standard deviations, or to three of a uniform error and a delay.
+        (0.0119, 1e-3, 0.0, 0.0),
+        (0.0121, 1e-3, 0.0, 0.0121),
+        (0.0149, 1e-3, 1e-3, 0.0),
+        (0.0151, 1e-3, 1e-3, 0.0151),
+        (0.10, 0.02, 0.0, 0.0),
+        (0.11, 0.02, 0.0, 0.11),
+    ],
+)
+def test_a_cut_sample_counts_where_its_end_does_not_explain_it(
+    apart_j: float, u_s: float, edge_s: float, total: float
+) -> None:
+    window = replace(WINDOW, ends=(EndPower(1.0, 4.0), EndPower(2.0, 2.0)))
+    window = replace(window, apart_j=(apart_j, 0.0))
+    found = window_effects._apart_j(window, (u_s, 1e-3), edge_s, 50.0)
+    assert found == pytest.approx(total / ROOT3)
+
+
+def test_a_whole_end_sample_counts_as_often_as_a_mark_cuts_its_neighbour() -> None:
+    window = replace(WINDOW, cut=(False, False), apart_j=(0.5, -0.2))
+    found = window_effects._apart_j(window, (0.1 / 50, 9.0), 0.0, 50.0)
+    assert found == pytest.approx((ROOT3 * 0.1 * 0.5 - 0.2) / ROOT3)
+
+
+@pytest.mark.parametrize(
+    ("changes", "samples", "cost_w"),
+    [
+        # What is before the start goes, what is behind the stop comes: 2 - 4, 1 + 3.
+        ({"stepped": False}, 0.1, 4.0),
+        ({"cut": (True, False)}, 0.1, 4.0),
+        ({}, 3.0, 4.0),
+        ({}, 0.0, 7.0),
+        ({}, 0.5, math.hypot(7.0, math.sqrt(0.45 * 0.5) * 4.0)),
+        ({"ends": (EndPower(0.0, 9.0), EndPower(1.0, 2.0))}, 3.0, 8.0),
+    ],
+)
+def test_a_delay_costs_what_lies_across_or_inside_of_both_ends(
+    changes: dict[str, Any], samples: float, cost_w: float
+) -> None:
+    found = window_effects._delay_w(replace(WINDOW, **changes), samples)
+    assert found == pytest.approx(cost_w)
 
 
 def test_noise_of_the_voltage_counts_with_the_root_mean_square_of_a_current_in_bursts(
