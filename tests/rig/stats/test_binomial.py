@@ -8,9 +8,11 @@ import math
 from fractions import Fraction
 
 import pytest
+import scipy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rig.stats import binomial
 from rig.stats.binomial import Share, at_least, at_most, places
 from tests.length import length
 
@@ -131,3 +133,30 @@ def test_the_places_of_the_official_number_of_samples_are_those_of_its_normal_li
     assert places(16_240, 0.9) == pytest.approx(
         (14_616 - 1.96 * 38.23, 14_616 + 1.96 * 38.23), abs=1.5
     )
+
+
+@pytest.mark.parametrize(
+    ("value", "variance", "n", "freedom"),
+    [(0.8, 0.01, 40, 5), (0.3, 0.002, 500, 11), (0.5, 0.2, 30, 2), (0.5, 1e-4, 30, 9)],
+)
+def test_clustered_outcomes_count_as_korn_and_graubard_have_it(
+    value: float, variance: float, n: float, freedom: float
+) -> None:
+    exact = scipy.stats.t.ppf(0.975, n - 1) / scipy.stats.t.ppf(0.975, freedom)
+    size = value * (1 - value) / variance * exact**2
+    expected = min(max(size, 1.0), n)
+    found = binomial.effective_size(value, variance, n, freedom)
+    assert found == pytest.approx(expected, rel=1e-5)
+    assert binomial.effective_size(value, 0.0, n, freedom) == n
+
+
+def test_quantiles_of_students_chi_squared_and_poissons_are_those_of_tables() -> None:
+    # t of 95 % and 90 %; chi-squared of 3 with 25 % below it; 95 % limits of counts.
+    assert binomial.student(4) == pytest.approx(2.776, abs=5e-4)
+    assert binomial.student(10, 0.9) == pytest.approx(1.812, abs=5e-4)
+    assert binomial.student(0) == math.inf
+    assert binomial.chance(3) == pytest.approx(4.108 / 3, abs=5e-4)
+    assert binomial.chance(10, 0.95) == pytest.approx(18.307 / 10, abs=5e-4)
+    assert binomial.most_events(0) == pytest.approx(3.689, abs=5e-4)
+    assert binomial.most_events(3) == pytest.approx(8.767, abs=5e-4)
+    assert binomial.most_events(3, 0.9) == pytest.approx(7.754, abs=5e-4)

@@ -12,7 +12,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
+import scipy
 from rich.console import Console
 
 from benchmarks.populations import Draw, areas, jitter
@@ -27,11 +29,15 @@ from rig.model.trial import Measured, Sample, Trial, Window
 from rig.results import document, results
 from rig.session.session import SessionResult, open_bench
 from rig.stats.binomial import Share, student
+from rig.stats.containing import Variance
 from rig.stats.interval import Interval, Intervals
 from rig.stats.summary import mean, standard_error
+from rig.stats.two_way import TwoWay
 from rig.store.session_folder import SessionFolder
 from rig.uncertainty import budget, other_samples, same_samples
-from rig.uncertainty.jackknife import jackknife
+from rig.uncertainty.budget import Part
+from rig.uncertainty.clusters import RECORDING, Clusters
+from rig.uncertainty.jackknife import Deleted, Jackknife, jackknife
 from tests.conftest import ROOT
 from tests.length import length
 
@@ -391,3 +397,105 @@ def run_stream(tmp_path: Path) -> Run:
             return bench.run(2, tmp_path)
 
     return run
+
+
+# The parts, by hand
+
+
+def recordings(
+    values: list[float], counts: list[int], *, at: float, count: int | None = None
+) -> Jackknife:
+    """Return one trial of a share `at`, with its values without each recording."""
+    sizes = np.array(counts, dtype=float)
+    total = int(sizes.sum())
+    deleted = Deleted(
+        np.array([values]), total - sizes[None, :], np.ones((1, len(counts)), bool)
+    )
+    groups = tuple(frozenset({number}) for number in range(len(counts)))
+    clusters = Clusters(groups, count or len(counts), RECORDING)
+    return Jackknife(clusters, {"share": deleted}, {"share": [(at, total)]}, True)
+
+
+def test_recordings_that_differ_less_than_by_chance_count_as_their_answers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked = []
+
+    def recorded(at: float, variance: float, n: float, freedom: float) -> float:
+        asked.append((at, variance, n, freedom))
+        return 10.0 * len(asked)
+
+    monkeypatch.setattr(other_samples, "effective_size", recorded)
+    # 3, 2 and 3 right of 4, 2 and 4: without each 5/6, 6/8 and 5/6 are right.
+    knife = recordings([5 / 6, 6 / 8, 5 / 6], [4, 2, 4], at=0.8, count=6)
+    assert other_samples._differing("share", 0.8, knife) == 2
+    assert other_samples._differing("share", 0.2, knife) == 3
+    assert other_samples._effective_size("share", 0.8, 9.0, knife) == 20.0
+    (at, alike, n, freedom), (_, chosen, _, differing) = asked
+    # Answers of one recording that are all alike: as many groups stand for six.
+    assert (at, n) == (0.8, 9.0)
+    assert alike == pytest.approx(0.8 * 0.2 * (16 + 4 + 16) / 100 * 3 / 6)
+    assert freedom == knife.chosen("share").freedom
+    assert chosen == knife.chosen("share").value
+    assert differing == min(2, freedom)
+    # Without one that differs, or with a smaller size than if all were alike.
+    asked.clear()
+    right = recordings([1.0, 1.0, 1.0], [4, 2, 4], at=1.0)
+    assert other_samples._effective_size("share", 1.0, 9.0, right) == 3.0
+    assert asked == []
+
+
+@pytest.mark.parametrize("skewness", [0.3, -0.8, 1e-3, 0.0])
+def test_a_skewed_interval_has_the_ends_that_solve_halls_equation(
+    skewness: float,
+) -> None:
+    even = Interval.around(10.0, 0.5, 2.2, "even")
+    found = other_samples._skewed(even, 10.0, skewness)
+
+    def ended(k: float) -> float:
+        def excess(t: float) -> float:
+            cubic = skewness**2 * t**3 / 27
+            return t + skewness * (t**2 / 3 + 1 / 6) + cubic - k
+
+        return 10 - 0.5 * scipy.optimize.brentq(excess, -50, 50)
+
+    ends = min(8.9, ended(2.2)), max(11.1, ended(-2.2))
+    if abs(skewness) < 0.01:
+        assert found is even
+    else:
+        assert (found.low, found.high) == pytest.approx(ends)
+        assert found.standard_uncertainty == 0.5
+        assert "Hall" in found.method
+
+
+@pytest.mark.parametrize(
+    ("chosen", "repeated", "parts"),
+    [
+        (0.0, 0.0, []),
+        (0.0, 4.0, [(2.0, "t3")]),
+        (9.0, 4.0, None),
+    ],
+)
+def test_a_scatter_of_trials_alone_is_students(
+    chosen: float, repeated: float, parts: list[tuple[float, str]] | None
+) -> None:
+    scatter = TwoWay(Variance(chosen, 5.0), Variance(repeated, 3.0))
+    if parts is None:
+        parts = [(math.sqrt(13.0), scatter.shape)]
+    assert other_samples._scattered(scatter) == parts
+
+
+def test_the_scatter_that_a_budget_counts_has_its_degrees_of_freedom() -> None:
+    def part(shape: str) -> Part:
+        return Part(
+            component="scatter of trials",
+            standard_uncertainty=3.0,
+            type="A",
+            shape=shape,
+            counted=True,
+        )
+
+    assert other_samples._variance([]) == Variance(0.0, 1.0)
+    assert other_samples._variance([part("t4")]) == Variance(9.0, 4.0)
+    assert other_samples._variance([part("normal")]).value == 9.0
+    assert other_samples._variance([part("normal")]).freedom >= 1000
