@@ -13,7 +13,7 @@ import numpy as np
 
 from rig.errors import DataError
 from rig.network.graph import Network, network, taken_apart
-from rig.network.shapes import NEURONS
+from rig.network.shapes import NEURONS, PARAMETERS
 
 #: Times of a file by the node's type.
 TIMES = {
@@ -22,21 +22,6 @@ TIMES = {
     nir.CubaLI: ("tau_syn", "tau_mem"),
     nir.CubaLIF: ("tau_syn", "tau_mem"),
 }
-_PARAMETERS = (
-    "weight",
-    "bias",
-    "scale",
-    "threshold",
-    "delay",
-    "tau",
-    "tau_syn",
-    "tau_mem",
-    "r",
-    "v_leak",
-    "v_threshold",
-    "v_reset",
-    "w_in",
-)
 #: A neuron with a longer time constant hardly leaks in a second: the file may be in
 #: milliseconds.
 _LONG_S = 1.0
@@ -120,7 +105,7 @@ def _said(error: DataError) -> str:
 
 
 def _of_numbers(name: str, node: Any) -> Iterator[ModelFinding]:
-    for parameter in _PARAMETERS:
+    for parameter in PARAMETERS:
         value = getattr(node, parameter, None)
         if value is None:
             continue

@@ -7,9 +7,7 @@ operations and execution rate, as NeuroBench's algorithm track defines them
 from __future__ import annotations
 
 import copy
-import math
-from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import nir
@@ -62,7 +60,7 @@ def count(
     how = how or Conventions()
     layers = [place for place in network.places if isinstance(place.node, CONNECTIONS)]
     found = _Counts()
-    for part in _parts(network, inputs):
+    for part in interpreter.parts(network, inputs, _VALUES_MAX):
         _count_part(network, layers, part, dt_s=step_s, how=how, found=found)
     assert step_s is not None  # the interpreter refuses a network without
     dense = sum(_fan_out(place, every=True, values=_ones(place)) for place in layers)
@@ -82,16 +80,6 @@ def count(
         effective_acs=found.acs / samples,
         execution_rate_hz=1.0 / step_s,
     )
-
-
-def _parts(
-    network: Network, inputs: NDArray[np.generic]
-) -> Iterator[NDArray[np.generic]]:
-    """Yield the samples in parts whose values fit into memory."""
-    each = inputs.shape[1] * sum(math.prod(place.shape_out) for place in network.places)
-    together = max(1, _VALUES_MAX // max(each, 1))
-    for first in range(0, len(inputs), together):
-        yield inputs[first : first + together]
 
 
 def _count_part(
@@ -188,15 +176,7 @@ def _binary(place: NodePlace, *, every: bool) -> Stage:
     node.weight = np.ones(weight.shape) if every else (weight != 0).astype(np.float64)
     if hasattr(node, "bias"):
         node.bias = np.zeros_like(np.asarray(node.bias, np.float64))
-    counted = NodePlace(
-        name=place.name,
-        node=node,
-        sources=place.sources,
-        late_sources=place.late_sources,
-        shape_in=place.shape_in,
-        shape_out=place.shape_out,
-    )
-    return stage(counted, 1.0, 1)
+    return stage(replace(place, node=node), 1.0, 1)
 
 
 def _zeros(weights: list[Any]) -> float:

@@ -12,19 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rig.network.graph import Network, NodePlace, neurons
-from rig.network.shapes import NEURONS
-
-_PARAMETERS = (
-    "weight",
-    "bias",
-    "scale",
-    "r",
-    "v_leak",
-    "v_threshold",
-    "v_reset",
-    "w_in",
-)
-_TIMES = ("tau", "tau_syn", "tau_mem", "delay", "threshold")
+from rig.network.shapes import NEURONS, PARAMETERS
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +85,7 @@ def states_b(network: Network, dt_s: float) -> int:
 
 
 def _arrays(node: Any) -> list[NDArray[np.generic]]:
-    found = [getattr(node, name, None) for name in (*_PARAMETERS, *_TIMES)]
+    found = [getattr(node, name, None) for name in PARAMETERS]
     return [np.asarray(value) for value in found if value is not None]
 
 

@@ -4,8 +4,10 @@ at once."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+import math
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +21,7 @@ from rig.network.shapes import NEURONS, SPIKING
 from rig.network.stages import Stage, has_state, stage
 
 Floats = NDArray[np.float64]
+_Number = TypeVar("_Number", bound=np.generic)
 _DEFAULT = Conventions()
 
 
@@ -80,6 +83,18 @@ def run(
         {name: one.membrane for name, one in neurons.items()},
         {name: round(float(kept[name].sum())) for name in spiking},
     )
+
+
+def parts(
+    network: Network, inputs: NDArray[_Number], values_max: int
+) -> Iterator[NDArray[_Number]]:
+    """Yield the samples of inputs (samples, steps, ...) in parts; a run of one keeps
+    about `values_max` values of all nodes, or is of one sample.
+    """
+    of_step = sum(math.prod(place.shape_out) for place in network.places)
+    together = max(values_max // max(of_step * inputs.shape[1], 1), 1)
+    for first in range(0, len(inputs), together):
+        yield inputs[first : first + together]
 
 
 def _step_by_step(

@@ -49,10 +49,9 @@ def with_late_spikes(network: Network, how: Conventions, dt_s: float) -> Network
         if place.name in spiking:
             shape = place.shape_out
             delay = nir.Delay(np.full(shape, dt_s))
-            name = place.name + _BEHIND
             places.append(
                 NodePlace(
-                    name=name,
+                    name=place.name + _BEHIND,
                     node=delay,
                     sources=(place.name,),
                     late_sources=(),

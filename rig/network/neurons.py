@@ -32,28 +32,22 @@ class Neurons:
         self._spiking = isinstance(node, SPIKING)
         self._cuba = isinstance(node, nir.CubaLI | nir.CubaLIF)
         self._leaky = not isinstance(node, nir.I | nir.IF)
-        self._gain = _number(node.r) if how.gains is Gains.FILE else np.float64(1.0)
+        self._gain = number(node.r) if how.gains is Gains.FILE else np.float64(1.0)
         leak = getattr(node, "v_leak", None)
-        self._leak = _number(0.0 if leak is None else leak)
+        self._leak = number(0.0 if leak is None else leak)
         tau = getattr(node, "tau_mem", getattr(node, "tau", None))
         # An integrator gains dt r i a step.
-        self._share = _number(dt_s) if tau is None else _share(tau, dt_s, how.scheme)
-        self._kept = _number(1.0) if tau is None else 1.0 - self._share
+        self._share = number(dt_s) if tau is None else share(tau, dt_s, how.scheme)
+        self._kept = number(1.0) if tau is None else 1.0 - self._share
         if self._cuba:
-            self._share_synaptic = _share(node.tau_syn, dt_s, how.scheme)
+            self._share_synaptic = share(node.tau_syn, dt_s, how.scheme)
             self._weight_in = (
-                _number(node.w_in) if how.gains is Gains.FILE else np.float64(1.0)
+                number(node.w_in) if how.gains is Gains.FILE else np.float64(1.0)
             )
         if self._spiking:
-            self._threshold = _number(node.v_threshold)
-            self._reset = _number(0.0 if node.v_reset is None else node.v_reset)
-            stated = (
-                node.metadata.get("spikes_max")
-                if isinstance(node.metadata, dict)
-                else None
-            )
-            several = how.reset is Reset.SUBTRACT and how.spikes_max > 1
-            self._spikes_max = float(stated or how.spikes_max) if several else 1.0
+            self._threshold = number(node.v_threshold)
+            self._reset = number(0.0 if node.v_reset is None else node.v_reset)
+            self._spikes_max = float(spikes_max(node, how))
             self._taken = taken(place.name, self._threshold, self._kept, how.reset)
         shape = (batch, *place.shape_in)
         begin = self._leak if how.start is Start.LEAK and self._leaky else 0.0
@@ -135,10 +129,20 @@ def taken(name: str, threshold: Floats, kept: Floats, reset: Reset) -> Floats:
     return threshold / kept
 
 
-def _number(value: Any) -> Floats:
+def spikes_max(node: Any, how: Conventions) -> int:
+    """Return how many spikes a neuron may fire in a step."""
+    if how.reset is not Reset.SUBTRACT or how.spikes_max == 1:
+        return 1
+    about = node.metadata if isinstance(node.metadata, dict) else {}
+    return int(about.get("spikes_max") or how.spikes_max)
+
+
+def number(value: Any) -> Floats:
+    """Return a parameter in double precision."""
     return np.asarray(value, np.float64)
 
 
-def _share(tau: Any, dt_s: float, scheme: Scheme) -> Floats:
-    steps = dt_s / _number(tau)
+def share(tau: Any, dt_s: float, scheme: Scheme) -> Floats:
+    """Return the share of its distance to the end that a state goes in one step."""
+    steps = dt_s / number(tau)
     return steps if scheme is Scheme.EULER else -np.expm1(-steps)

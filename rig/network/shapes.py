@@ -22,6 +22,22 @@ Shape = tuple[int, ...]
 NEURONS = (nir.I, nir.IF, nir.LI, nir.LIF, nir.CubaLI, nir.CubaLIF)
 SPIKING = (nir.IF, nir.LIF, nir.CubaLIF)
 ELEMENTWISE = (nir.Scale, nir.Threshold, nir.Delay)
+#: The parameters of all kinds of nodes.
+PARAMETERS = (
+    "weight",
+    "bias",
+    "scale",
+    "threshold",
+    "delay",
+    "tau",
+    "tau_syn",
+    "tau_mem",
+    "r",
+    "v_leak",
+    "v_threshold",
+    "v_reset",
+    "w_in",
+)
 #: A parameter of each node, from which its own shape is known.
 _OWN = {
     nir.Scale: "scale",

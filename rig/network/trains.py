@@ -13,6 +13,17 @@ from zipfile import BadZipFile
 
 import numpy as np
 
+#: Exceptions that numpy raises for bytes that are no arrays.
+UNREADABLE = (
+    OSError,
+    KeyError,
+    TypeError,
+    ValueError,
+    OverflowError,
+    EOFError,
+    MemoryError,
+    BadZipFile,
+)
 _VALUES = "values"
 _MEMBRANES = "membranes"
 
@@ -32,14 +43,5 @@ def unpacked(block: bytes) -> tuple[Any, Any]:
     try:
         with np.load(io.BytesIO(block), allow_pickle=False) as stored:
             return stored[_VALUES], stored.get(_MEMBRANES)
-    except (
-        OSError,
-        KeyError,
-        TypeError,
-        ValueError,
-        OverflowError,
-        EOFError,
-        MemoryError,
-        BadZipFile,
-    ) as error:
+    except UNREADABLE as error:
         raise ValueError(f"{len(block)} bytes are no packed values: {error}") from error

@@ -15,7 +15,6 @@ from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +27,7 @@ from rig.errors import DataError, NotInSession
 from rig.files import foreign_files
 from rig.interfaces.task import Task
 from rig.model.steps import Load, Query
-from rig.network.trains import unpacked
+from rig.network.trains import UNREADABLE, unpacked
 from rig.store.event_file import write_derived
 from rig.store.session_folder import BENCH, TRAINS, SessionFolder
 
@@ -94,15 +93,7 @@ def read(session: Session) -> Trains:
     try:
         with np.load(io.BytesIO(block), allow_pickle=False) as stored:
             return {int(name): np.asarray(stored[name], np.float64) for name in stored}
-    except (
-        OSError,
-        TypeError,
-        ValueError,
-        OverflowError,
-        EOFError,
-        MemoryError,
-        BadZipFile,
-    ) as error:
+    except UNREADABLE as error:
         raise DataError(f"{path} holds no trains", evidence=str(error)) from error
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from rig.api.comparing.provenance_changes import ProvenanceChange, changes
@@ -76,14 +76,14 @@ class MetricPair:
     unit: str
     first: MetricResult | None
     second: MetricResult | None
-    difference: float | None
-    relative: float | None
-    apart: MetricSpread | None
-    shared: MetricSpread | None
-    shared_parts: tuple[str, ...]
+    same_samples: bool
     outcome: ComparisonOutcome
     reason: str
-    same_samples: bool = True
+    difference: float | None = None
+    relative: float | None = None
+    apart: MetricSpread | None = None
+    shared: MetricSpread | None = None
+    shared_parts: tuple[str, ...] = ()
 
     def interval(self, row: MetricResult) -> IntervalResult:
         """Return the interval of one of the two that the comparison uses."""
@@ -267,58 +267,45 @@ def pair(
     """Compare one metric; rails that one instrument measured in both sessions share its
     errors."""
 
-    def known(outcome: ComparisonOutcome, reason: str) -> MetricPair:
-        return MetricPair(
-            name=name,
-            unit=unit,
-            first=first,
-            second=second,
-            difference=difference,
-            relative=relative,
-            apart=apart,
-            shared=shared,
-            shared_parts=parts,
-            outcome=outcome,
-            reason=reason,
-            same_samples=same_samples,
-        )
-
     row = first or second
-    unit = row.unit if row is not None else ""
-    difference: float | None = None
-    relative: float | None = None
-    apart: MetricSpread | None = None
-    shared: MetricSpread | None = None
-    parts: tuple[str, ...] = ()
+    found = MetricPair(
+        name=name,
+        unit=row.unit if row is not None else "",
+        first=first,
+        second=second,
+        same_samples=same_samples,
+        outcome=ComparisonOutcome.IN_ONE,
+        reason="only one session has this metric",
+    )
     if first is None or second is None:
-        return known(ComparisonOutcome.IN_ONE, "only one session has this metric")
+        return found
     if first.value is None or second.value is None or first.unit != second.unit:
-        return known(
-            ComparisonOutcome.UNKNOWN, "a value is missing, or the units differ"
-        )
+        reason = "a value is missing, or the units differ"
+        return replace(found, outcome=ComparisonOutcome.UNKNOWN, reason=reason)
     difference = second.value - first.value
     relative = difference / abs(first.value) if first.value else None
-    intervals = [
-        row.same_samples if same_samples else row.other_samples
-        for row in (first, second)
-    ]
+    found = replace(found, difference=difference, relative=relative)
+    intervals = [found.interval(row) for row in (first, second)]
     if any(interval.standard_uncertainty is None for interval in intervals):
-        return known(*_by_intervals(intervals, difference))
+        outcome, reason = _by_intervals(intervals, difference)
+        return replace(found, outcome=outcome, reason=reason)
     parts = _shared_parts(first, second, shared_rails, several_rails)
     apart, shared = _spreads(first, second, intervals, parts, by_parts=same_samples)
+    outcome = ComparisonOutcome.NOT_SHOWN
+    reason = "less than the uncertainty of the difference at 95 %"
     if abs(difference) > apart.expanded_uncertainty:
-        return known(
-            ComparisonOutcome.DIFFERS,
-            "more than the uncertainty of the difference at 95 %",
-        )
-    if parts and abs(difference) > shared.expanded_uncertainty:
-        return known(
-            ComparisonOutcome.IF_UNCHANGED,
-            "more than what the two sessions do not have in common",
-        )
-    return known(
-        ComparisonOutcome.NOT_SHOWN,
-        "less than the uncertainty of the difference at 95 %",
+        outcome = ComparisonOutcome.DIFFERS
+        reason = "more than the uncertainty of the difference at 95 %"
+    elif parts and abs(difference) > shared.expanded_uncertainty:
+        outcome = ComparisonOutcome.IF_UNCHANGED
+        reason = "more than what the two sessions do not have in common"
+    return replace(
+        found,
+        outcome=outcome,
+        reason=reason,
+        apart=apart,
+        shared=shared,
+        shared_parts=parts,
     )
 
 

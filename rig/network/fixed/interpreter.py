@@ -7,16 +7,20 @@ are compared bit by bit in the tests.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rig.errors import DataError
 from rig.network.fixed.arithmetic import Saturation
 from rig.network.fixed.form import FixedNetwork, FixedNode, Ints, Population
 from rig.network.fixed.neurons import FixedNeurons
 from rig.network.fixed.stages import Stage, stage
+
+_Number = TypeVar("_Number", bound=np.number[Any])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,22 +40,27 @@ class FixedRun:
         values over all steps, limited to 32 bit, and its last membrane, else its last
         value.
         """
-        sums = []
-        last = []
-        for name, source in zip(network.outputs, network.membranes, strict=True):
-            batch = len(self.values[name])
-            summed = self.values[name].reshape(batch, self.values[name].shape[1], -1)
-            sums.append(_sum_of(summed))
-            ends = self.membranes[source] if source else self.values[name][:, -1]
-            last.append(ends.reshape(batch, -1))
-        return np.concatenate(sums, axis=1), np.concatenate(last, axis=1)
+        sums, last = answers(network, self.values, self.membranes)
+        # 65536 steps of 16-bit values cannot leave 32 bit.
+        return np.clip(sums, -(2**31), 2**31 - 1), last
 
 
-def _sum_of(values: Ints) -> Ints:
-    """Return the sums over the steps; 65536 steps of 16-bit values cannot leave 32
-    bit."""
-    summed: Ints = values.sum(axis=1)
-    return np.clip(summed, -(2**31), 2**31 - 1)
+def answers(
+    network: FixedNetwork,
+    values: Mapping[str, NDArray[_Number]],
+    membranes: Mapping[str, NDArray[_Number]],
+) -> tuple[NDArray[_Number], NDArray[_Number]]:
+    """Return (batch, answers) of a run of a network, in whole numbers or not: the sum
+    of each output's values over all steps, and its last membrane, else its last value.
+    """
+    sums = []
+    last = []
+    for name, source in zip(network.outputs, network.membranes, strict=True):
+        batch = len(values[name])
+        sums.append(values[name].sum(axis=1).reshape(batch, -1))
+        ends = membranes[source] if source else values[name][:, -1]
+        last.append(ends.reshape(batch, -1))
+    return np.concatenate(sums, axis=1), np.concatenate(last, axis=1)
 
 
 def run(network: FixedNetwork, inputs: Ints, record: Collection[str] = ()) -> FixedRun:

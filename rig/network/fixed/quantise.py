@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import nir
@@ -265,5 +266,4 @@ def _with_edges(place: NodePlace, made: Mapping[str, FixedNode]) -> FixedNode:
             continue
         numbers, shift = multiplier(np.asarray([ratio]))
         edges.append(NodeInput(name, late, int(numbers[0]), shift))
-    fields = {name: getattr(node, name) for name in FixedNode.__dataclass_fields__}
-    return FixedNode(**{**fields, "edges": tuple(edges)})
+    return replace(node, edges=tuple(edges))

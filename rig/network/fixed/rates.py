@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from rig.network.conventions import Conventions, Gains, Reset, Scheme, Start
 from rig.network.graph import NodePlace
-from rig.network.neurons import taken
+from rig.network.neurons import number, share, spikes_max, taken
 from rig.network.shapes import SPIKING
 
 Floats = NDArray[np.float64]
@@ -73,15 +73,15 @@ def rates(place: NodePlace, dt_s: float, how: Conventions) -> Rates:
     unit = how.gains is not Gains.FILE
     synaptic = isinstance(node, nir.CubaLI | nir.CubaLIF)
     tau = getattr(node, "tau_mem", getattr(node, "tau", None))
-    share = _number(0.0) if tau is None else _share(tau, dt_s, how.scheme)
-    gain = _number(node.r) * (_number(dt_s) if tau is None else share)
+    lost = number(0.0) if tau is None else _share(tau, dt_s, how.scheme)
+    gain = number(node.r) * (number(dt_s) if tau is None else lost)
     rest = getattr(node, "v_leak", None)
-    rest = _number(0.0 if rest is None else rest)
-    one = _number(1.0)
+    rest = number(0.0 if rest is None else rest)
+    one = number(1.0)
     spiking = isinstance(node, SPIKING)
     share_current = _share(node.tau_syn, dt_s, how.scheme) if synaptic else one
     into_current = (
-        one if unit else share_current * _number(node.w_in if synaptic else 1.0)
+        one if unit else share_current * number(node.w_in if synaptic else 1.0)
     )
     membrane = one if unit else gain
     return Rates(
@@ -91,11 +91,11 @@ def rates(place: NodePlace, dt_s: float, how: Conventions) -> Rates:
         gain=into_current if synaptic else membrane,
         share_current=share_current,
         couple=membrane if synaptic else one,
-        share=share,
-        leak=share * rest,
-        start=rest if how.start is Start.LEAK and tau is not None else _number(0.0),
-        threshold=_number(node.v_threshold) if spiking else _number(0.0),
-        reset=_reset(place, 1.0 - share, how) if spiking else _number(0.0),
+        share=lost,
+        leak=lost * rest,
+        start=rest if how.start is Start.LEAK and tau is not None else number(0.0),
+        threshold=number(node.v_threshold) if spiking else number(0.0),
+        reset=_reset(place, 1.0 - lost, how) if spiking else number(0.0),
         spikes_max=spikes_max(node, how) if spiking else 1,
         takes=spiking and how.reset in (Reset.SUBTRACT_NEXT, Reset.NONE),
     )
@@ -106,26 +106,10 @@ def _reset(place: NodePlace, kept: Floats, how: Conventions) -> Floats:
     not the threshold.
     """
     if how.reset in (Reset.SUBTRACT_NEXT, Reset.NONE):
-        return taken(place.name, _number(place.node.v_threshold), kept, how.reset)
-    return _number(0.0 if place.node.v_reset is None else place.node.v_reset)
-
-
-def spikes_max(node: Any, how: Conventions) -> int:
-    """Return how many spikes a neuron may fire in a step."""
-    if how.reset is not Reset.SUBTRACT or how.spikes_max == 1:
-        return 1
-    stated = (
-        node.metadata.get("spikes_max") if isinstance(node.metadata, dict) else None
-    )
-    return int(stated or how.spikes_max)
-
-
-def _number(value: Any) -> Floats:
-    return np.asarray(value, np.float64)
+        return taken(place.name, number(place.node.v_threshold), kept, how.reset)
+    return number(0.0 if place.node.v_reset is None else place.node.v_reset)
 
 
 def _share(tau: Any, dt_s: float, scheme: Scheme) -> Floats:
-    steps = dt_s / _number(tau)
-    shares = steps if scheme is Scheme.EULER else -np.expm1(-steps)
     # A time constant equal to the time step may come out longer by rounding.
-    return np.minimum(shares, 1.0)
+    return np.minimum(share(tau, dt_s, scheme), 1.0)

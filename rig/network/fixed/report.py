@@ -5,7 +5,7 @@ those in floating point.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -24,9 +24,11 @@ from rig.network.fixed.form import (
     Population,
     Scaling,
 )
+from rig.network.fixed.interpreter import answers
 from rig.network.fixed.interpreter import run as run_fixed
 from rig.network.fixed.rates import rates
 from rig.network.graph import Network, NodePlace
+from rig.network.interpreter import parts
 from rig.network.interpreter import run as run_float
 from rig.network.shapes import SPIKING
 
@@ -73,7 +75,7 @@ def largest_values(
     """Return the largest absolute value that each node gives in floating point."""
     names = [place.name for place in network.places]
     largest = dict.fromkeys(names, 0.0)
-    for part in _parts(network, values):
+    for part in parts(network, values, _VALUES_MAX):
         done = run_float(network, by_input(network, part), dt_s, how, names)
         for name in names:
             seen = float(np.max(np.abs(done.values[name]), initial=0.0))
@@ -141,7 +143,7 @@ def compared(
     differing = dict.fromkeys(spiking, 0)
     same = 0
     limited_inputs = 0
-    for part in _parts(network, values):
+    for part in parts(network, values, _VALUES_MAX):
         inputs, limited = to_inputs(fixed, part)
         limited_inputs += limited
         whole = run_fixed(fixed, inputs, spiking)
@@ -153,9 +155,7 @@ def compared(
             saturated[name] = saturated.get(name, 0) + count
         sums, last = whole.answers(fixed)
         scales = _answer_scales(fixed)
-        real_sums, real_last = _real_answers(
-            network, fixed, real.values, real.membranes
-        )
+        real_sums, real_last = answers(fixed, real.values, real.membranes)
         ours = decisions(sums * scales[0], last * scales[1])
         theirs = decisions(real_sums, real_last)
         same += int(np.count_nonzero(ours == theirs))
@@ -195,30 +195,6 @@ def _answer_scales(fixed: FixedNetwork) -> tuple[Floats, Floats]:
         own = fixed.node(source).state_scale if source else node.scale
         last.append(np.full(node.outputs, own))
     return np.concatenate(sums), np.concatenate(last)
-
-
-def _real_answers(
-    network: Network,
-    fixed: FixedNetwork,
-    values: Mapping[str, Floats],
-    membranes: Mapping[str, Floats],
-) -> tuple[Floats, Floats]:
-    sums = []
-    last = []
-    for name, source in zip(network.outputs, fixed.membranes, strict=True):
-        batch = len(values[name])
-        sums.append(values[name].sum(axis=1).reshape(batch, -1))
-        ends = membranes[source] if source else values[name][:, -1]
-        last.append(ends.reshape(batch, -1))
-    return np.concatenate(sums, axis=1), np.concatenate(last, axis=1)
-
-
-def _parts(network: Network, values: Floats) -> Iterator[Floats]:
-    """Give samples in parts that fit into memory."""
-    a_step = sum(int(np.prod(place.shape_out)) for place in network.places)
-    together = max(_VALUES_MAX // max(a_step * values.shape[1], 1), 1)
-    for at in range(0, len(values), together):
-        yield values[at : at + together]
 
 
 def by_input(network: Network, values: Floats) -> dict[str, Floats]:
