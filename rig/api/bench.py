@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,14 +16,12 @@ from rig.bench import config
 from rig.bench.console import console
 from rig.model.steps import Sync
 from rig.session import session
+from rig.session.open_parts import BenchParts, open_parts
 
 if TYPE_CHECKING:
-    from rig.bench.config import Config
     from rig.host.stop import Stop
     from rig.interfaces.console import WireLine
-    from rig.interfaces.context import BenchContext, Wire
-    from rig.interfaces.monitor import EnergyMonitor
-    from rig.interfaces.sut import SystemUnderTest
+    from rig.interfaces.context import Wire
     from rig.live.block import Observer
     from rig.model.completion import Completion
     from rig.store.events import Subscriber
@@ -31,62 +29,16 @@ if TYPE_CHECKING:
 Settings = Mapping[str, Any] | Sequence[str]
 
 
-class OpenBench:
-    """An open bench: the DUT is powered and has answered."""
-
-    def __init__(self, bench: session.Bench) -> None:
-        self._bench = bench
-
-    @property
-    def config(self) -> Config:
-        """The bench file as resolved."""
-        return self._bench.config
-
-    @property
-    def sut(self) -> SystemUnderTest:
-        """The system under test."""
-        return self._bench.sut
-
-    @property
-    def monitors(self) -> dict[str, EnergyMonitor]:
-        """The energy monitors by the names of their rails."""
-        return self._bench.monitors
-
-    @property
-    def context(self) -> BenchContext:
-        """The context that the parts of the bench share."""
-        return self._bench.context
-
-    def observe(self, observer: Observer) -> Callable[[], None]:
-        """Give `observer` live blocks of every rail that is recorded (rig.live.block);
-        return the function that ends this. The observer is called in a thread of its
-        own; blocks that it is too slow for are left out.
-        """
-        return self._bench.observe(observer)
-
-    def listen(self, listener: Wire) -> Callable[[], None]:
-        """Call `listener` with the direction, "tx" or "rx", and the bytes of every
-        block that passes the line to the device, in the thread that talks to it; return
-        what ends that.
-        """
-        return self._bench.listen(listener)
+class OpenBench(BenchParts):
+    """An open bench: the DUT is powered and has answered. A run that `stop` ends raises
+    rig.Stopped, its folder is kept, and `rig resume` continues it.
+    """
 
     def console(self, out: Callable[[WireLine], None]) -> Callable[[], None]:
         """Call `out` with every message that passes the line to the device, in words
         (rig.interfaces.console); return what ends that.
         """
-        return self._bench.listen(console(self.config.sut.kind, out))
-
-    @property
-    def dropped(self) -> tuple[str, ...]:
-        """Return which observers and listeners raised, and are called no more."""
-        return self._bench.dropped
-
-    def stop(self) -> None:
-        """Request the end of a run or an opening, from any thread: a run raises
-        rig.Stopped within a second, its folder is kept, and `rig resume` continues it.
-        """
-        self._bench.stop()
+        return self.listen(console(self.config.sut.kind, out))
 
     def sync(self) -> Completion:
         """Let the device pulse SYNC; its marks say when."""
@@ -101,7 +53,10 @@ class OpenBench:
         """Run all trials into a new session folder; raises RigError, and keeps the
         measurements in every case.
         """
-        return Session(self._bench.run(trials, root, subscribers).folder)
+        count = trials or self.config.bench.trials
+        with self.context.stop.heard():
+            ended = session.run(self, count, Path(root), subscribers)
+        return Session(ended.folder)
 
     def __repr__(self) -> str:
         config = self.config
@@ -132,29 +87,15 @@ def open_bench(
     """
     given = overrides(settings)
     config.load(Path(path), given)
-    return _opened(
-        Path(path),
+    return open_parts(
+        OpenBench,
+        path,
         given,
         subscribers,
         stop=stop,
         observers=observers,
         listeners=listeners,
     )
-
-
-@contextmanager
-def _opened(
-    path: Path,
-    settings: Sequence[str],
-    subscribers: Sequence[Subscriber],
-    stop: Stop | None,
-    observers: Sequence[Observer],
-    listeners: Sequence[Wire],
-) -> Iterator[OpenBench]:
-    with session.open_bench(
-        path, settings, subscribers, stop, observers=observers, listeners=listeners
-    ) as bench:
-        yield OpenBench(bench)
 
 
 def overrides(settings: Settings) -> list[str]:

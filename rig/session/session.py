@@ -133,7 +133,7 @@ def open_bench(
 
 
 def run(
-    bench: Bench, trials: int, root: Path, subscribers: Sequence[Subscriber]
+    bench: BenchParts, trials: int, root: Path, subscribers: Sequence[Subscriber]
 ) -> SessionResult:
     """Run the trials, reduce each from its raw files, and write the results."""
     bench_toml = bench.config.toml()
@@ -215,14 +215,14 @@ def resume(
         return _session(bench, keeper, resumed, stands, planned)
 
 
-def _estimated(bench: Bench, trials: int, root: Path) -> Estimate:
+def _estimated(bench: BenchParts, trials: int, root: Path) -> Estimate:
     infos = {rail: monitor.info for rail, monitor in bench.monitors.items()}
     return estimate.of_plan(
         bench.scenario, bench.task, bench.config, trials, root, monitors=infos
     )
 
 
-def _prepared(bench: Bench, bench_toml: str) -> tuple[dict[str, Any], int]:
+def _prepared(bench: BenchParts, bench_toml: str) -> tuple[dict[str, Any], int]:
     """Refuse what cannot be measured, fit the scenario to the device; return the
     provenance, and the queries of a trial.
     """
@@ -248,7 +248,7 @@ def _prepared(bench: Bench, bench_toml: str) -> tuple[dict[str, Any], int]:
 
 
 def _session(
-    bench: Bench,
+    bench: BenchParts,
     keeper: Store,
     started: SessionStarted | SessionResumed,
     stands: Standing,
@@ -323,7 +323,7 @@ def _trials(running: Running, stands: Standing) -> list[Trial]:
 
 
 def _provenance(
-    bench: Bench, bench_toml: str, own_phases: Sequence[str]
+    bench: BenchParts, bench_toml: str, own_phases: Sequence[str]
 ) -> dict[str, Any]:
     sut = dataclasses.asdict(bench.sut.info)
     rails = {
