@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -73,47 +73,72 @@ class Spectrum:
         return root
 
 
+@dataclass(frozen=True, slots=True)
+class SignalSamples:
+    """Samples first <= k < last of a signal of a trace; `stopped` cancels a reading of
+    them.
+    """
+
+    trace: Trace
+    first: int
+    last: int
+    signal: str
+    stopped: Stopped | None = None
+
+    def __post_init__(self) -> None:
+        if self.signal not in UNITS:
+            raise ConfigError(
+                f"signal {self.signal!r}", try_next=f"one of {', '.join(UNITS)}"
+            )
+
+    def __len__(self) -> int:
+        return self.last - self.first
+
+    def blocks(self) -> Iterator[Array]:
+        """Yield the samples; those that are lost are NaN."""
+        trace = self.trace
+        # Means are no samples: they would make a signal look quieter.
+        hidden = Hidden((*trace.gaps, *trace.reduced))
+        bounds = self.first, self.last, _BLOCK
+        for _, current, voltage in blocks(trace, *bounds, self.stopped, hidden):
+            power = np.multiply(current, voltage, dtype=np.float64)
+            if self.signal == "power":
+                yield power
+                continue
+            values = current if self.signal == "current" else voltage
+            # Where one of the two is lost, so is the sample.
+            yield np.where(np.isfinite(power), values.astype(np.float64), np.nan)
+
+
 def histogram(
-    trace: Trace,
-    first: int,
-    last: int,
-    signal: str,
-    bins: int,
-    limits: tuple[float, float] | None,
-    stopped: Stopped | None,
+    samples: SignalSamples, bins: int, limits: tuple[float, float] | None = None
 ) -> Histogram:
-    """Return the histogram of samples first <= k < last between limits; left out,
-    between the least and the most of them.
+    """Return the histogram of samples between limits; left out, between the least and
+    the most of them.
     """
     if bins < 1:
         raise ConfigError(f"{bins} bins", try_next="1 or more")
-    read = _reader(trace, signal, stopped)
     if limits is None:
-        limits = _limits(read(first, last), signal)
+        limits = _limits(samples)
     borders = np.linspace(*limits, bins + 1)
     counts = np.zeros(bins)
     lost = 0
-    for values in read(first, last):
+    for values in samples.blocks():
         known = values[np.isfinite(values)]
         lost += len(values) - len(known)
         counts += np.histogram(known, borders)[0]
-    return Histogram(signal, borders, counts / trace.sample_hz, last - first, lost)
+    seconds = counts / samples.trace.sample_hz
+    return Histogram(samples.signal, borders, seconds, len(samples), lost)
 
 
-def spectrum(
-    trace: Trace,
-    first: int,
-    last: int,
-    signal: str,
-    segment: int | None,
-    stopped: Stopped | None,
-) -> Spectrum:
-    """Return the spectrum of samples first <= k < last; segments have `segment`
-    samples, by default a power of two that gives several of them.
+def spectrum(samples: SignalSamples, segment: int | None) -> Spectrum:
+    """Return the spectrum of samples; segments have `segment` samples, by default a
+    power of two that gives several of them.
     """
     from scipy.signal import welch
 
-    count = last - first
+    count = len(samples)
+    sample_hz = samples.trace.sample_hz
     if segment is None:
         segment = min(_SEGMENT, 1 << max(int(math.log2(max(count // 4, 1))), 0))
     if not _LEAST_SEGMENT <= segment <= count:
@@ -127,11 +152,10 @@ def spectrum(
     step = segment // 2
     total = np.zeros(segment // 2 + 1)
     used = left_out = 0
-    frequency_hz: Array = np.arange(segment // 2 + 1, dtype=np.float64) * (
-        trace.sample_hz / segment
-    )
+    places = np.arange(segment // 2 + 1, dtype=np.float64)
+    frequency_hz: Array = places * (sample_hz / segment)
     carried = np.zeros(0)
-    for block in _reader(trace, signal, stopped)(first, last):
+    for block in samples.blocks():
         values = np.concatenate([carried, block])
         starts = np.arange(0, len(values) - segment + 1, step)
         if not len(starts):
@@ -144,7 +168,7 @@ def spectrum(
             # One segment a row: its mean is taken away from each.
             _, density = welch(
                 rows[whole],
-                trace.sample_hz,
+                sample_hz,
                 nperseg=segment,
                 noverlap=0,
                 detrend="constant",
@@ -160,49 +184,28 @@ def spectrum(
             try_next="another stretch, or shorter segments",
         )
     return Spectrum(
-        signal=signal,
+        signal=samples.signal,
         frequency_hz=frequency_hz,
         density=total / used,
         segments=used,
         left_out=left_out,
-        segment_s=segment / trace.sample_hz,
+        segment_s=segment / sample_hz,
     )
 
 
-def _limits(blocks: Iterator[Array], signal: str) -> tuple[float, float]:
+def _limits(samples: SignalSamples) -> tuple[float, float]:
     least, most = math.inf, -math.inf
-    for values in blocks:
+    for values in samples.blocks():
         known = values[np.isfinite(values)]
         if len(known):
             least, most = min(least, float(known.min())), max(most, float(known.max()))
     if least > most:
         raise DataError(
-            f"no sample of the {signal} is known here", try_next="another stretch"
+            f"no sample of the {samples.signal} is known here",
+            try_next="another stretch",
         )
     if least == most:
         # All in one value: a histogram needs some width.
         width = max(abs(least) * 1e-6, 1e-12)
         return least - width, most + width
     return least, most
-
-
-def _reader(
-    trace: Trace, signal: str, stopped: Stopped | None
-) -> Callable[[int, int], Iterator[Array]]:
-    if signal not in UNITS:
-        raise ConfigError(f"signal {signal!r}", try_next=f"one of {', '.join(UNITS)}")
-    # Means are no samples: they would make a signal look quieter.
-    hidden = Hidden((*trace.gaps, *trace.reduced))
-
-    def read(first: int, last: int) -> Iterator[Array]:
-        samples = blocks(trace, first, last, _BLOCK, stopped=stopped, hidden=hidden)
-        for _, current, voltage in samples:
-            power = np.multiply(current, voltage, dtype=np.float64)
-            if signal == "power":
-                yield power
-                continue
-            values = current if signal == "current" else voltage
-            # Where one of the two is lost, so is the sample.
-            yield np.where(np.isfinite(power), values.astype(np.float64), np.nan)
-
-    return read

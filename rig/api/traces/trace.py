@@ -24,7 +24,7 @@ from rig.api.traces import columns as picture_columns
 from rig.api.traces import export as exporting
 from rig.api.traces import statistics as exact
 from rig.api.traces.columns import Columns
-from rig.api.traces.distributions import Histogram, Spectrum
+from rig.api.traces.distributions import Histogram, SignalSamples, Spectrum
 from rig.api.traces.edges import Edge, EdgeTimes
 from rig.api.traces.export import ExportStretch, StretchOrigin
 from rig.api.traces.place import TracePlace
@@ -393,17 +393,8 @@ class SessionTrace:
         between `limits`; left out, between the least and the most. Raises DataError,
         Cancelled.
         """
-        first, last = self._places(start, stop)
-        self._require_signal(signal)
-        found = distributions.histogram(
-            self._trace,
-            first,
-            last,
-            signal=signal,
-            bins=bins,
-            limits=limits,
-            stopped=stopped,
-        )
+        samples = self._samples(start, stop, signal, stopped)
+        found = distributions.histogram(samples, bins, limits)
         return replaced(found, labels=self.labels)
 
     def spectrum(
@@ -418,11 +409,8 @@ class SessionTrace:
         method, over segments of `segment` samples without lost ones. Raises DataError,
         Cancelled.
         """
-        first, last = self._places(start, stop)
-        self._require_signal(signal)
-        found = distributions.spectrum(
-            self._trace, first, last, signal=signal, segment=segment, stopped=stopped
-        )
+        samples = self._samples(start, stop, signal, stopped)
+        found = distributions.spectrum(samples, segment)
         return replaced(found, labels=self.labels)
 
     def locate(self, problem: Problem) -> tuple[float, float] | None:
@@ -622,6 +610,13 @@ class SessionTrace:
         """Return current and voltage; samples that are lost are NaN."""
         first, last = self._places(start, stop)
         return samples.signals(self._trace, self._hidden, first, last)
+
+    def _samples(
+        self, start: float, stop: float, signal: str, stopped: Stopped | None
+    ) -> SignalSamples:
+        self._require_signal(signal)
+        first, last = self._places(start, stop)
+        return SignalSamples(self._trace, first, last, signal, stopped)
 
     def _is_edge(self, at: float) -> bool:
         times = self._edge_times

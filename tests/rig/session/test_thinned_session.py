@@ -74,7 +74,8 @@ def test_results_are_the_same_with_means_between_windows_as_with_every_sample(
         ):
             assert np.array_equal(one[kept], other[kept])
         current = traces[0].samples(whole, 0, count)[0]
-    spread = distributions.histogram(traces[1], 0, count, "current", 50, None, None)
+    samples = distributions.SignalSamples(traces[1], 0, count, "current")
+    spread = distributions.histogram(samples, 50)
     assert spread.lost == np.count_nonzero(~kept)
     assert spread.seconds.sum() * traces[1].sample_hz == pytest.approx(
         np.count_nonzero(kept)
