@@ -53,14 +53,7 @@ def of_samples(path: Path, trial: Trial, older: bool = False) -> Iterator[Findin
         if one != other and (text := _sample_difference(one, other, older)):
             different.append(f"line {number + 1}: {text}")
         rounded = rounded or one != other
-    for text in different[:SHOWN]:
-        yield Finding(f"{path.name}/{SAMPLES}", False, text)
-    if len(different) > SHOWN:
-        yield Finding(
-            f"{path.name}/{SAMPLES}",
-            False,
-            f"{len(different) - SHOWN} more lines differ",
-        )
+    yield from shown(f"{path.name}/{SAMPLES}", different)
     if not different:
         count = len(trial.measured.samples)
         how = ROUNDED if rounded else BYTES
@@ -69,6 +62,14 @@ def of_samples(path: Path, trial: Trial, older: bool = False) -> Iterator[Findin
             True,
             f"{count} samples recomputed, {how}{means(trial)}",
         )
+
+
+def shown(name: str, different: Sequence[str]) -> Iterator[Finding]:
+    """Yield the first differences of a file, and the number of the others."""
+    for text in different[:SHOWN]:
+        yield Finding(name, False, text)
+    if len(different) > SHOWN:
+        yield Finding(name, False, f"{len(different) - SHOWN} more lines differ")
 
 
 def _sample_difference(stored: str, again: str, older: bool) -> str:

@@ -180,7 +180,7 @@ def _parts(
         for index, numbers in read.items():
             part = numbers.get(name)
             of_sample = [(other.get(name), part) for other in others[index]]
-            away = [_away(*pair) for pair in of_sample]
+            away = [farthest(*pair) for pair in of_sample]
             equal += all(distance == 0 for distance in away)
             pairs += of_sample
             distances += away
@@ -211,8 +211,10 @@ def _numbers(task: Task, output: bytes) -> Mapping[str, Floats]:
         return {}
 
 
-def _away(one: Floats | None, two: Floats | None) -> float | None:
-    """Return the largest difference; None where the two are not of one shape."""
+def farthest(one: Floats | None, two: Floats | None) -> float | None:
+    """Return the largest difference between numbers at one place; None where the two
+    are not of one shape.
+    """
     if one is None or two is None or one.shape != two.shape:
         return None
     return float(np.max(np.abs(one - two), initial=0.0))

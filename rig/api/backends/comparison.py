@@ -36,6 +36,8 @@ from rig.results.results import Context
 from rig.results.verdict import Outcome
 from rig.store.session_folder import BENCH, SessionFolder
 
+_NO_REFERENCE = "none: the task has no answers of its own, or its samples are not here"
+
 
 def compare(
     backends: Sequence[ComparedBackend], task: Task | None = None
@@ -64,20 +66,21 @@ def compare(
     kept = {each.name: trains.read(each.session) for each in backends if each.session}
     task = task or next(filter(None, map(_task, sessions)), None)
     indices = sorted(set().union(*told.values()))
-    found = _references(task, indices, _replica(sessions[0]))
-    rows = tuple(
-        (
-            BackendRow(each.name, failure=each.failure)
-            if each.session is None
-            else _row(
-                each.name,
-                each.session,
-                found.agreement(told[each.name], kept[each.name]),
-                found.besides(told[each.name]),
-            )
-        )
-        for each in backends
-    )
+    references = _references(task, indices, _replica(sessions[0]))
+    reference, second = [*references, None, None][:2]
+    rows = []
+    for each in backends:
+        if each.session is None:
+            rows.append(BackendRow(each.name, failure=each.failure))
+            continue
+        answers, own = told[each.name], kept[each.name]
+        agreement = reference.agreement(answers, own) if reference else None
+        beside = second.agreed(answers) if second else None
+        rows.append(_row(each.name, each.session, agreement, beside))
+    beside_name, quantisation = "", None
+    if reference is not None and second is not None:
+        beside_name = AS_FILE if second.file else AS_INTEGERS
+        quantisation = reference.agreement(second.answers, second.kept)
     facts = first.provenance.task
     return ModelComparison(
         model=facts.model,
@@ -87,10 +90,10 @@ def compare(
         data=", ".join(
             filter(None, (first.data.statement or first.data.source, facts.subset))
         ),
-        reference=found.name(facts.model),
-        rows=rows,
-        beside=found.beside,
-        quantisation=found.quantisation(),
+        reference=reference.name(facts.model) if reference else _NO_REFERENCE,
+        rows=tuple(rows),
+        beside=beside_name,
+        quantisation=quantisation,
         complexity=of_facts(first.provenance.stored),
         notes=(*_notes(rows), *_of_reset(facts.stored)),
         metrics=_metrics(rows),
@@ -160,90 +163,66 @@ def _task(first: Session) -> Task | None:
 
 
 @dataclass(frozen=True, slots=True)
-class _References:
-    """What sessions are compared with: the file in floating point and the task's own
-    answers, each where it is there; `parted` knows the parts of an output.
+class _Reference:
+    """Answers and spike trains that sessions are compared with: those of the file in
+    floating point, or the task's own; `parted` knows the parts of an output.
+    """
+
+    task: Task
+    parted: Task
+    answers: Answers
+    kept: trains.Trains
+    file: FileRun | None = None
+
+    def name(self, model: str) -> str:
+        """Return whose answers they are."""
+        if self.file is None:
+            return f"the task's own answers, {model}"
+        return f"the file of {model} in floating point, rule {self.file.rule}"
+
+    def agreement(self, told: Answers, kept: trains.Trains) -> Agreement:
+        """Compare answers, trains where there are any, and membranes."""
+        found = agreeing.agreement(told, self.answers, self.parted)
+        agreed = trains.agreed(kept, self.kept)
+        if agreed is not None:
+            found = replace(found, parts=(agreed, *found.parts))
+        if self.file is None:
+            return found
+        return with_membranes(found, told, self.file, self.task)
+
+    def agreed(self, told: Answers) -> Agreed:
+        """Return on how many samples answers agree: with whole numbers in all outputs,
+        with floating point in decisions.
+        """
+        found = agreeing.agreement(told, self.answers, None)
+        return found.outputs if self.file is None else found.decisions
+
+
+def _references(
+    task: Task | None, indices: Sequence[int], replica: Task | None
+) -> list[_Reference]:
+    """Return the reference of a task, and what stands beside it, as far as they are
+    there.
 
     A task that has the trains of its own answers was trained by the rule that its file
     states in whole numbers: its own answers are the reference, and the file in floating
     point stands beside. Of any other network the file is the reference, and the network
     in whole numbers beside.
     """
-
-    file: FileRun | None
-    own: Answers | None
-    own_trains: trains.Trains
-    task: Task | None
-    parted: Task | None
-
-    @property
-    def by_file(self) -> bool:
-        """Whether the file in floating point is the reference."""
-        trained = bool(self.own_trains) and (
-            self.task is None or self.task.membrane_unit is None
-        )
-        return self.file is not None and (self.own is None or not trained)
-
-    @property
-    def beside(self) -> str:
-        """The name of the second reference, as tables call it; empty where there
-        is none.
-        """
-        if self.file is None or self.own is None:
-            return ""
-        return AS_INTEGERS if self.by_file else AS_FILE
-
-    def name(self, model: str) -> str:
-        """Return whose answers sessions are compared with."""
-        if self.file is not None and self.by_file:
-            return f"the file of {model} in floating point, rule {self.file.rule}"
-        if self.own is not None:
-            return f"the task's own answers, {model}"
-        return "none: the task has no answers of its own, or its samples are not here"
-
-    def agreement(self, told: Answers, theirs: trains.Trains) -> Agreement | None:
-        """Compare answers, trains where there are any, and membranes."""
-        file = self.file if self.by_file else None
-        reference = self.own if file is None else file.answers
-        if reference is None:
-            return None
-        found = agreeing.agreement(told, reference, self.parted)
-        agreed = trains.agreed(theirs, self.own_trains if file is None else file.trains)
-        if agreed is not None:
-            found = replace(found, parts=(agreed, *found.parts))
-        return found if file is None else with_membranes(found, told, file, self.task)
-
-    def besides(self, told: Answers) -> Agreed | None:
-        """Return on how many samples a session agrees with what stands beside: with
-        whole numbers in all of its outputs, with floating point in its decisions.
-        """
-        if self.file is None or self.own is None:
-            return None
-        if self.by_file:
-            return agreeing.agreement(told, self.own, None).outputs
-        return agreeing.agreement(told, self.file.answers, None).decisions
-
-    def quantisation(self) -> Agreement | None:
-        """Return how what stands beside agrees with the reference."""
-        if self.file is None or self.own is None:
-            return None
-        if self.by_file:
-            return self.agreement(self.own, self.own_trains)
-        return self.agreement(self.file.answers, self.file.trains)
-
-
-def _references(
-    task: Task | None, indices: Sequence[int], replica: Task | None
-) -> _References:
+    found: list[_Reference] = []
     if task is None:
-        return _References(None, None, {}, None, replica)
-    return _References(
-        of_file(task, indices),
-        agreeing.of_task(task, indices),
-        trains.of_task(task, indices),
-        task,
-        replica or task,
-    )
+        return found
+    tasks = task, replica or task
+    file = of_file(task, indices)
+    if file is not None:
+        found.append(_Reference(*tasks, file.answers, file.trains, file))
+    own = agreeing.of_task(task, indices)
+    if own is not None:
+        kept = trains.of_task(task, indices)
+        found.append(_Reference(*tasks, own, kept))
+        if kept and task.membrane_unit is None:
+            found.reverse()
+    return found
 
 
 def _row(

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rig.api.backends.agreement import Agreed
+from rig.api.backends.agreement import Agreed, farthest
 from rig.api.sessions.session import Session
 from rig.bench import config
 from rig.bench.parts import open_part, open_task
@@ -128,7 +128,7 @@ def agreed(theirs: Trains, ours: Trains) -> Agreed | None:
         if count > best[0]:
             best = (count, lag)
     count, lag = best
-    away = [_away(theirs[index], ours[index]) for index in common]
+    away = [farthest(theirs[index], ours[index]) for index in common]
     known = [each for each in away if each is not None]
     largest = max(known) if len(known) == len(away) and not lag else None
     return Agreed(WHAT, count, len(common), largest, lag_steps=lag)
@@ -140,9 +140,3 @@ def _equal(theirs: NDArray[np.float64], ours: NDArray[np.float64], lag: int) -> 
     return (
         np.array_equal(theirs[lag:], ours[: len(ours) - lag]) and not theirs[:lag].any()
     )
-
-
-def _away(theirs: NDArray[np.float64], ours: NDArray[np.float64]) -> float | None:
-    if theirs.shape != ours.shape:
-        return None
-    return float(np.max(np.abs(theirs - ours), initial=0.0))

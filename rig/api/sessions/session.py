@@ -234,11 +234,7 @@ class Session:
                 f"{self.path} has no rail {rail!r}",
                 try_next=f"one of {', '.join(rails)}",
             )
-        if trial not in self._folder.trials():
-            raise DataError(
-                f"{self.path} has no trial {trial}",
-                try_next=f"one of {self._folder.trials()}",
-            )
+        self._require_trial(trial)
         places = segments(self._folder.recorded(trial))
         if not 1 <= segment <= len(places):
             raise DataError(f"trial {trial} has {len(places)} segments, not {segment}")
@@ -250,11 +246,7 @@ class Session:
         """Return the measured windows and the warm-up queries of a trial, in the time
         of a rail's trace; of a trial that was interrupted those of one segment.
         """
-        if trial not in self._folder.trials():
-            raise DataError(
-                f"{self.path} has no trial {trial}",
-                try_next=f"one of {self._folder.trials()}",
-            )
+        self._require_trial(trial)
         found = [row for row in self.results.trials if row.number == trial]
         return span_lines.of_trial(
             self._folder, trial, rail, segment, found[0] if found else None
@@ -268,6 +260,13 @@ class Session:
         """
         spans = self.spans(trial, rail, segment)
         return uart_lines.of_trial(self._folder, trial, segment, spans)
+
+    def _require_trial(self, trial: int) -> None:
+        known = self._folder.trials()
+        if trial not in known:
+            raise DataError(
+                f"{self.path} has no trial {trial}", try_next=f"one of {known}"
+            )
 
     def check(self) -> Check:
         """Recompute every number from the raw files and compare, as `rig check`
