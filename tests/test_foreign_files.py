@@ -66,7 +66,7 @@ ELSEWHERE = {
     "rig/importers/profilers/ppk2.py": (2, LOOKED_AT),
     "rig/importers/tables/csv_form.py": (1, LOOKED_AT),
     "rig/importers/tables/csv_rows.py": (1, MEMORY),
-    "rig/importers/tables/csv_table.py": (7, LOOKED_AT),
+    "rig/importers/tables/csv_table.py": (6, LOOKED_AT),
     "rig/importers/tables/energy_counter.py": (1, OWN_OUTPUT),
     "rig/importers/tables/repeats.py": (2, OWN_OUTPUT),
     "rig/network/hdf5_tree.py": (1, CHECKED),

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rig.arrays import Array, Bools, Float64s
 from rig.errors import DataError
 from rig.importers import given_rate
 from rig.importers.digital_levels import LevelStretches
@@ -25,7 +26,6 @@ from rig.stats.summary import NORMAL_95
 from rig.trace.writer import TraceWriter
 from rig.units import scale, share
 
-Floats = NDArray[np.float64]
 #: A pause is so many times longer than 95 % of all intervals: the power in it is not
 #: known.
 _PAUSE = 8.0
@@ -46,18 +46,18 @@ class Stamped:
     begin with.
     """
 
-    times_s: Floats
-    current: Floats
-    voltage: Floats
+    times_s: Float64s
+    current: Float64s
+    voltage: Float64s
     pauses: NDArray[np.intp]
     resolution_s: float
 
     @classmethod
     def of(
         cls,
-        times_s: Floats,
-        current: Floats,
-        voltage: Floats,
+        times_s: Float64s,
+        current: Float64s,
+        voltage: Float64s,
         resolution_s: float,
         name: str,
     ) -> Stamped:
@@ -82,7 +82,7 @@ class Stamped:
         return cls(times_s[known], current[known], voltage[known], pauses, resolution_s)
 
     @property
-    def power(self) -> Floats:
+    def power(self) -> Float64s:
         """Power of each row."""
         return self.current * self.voltage
 
@@ -136,7 +136,7 @@ class Stamped:
         most_s = given_rate.JITTER * usual_s / math.sqrt(3)
         return max(self.resolution_s / math.sqrt(12), min(scatter_s, most_s))
 
-    def _open(self, values: Floats, start_s: float, stop_s: float) -> float:
+    def _open(self, values: Float64s, start_s: float, stop_s: float) -> float:
         """Return the standard uncertainty of the integral of `values` between two
         instants."""
         steps_s = np.diff(self.times_s)
@@ -162,8 +162,8 @@ class SyncRows:
     """
 
     kind: str
-    times_s: Floats
-    values: NDArray[Any]
+    times_s: Float64s
+    values: Array
     levels: LevelStretches = field(default_factory=lambda: LevelStretches(""))
 
     @property
@@ -178,7 +178,7 @@ class SyncRows:
         steps_s = np.diff(self.times_s)
         return 1.0 / float(steps_s[changes].max() if len(changes) else steps_s.max())
 
-    def write(self, middles_s: Floats, writer: TraceWriter) -> None:
+    def write(self, middles_s: Float64s, writer: TraceWriter) -> None:
         """Write the line at the middles of cells: a level is held to the next row, a
         voltage goes straight to it.
         """
@@ -209,8 +209,8 @@ def write(rows: Stamped, sync: SyncRows, writer: TraceWriter) -> None:
 
 
 def _voltage(
-    rows: Stamped, current: Floats, power: Floats, borders_s: Floats
-) -> Floats:
+    rows: Stamped, current: Float64s, power: Float64s, borders_s: Float64s
+) -> Float64s:
     """Return what current has to be multiplied with to give the power, where that is a
     voltage of these rows; else the voltage's own mean.
     """
@@ -223,7 +223,7 @@ def _voltage(
     return np.where(fits, wanted, own)
 
 
-def _lost(rows: Stamped, count: int, cell_s: float) -> NDArray[np.bool_]:
+def _lost(rows: Stamped, count: int, cell_s: float) -> Bools:
     """Return which cells touch a pause."""
     lost = np.zeros(count, dtype=bool)
     for begin in rows.pauses.tolist():
@@ -233,19 +233,19 @@ def _lost(rows: Stamped, count: int, cell_s: float) -> NDArray[np.bool_]:
     return lost
 
 
-def _areas(times_s: Floats, values: Floats) -> Floats:
-    areas: Floats = np.diff(times_s) * (values[1:] + values[:-1]) / 2.0
+def _areas(times_s: Float64s, values: Float64s) -> Float64s:
+    areas: Float64s = np.diff(times_s) * (values[1:] + values[:-1]) / 2.0
     return areas
 
 
-def _integral(times_s: Floats, values: Floats, at_s: Floats) -> Floats:
+def _integral(times_s: Float64s, values: Float64s, at_s: Float64s) -> Float64s:
     """Return the integral of straight lines through `values` from the first row to each
     instant."""
     total = np.concatenate([[0.0], np.cumsum(_areas(times_s, values))])
     row = np.clip(np.searchsorted(times_s, at_s, side="right") - 1, 0, len(times_s) - 2)
     into_s = np.minimum(at_s, times_s[-1]) - times_s[row]
     slope = (values[row + 1] - values[row]) / (times_s[row + 1] - times_s[row])
-    integral: Floats = total[row] + into_s * (values[row] + slope * into_s / 2.0)
+    integral: Float64s = total[row] + into_s * (values[row] + slope * into_s / 2.0)
     return integral
 
 

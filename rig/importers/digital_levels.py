@@ -10,11 +10,11 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
+from rig.arrays import Bools, Float64s, Int64s
 from rig.errors import DataError
 from rig.trace.edges import Edges
 from rig.trace.writer import TraceWriter
 
-Places = NDArray[np.int64]
 Levels = NDArray[np.int8]
 
 HIGH = 1
@@ -32,7 +32,7 @@ class LevelStretches:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self._firsts: list[Places] = []
+        self._firsts: list[Int64s] = []
         self._levels: list[Levels] = []
         self._last = UNKNOWN
         self._count = 0
@@ -43,7 +43,7 @@ class LevelStretches:
         """
         self.add_at(np.arange(first, first + len(levels), dtype=np.int64), levels)
 
-    def add_at(self, places: Places, levels: Levels) -> None:
+    def add_at(self, places: Int64s, levels: Levels) -> None:
         """Append levels of some samples, each valid until the next one; raises
         DataError as `add`.
         """
@@ -80,14 +80,12 @@ class LevelStretches:
                 " edges are left out"
             )
 
-    def _append(self, firsts: Places, levels: Levels) -> None:
+    def _append(self, firsts: Int64s, levels: Levels) -> None:
         self._firsts.append(firsts)
         self._levels.append(levels)
         self._last = int(levels[-1])
 
-    def _found(
-        self, rate_hz: float
-    ) -> tuple[NDArray[np.float64], NDArray[np.bool_], int]:
+    def _found(self, rate_hz: float) -> tuple[Float64s, Bools, int]:
         """Return the times of edges, which of them fall, and the number of unknown
         ones. Between two samples an edge is half a sample early, as rig/trace/trace.py
         has it; within a sample that was both, in its middle.
@@ -122,7 +120,7 @@ class DigitalLines:
         self._sync = sync
         self._faults: dict[str, DataError] = {}
 
-    def add_at(self, name: str, places: Places, levels: Levels) -> None:
+    def add_at(self, name: str, places: Int64s, levels: Levels) -> None:
         """Append levels of a line; raises DataError where those of SYNC change as no
         line does.
         """

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rig.arrays import Float64s
 from rig.errors import DataError
 from rig.importers.rate_range import RateRange
 from rig.units import share
@@ -24,45 +24,49 @@ CONFIRMED_PPM = 50.0
 JITTER = 0.3
 
 
-def compared(name: str, given_hz: float, stated_hz: Mapping[str, float]) -> list[str]:
-    """Return notes on what of a file contradicts a rate that was given; raises
-    DataError where all of it does by more than 1 %.
-
-    `stated_hz` are rates (Hz) by their source in the file.
+@dataclass(frozen=True, slots=True)
+class RateComparison:
+    """A given rate against what a file states: notes, and by how much energies that
+    take it may be off, in ppm.
     """
+
+    notes: tuple[str, ...] = ()
+    off_ppm: float = 0.0
+
+
+def compared(
+    name: str, given_hz: float, stated_hz: Mapping[str, float]
+) -> RateComparison:
+    """Compare a rate that was given, if one was, with those that a file states (Hz), by
+    their source in the file; raises DataError where all differ by more than 1 %.
+
+    Energies may be off by the difference from the nearest rate; by nothing where that
+    confirms it, or none is stated.
+    """
+    if not given_hz:
+        return RateComparison()
     off = {
         what: given_hz / rate_hz - 1
         for what, rate_hz in stated_hz.items()
         if rate_hz > 0
     }
-    if off and all(abs(part) > _REFUSED for part in off.values()):
-        what = min(off, key=lambda each: abs(off[each]))
+    nearest = min(off, key=lambda what: abs(off[what]), default="")
+    least = abs(off.get(nearest, 0.0))
+    if least > _REFUSED:
         raise DataError(
-            f"{name}: --rate {given_hz:.10g} contradicts {what} by"
-            f" {share(abs(off[what]))}",
+            f"{name}: --rate {given_hz:.10g} contradicts {nearest} by {share(least)}",
             evidence=", ".join(
                 f"{each}: {rate_hz:.10g} Hz" for each, rate_hz in stated_hz.items()
             ),
             try_next="leave out --rate, or give one within 1 %",
         )
-    return [
+    notes = [
         _note(given_hz, what, stated_hz[what])
         for what, part in off.items()
         if abs(part) > _SILENT
     ]
-
-
-def unconfirmed_ppm(given_hz: float, stated_hz: Mapping[str, float]) -> float:
-    """Return by how much energies at a given rate may be off, in ppm: its difference
-    from the nearest rate that a file states; 0 where one confirms it, or none is
-    stated."""
-    off = [
-        abs(given_hz / rate_hz - 1) * 1e6
-        for rate_hz in stated_hz.values()
-        if rate_hz > 0
-    ]
-    least_ppm = min(off, default=0.0)
-    return least_ppm if least_ppm > CONFIRMED_PPM else 0.0
+    off_ppm = least * 1e6
+    return RateComparison(tuple(notes), off_ppm if off_ppm > CONFIRMED_PPM else 0.0)
 
 
 def _note(given_hz: float, what: str, rate_hz: float) -> str:
@@ -99,7 +103,7 @@ class Fit:
         )
 
 
-def fit(pieces: Iterable[NDArray[np.float64]], rate_hz: float) -> Fit:
+def fit(pieces: Iterable[Float64s], rate_hz: float) -> Fit:
     """Compare times of rows, in seconds, with an even sampling from the first on; rows
     without a time count, and are not off.
     """
@@ -122,16 +126,6 @@ def fit(pieces: Iterable[NDArray[np.float64]], rate_hz: float) -> Fit:
             most_s = max(most_s, float(times_s[known].max()))
         rows += len(times_s)
     return Fit(rows, max(most_s - least_s, 0.0), off_s)
-
-
-@dataclass(frozen=True, slots=True)
-class RateComparison:
-    """A given rate against the times of a file: notes, and by how much energies that
-    take it may be off, in ppm.
-    """
-
-    notes: tuple[str, ...] = ()
-    off_ppm: float = 0.0
 
 
 def of_times(

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 import pyjls
-from numpy.typing import NDArray
 
+from rig.arrays import Int64s
 from rig.errors import DataError
 from rig.trace.jls_file import jls_state
 from rig.trace.marker import Marker
@@ -97,13 +97,11 @@ def trace_beside(annotation_file: Path) -> str:
     return f"{stem}.jls" if separator else ""
 
 
-def time_stamps(
-    reader: Any, signal: int, reduced: Reduced | None = None
-) -> NDArray[np.int64]:
+def time_stamps(reader: Any, signal: int, reduced: Reduced | None = None) -> Int64s:
     """Return the pairs of sample and UTC (2**-30 s) of a signal, a row each; where
     spans are `reduced`, samples of the recording.
     """
-    stamps: list[NDArray[np.int64]] = [np.zeros((0, 2), dtype=np.int64)]
+    stamps: list[Int64s] = [np.zeros((0, 2), dtype=np.int64)]
 
     def take(entries: Any) -> bool:
         stamps.append(np.array(entries, dtype=np.int64))

@@ -12,7 +12,7 @@ from typing import Any
 
 from rig.errors import ConfigError, DataError
 from rig.files import foreign_files, table_file, typed
-from rig.importers.joulescope import jls1, jls2, jls2_view
+from rig.importers.joulescope import jls1, jls2
 from rig.importers.joulescope.jls1_container import MAGIC as JLS_1
 from rig.importers.markers import Marked
 from rig.importers.opened import Opened
@@ -135,7 +135,7 @@ def _foreign_jls(
 ) -> Opened:
     """Open a JLS file of another program: where it is, or converted."""
     if lazily and readable == path:
-        viewed = jls2_view.view(path, options)
+        viewed = jls2.view(path, options)
         if viewed is not None:
             return viewed
         require_convertible(path)

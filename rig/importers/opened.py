@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rig.arrays import Reals
 from rig.errors import DataError
 from rig.files.plain_text import one_line
 from rig.importers.as_stamped import Stamped
@@ -107,7 +107,7 @@ def require_rate(
         )
 
 
-def require_single(values: NDArray[np.floating[Any]], what: str) -> None:
+def require_single(values: Reals, what: str) -> None:
     """Raise DataError where a finite number is too large to be stored; others are lost
     samples."""
     with np.errstate(invalid="ignore"):

@@ -14,7 +14,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+
+from rig.arrays import Float64s
 
 #: Number of blocks of rows; in each only the earliest and the latest count.
 _BLOCKS = 4096
@@ -29,8 +30,6 @@ _EQUAL = 0.1
 _SAME = 50e-6
 _ROUNDS = 80
 _GOLDEN = (5**0.5 - 1) / 2
-
-Times = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +74,7 @@ def of_length(rows: int, length_s: float, resolution_s: float) -> RateRange:
 
 
 def of_stamps(
-    pieces: Callable[[], Iterable[Times]], resolution_s: float
+    pieces: Callable[[], Iterable[Float64s]], resolution_s: float
 ) -> RateRange | None:
     """Return the rates that stamps in seconds leave open, which are rounded to
     `resolution_s`; None where fewer than two rows have one, or all have the same.
@@ -115,7 +114,7 @@ def outwards(value: float, to: Callable[[float], int]) -> str:
 
 
 def _ends(
-    pieces: Iterable[Times],
+    pieces: Iterable[Float64s],
 ) -> tuple[int, tuple[int, float] | None, tuple[int, float] | None]:
     """Return the number of rows, and the number and time of the first and the last that
     has one."""
@@ -132,8 +131,8 @@ def _ends(
 
 
 def _extremes(
-    pieces: Iterable[Times], first_s: float, period_s: float, block: int
-) -> tuple[Times, Times, Times]:
+    pieces: Iterable[Float64s], first_s: float, period_s: float, block: int
+) -> tuple[Float64s, Float64s, Float64s]:
     """Return the number of the first row of each block, and how far its rows are from
     an even grid at least and at most; without blocks that have no time.
     """

@@ -169,22 +169,8 @@ class QueryKind(StepKind[Query]):
 
     def to_form(self, step: Query) -> QueryForm:
         """Keep its settings."""
-        return QueryForm(
-            indices=step.indices,
-            repeat=step.repeat,
-            limit_s=step.limit_s,
-            warmup=step.warmup,
-            timed=step.timed,
-            batch=step.batch,
-        )
+        return typed.like(QueryForm, step)
 
     def from_form(self, form: QueryForm) -> Query:
-        """Make the query; the time at which it was asked is not kept."""
-        return Query(
-            form.indices,
-            form.limit_s,
-            form.repeat,
-            warmup=form.warmup,
-            timed=form.timed,
-            batch=form.batch,
-        )
+        """Make the query."""
+        return typed.like(Query, form)

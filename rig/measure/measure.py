@@ -14,7 +14,7 @@ from itertools import chain, takewhile
 from rig.kinds import registry as kinds
 from rig.kinds.span import Span, Timed, Windows
 from rig.measure import problems as faults
-from rig.measure.problems import Energy
+from rig.measure.problems import Energy, RailEnergies
 from rig.model.effects import Effects, merged, named
 from rig.model.step_record import StepRecord
 from rig.model.trial import Counts, Measured, Window
@@ -199,18 +199,18 @@ def _energies(
         _integrate(spans, rail, timebase, tick_hz)
         for rail, timebase in zip(rails, known, strict=True)
     ]
+    found = []
     for rail, timebase, part in zip(rails, known, parts, strict=True):
         # A crossing lies in the window of its search, which is checked as a whole.
-        whole_spans: list[Span] = []
-        energies: list[Energy | None] = []
-        for span, energy in zip(spans, part, strict=True):
-            if span.whole:
-                whole_spans.append(span)
-                energies.append(energy)
-        problems += faults.gaps(whole_spans, energies, rail.trace, timebase, rail.name)
-        problems += faults.beyond(whole_spans, energies, timebase, rail.name)
-        problems += shifted(timebase, [span.ticks for span in whole_spans])
-    problems += _powerless(spans, rails, parts, known)
+        pairs = zip(spans, part, strict=True)
+        whole = [(span, energy) for span, energy in pairs if span.whole]
+        of_rail = RailEnergies(rail.name, rail.trace, timebase, whole)
+        problems += faults.gaps(of_rail)
+        problems += faults.unreadable(of_rail)
+        problems += faults.beyond(of_rail)
+        problems += shifted(timebase, [span.ticks for span, _ in whole])
+        found.append(of_rail)
+    problems += faults.powerless(found)
     return [_summed(of_span) for of_span in zip(*parts, strict=True)]
 
 
@@ -436,18 +436,3 @@ def _summed(parts: Sequence[Energy | None]) -> Energy | None:
     return Energy(
         sum(part.energy_j for part in known), merged(part.effects for part in known)
     )
-
-
-def _powerless(
-    spans: Sequence[Span],
-    rails: Sequence[Rail],
-    parts: Sequence[Sequence[Energy | None]],
-    timebases: Sequence[Timebase],
-) -> list[Problem]:
-    numbers = [number for number, span in enumerate(spans) if span.whole]
-    energies = {}
-    by_name = {}
-    for rail, part, timebase in zip(rails, parts, timebases, strict=True):
-        energies[rail.name] = [part[number] for number in numbers]
-        by_name[rail.name] = timebase
-    return faults.powerless([spans[number] for number in numbers], energies, by_name)

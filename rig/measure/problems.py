@@ -6,7 +6,8 @@ its count and its first place.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -17,6 +18,7 @@ from rig.model.step_record import StepRecord
 from rig.model.trial import Window
 from rig.problems import Problem
 from rig.timebase.timebase import Timebase
+from rig.trace.gaps import Gap
 from rig.trace.trace import Trace
 
 #: The length of a window of fewer SYNC samples is known no better than to 2 % (two
@@ -41,8 +43,44 @@ class Energy(NamedTuple):
     unwired_j: float = 0.0
 
 
-#: None where samples were lost.
-Energies = Sequence[Energy | None]
+@dataclass(frozen=True, slots=True)
+class RailEnergies:
+    """The whole spans of a trial on one rail, whose name is empty where it is the only
+    one, each with its energy; None where samples were lost.
+    """
+
+    rail: str
+    trace: Trace
+    timebase: Timebase
+    windows: Sequence[tuple[Span, Energy | None]]
+
+    @property
+    def known(self) -> list[tuple[Span, Energy]]:
+        """Spans with a known energy."""
+        return [(span, energy) for span, energy in self.windows if energy is not None]
+
+    def problem(
+        self, code: str, hit: Sequence[Span], detail: str, *, named: bool = True
+    ) -> Problem:
+        """Make a problem of some of the spans at the place of the first; of one of
+        several rails, its detail is `named`."""
+        span = hit[0]
+        start_s, stop_s = span.seconds(self.timebase)
+        return Problem(
+            code,
+            f"{self.rail}: {detail}" if named and self.rail else detail,
+            rail=self.rail,
+            step=span.item.number,
+            start_s=start_s,
+            stop_s=stop_s,
+        )
+
+    def first_of(self, hit: Sequence[Span]) -> str:
+        """Count some of the spans, and name the first."""
+        return (
+            f"{len(hit)} of {len(self.windows)} windows, first {hit[0].phase} of step"
+            f" {hit[0].item.number}"
+        )
 
 
 def of_steps(done: Sequence[StepRecord], phases: Sequence[str]) -> list[Problem]:
@@ -157,115 +195,54 @@ def _restarted(done: Sequence[StepRecord]) -> list[Problem]:
     return [Problem("restart", detail, step=hit[0].number)]
 
 
-def gaps(
-    spans: list[Span], energies: Energies, trace: Trace, timebase: Timebase, rail: str
-) -> list[Problem]:
-    """Return the problems of lost samples inside windows, and of samples that are not
-    finite outside of gaps.
-    """
-    return [
-        *_lost(spans, energies, trace, timebase, rail),
-        *_unreadable(spans, energies, timebase, rail),
-    ]
-
-
-def _lost(
-    spans: list[Span], energies: Energies, trace: Trace, timebase: Timebase, rail: str
-) -> list[Problem]:
-    gaps = [trace.gap_between(*span.seconds(timebase)) for span in spans]
-    hit = [
-        (span, gap) for span, gap in zip(spans, gaps, strict=True) if gap is not None
-    ]
+def gaps(found: RailEnergies) -> list[Problem]:
+    """Return the problem of lost samples inside windows."""
+    trace = found.trace
+    hit: list[Span] = []
+    touched: list[Gap] = []
+    for span, _ in found.windows:
+        gap = trace.gap_between(*span.seconds(found.timebase))
+        if gap is not None:
+            hit.append(span)
+            touched.append(gap)
     if not hit:
         return []
-    (span, gap), without = hit[0], sum(energy is None for energy in energies)
-    detail = (
-        f"{len(hit)} of {len(spans)} windows, first {span.phase} of step"
-        f" {span.item.number}"
-    )
-    detail += f" (samples {gap.start} to {gap.stop}: {gap.cause})" + (
-        f"; {without} have no energy" if without else ""
-    )
-    problem = Problem(
-        "gap",
-        _of_rail(rail) + detail,
-        rail=rail,
-        step=span.item.number,
-        start_s=gap.start / trace.sample_hz,
-        stop_s=gap.stop / trace.sample_hz,
-    )
-    return [problem]
+    gap = touched[0]
+    without = len(found.windows) - len(found.known)
+    detail = f"{found.first_of(hit)} (samples {gap.start} to {gap.stop}: {gap.cause})"
+    if without:
+        detail += f"; {without} have no energy"
+    problem = found.problem("gap", hit, detail)
+    start_s, stop_s = gap.start / trace.sample_hz, gap.stop / trace.sample_hz
+    return [replace(problem, start_s=start_s, stop_s=stop_s)]
 
 
-def _of_rail(rail: str) -> str:
-    """Return the beginning of evidence about one of several rails."""
-    return f"{rail}: " if rail else ""
-
-
-def _of_span(
-    code: str, detail: str, span: Span, timebase: Timebase, rail: str
-) -> Problem:
-    """Make a problem at the place of a span in the trace of a rail."""
-    start_s, stop_s = span.seconds(timebase)
-    return Problem(
-        code,
-        detail,
-        rail=rail,
-        step=span.item.number,
-        start_s=start_s,
-        stop_s=stop_s,
-    )
-
-
-def _unreadable(
-    spans: list[Span], energies: Energies, timebase: Timebase, rail: str
-) -> list[Problem]:
-    hit = [
-        span
-        for span, energy in zip(spans, energies, strict=True)
-        if energy is not None and not math.isfinite(energy.energy_j)
-    ]
+def unreadable(found: RailEnergies) -> list[Problem]:
+    """Return the problem of samples that are not finite outside of gaps."""
+    hit = [span for span, energy in found.known if not math.isfinite(energy.energy_j)]
     if not hit:
         return []
     detail = (
-        f"{len(hit)} of {len(spans)} windows, first {hit[0].phase} of step "
-        f"{hit[0].item.number}, have no energy"
+        f"{found.first_of(hit)}, have no energy: samples in them are no numbers, and no"
+        " gap tells of it"
     )
-    detail = (
-        f"{_of_rail(rail)}{detail}: samples in them are no numbers, and no gap tells of"
-        " it"
-    )
-    return [_of_span("gap", detail, hit[0], timebase, rail)]
+    return [found.problem("gap", hit, detail)]
 
 
-def beyond(
-    spans: list[Span], energies: Energies, timebase: Timebase, rail: str
-) -> list[Problem]:
+def beyond(found: RailEnergies) -> list[Problem]:
     """Return the problem of windows beyond the ranges with known limits of error."""
-    hit = [
-        (span, energy.beyond)
-        for span, energy in zip(spans, energies, strict=True)
-        if energy is not None and energy.beyond
-    ]
+    hit = [(span, energy.beyond) for span, energy in found.known if energy.beyond]
     if not hit:
         return []
-    span, said = hit[0]
+    spans = [span for span, _ in hit]
     detail = (
-        f"{len(hit)} of {len(spans)} windows, first {span.phase} of step "
-        f"{span.item.number}, where {said}"
+        f"{found.first_of(spans)}, where {hit[0][1]}: no limits of error are known"
+        " there; choose a higher range, or another instrument"
     )
-    detail = (
-        f"{_of_rail(rail)}{detail}: no limits of error are known there; choose a higher"
-        " range, or another instrument"
-    )
-    return [_of_span("range", detail, span, timebase, rail)]
+    return [found.problem("range", spans, detail)]
 
 
-def powerless(
-    spans: Sequence[Span],
-    rails: Mapping[str, Energies],
-    timebases: Mapping[str, Timebase],
-) -> list[Problem]:
+def powerless(rails: Sequence[RailEnergies]) -> list[Problem]:
     """Return the problems of windows whose power cannot be distinguished from that of
     an open input.
 
@@ -274,57 +251,42 @@ def powerless(
     """
     problems = []
     totals = []
-    for span, *parts in zip(spans, *rails.values(), strict=True):
-        known = _finite(parts)
+    for windows in zip(*(rail.windows for rail in rails), strict=True):
+        known = _finite(windows)
         if len(known) == len(rails):
-            energy_j = sum(energy.energy_j for energy in known)
-            unwired_j = sum(energy.unwired_j for energy in known)
-            totals.append((span, energy_j, unwired_j))
+            energy_j = sum(energy.energy_j for _, energy in known)
+            unwired_j = sum(energy.unwired_j for _, energy in known)
+            totals.append((known[0][0], energy_j, unwired_j))
     hit = [row for row in totals if row[1] <= row[2]]
     if hit:
         detail = f"{len(hit)} of {len(totals)} windows, {_untold(*hit[0])}"
-        rail = next(iter(rails))
-        problems.append(_of_span("power", detail, hit[0][0], timebases[rail], rail))
-    if len(rails) == 1:
-        return problems
-    for rail, energies in rails.items():
-        problem = _powerless_rail(spans, energies, rail, timebases[rail])
-        if problem is not None:
-            problems.append(problem)
+        problems.append(rails[0].problem("power", [hit[0][0]], detail, named=False))
+    if len(rails) > 1:
+        for rail in rails:
+            problems += _powerless_rail(rail)
     return problems
 
 
-def _powerless_rail(
-    spans: Sequence[Span], energies: Energies, rail: str, timebase: Timebase
-) -> Problem | None:
-    known = []
-    backwards = []
-    for span, energy in zip(spans, energies, strict=True):
-        if energy is None or not math.isfinite(energy.energy_j):
-            continue
-        known.append((span, energy))
-        if energy.energy_j < -energy.unwired_j:
-            backwards.append((span, energy))
+def _powerless_rail(rail: RailEnergies) -> list[Problem]:
+    known = _finite(rail.windows)
+    backwards = [pair for pair in known if pair[1].energy_j < -pair[1].unwired_j]
     if backwards:
         span, energy = backwards[0]
-        first = (
-            f"first {span.phase} of step {span.item.number} with "
-            f"{energy.energy_j / span.repeat:.3g} J"
-        )
         detail = (
-            f"{rail}: {len(backwards)} of {len(known)} windows, {first}: it flows"
+            f"{len(backwards)} of {len(known)} windows, first {span.phase} of step"
+            f" {span.item.number} with {energy.energy_j / span.repeat:.3g} J: it flows"
             " backwards"
         )
-        return _of_span("power", detail, span, timebase, rail)
+        return [rail.problem("power", [span], detail)]
     if not known or any(energy.energy_j > energy.unwired_j for _, energy in known):
-        return None
+        return []
     span, energy = max(known, key=_of_unwired)
     most = _untold(span, energy.energy_j, energy.unwired_j).removeprefix("first ")
     detail = (
-        f"{rail}: nothing is drawn from it in any of {len(known)} windows; the "
-        f"most is {most}, and the bench can leave the rail out"
+        f"nothing is drawn from it in any of {len(known)} windows; the most is {most},"
+        " and the bench can leave the rail out"
     )
-    return _of_span("power", detail, span, timebase, rail)
+    return [rail.problem("power", [span], detail)]
 
 
 def _of_unwired(window: tuple[Span, Energy]) -> float:
@@ -333,9 +295,11 @@ def _of_unwired(window: tuple[Span, Energy]) -> float:
     return energy.energy_j / max(energy.unwired_j, 1e-30)
 
 
-def _finite(energies: Sequence[Energy | None]) -> list[Energy]:
-    known = [energy for energy in energies if energy is not None]
-    return [energy for energy in known if math.isfinite(energy.energy_j)]
+def _finite(
+    windows: Sequence[tuple[Span, Energy | None]],
+) -> list[tuple[Span, Energy]]:
+    known = [(span, energy) for span, energy in windows if energy is not None]
+    return [pair for pair in known if math.isfinite(pair[1].energy_j)]
 
 
 def _untold(span: Span, energy_j: float, unwired_j: float) -> str:

@@ -10,6 +10,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 
+from rig.files import typed
+
 DONE = "done"
 FAILED = "failed"
 MISSING = "missing"
@@ -95,14 +97,7 @@ class Coverage:
         """Count cells by their state."""
         states = Counter(cell.state for cell in cells)
         rows = tuple(
-            CellState(
-                workload=cell.workload,
-                what=cell.what,
-                asked=cell.asked,
-                done=cell.done,
-                failures=tuple(dict.fromkeys(cell.failures)),
-                state=cell.state,
-            )
+            typed.like(CellState, cell, failures=tuple(dict.fromkeys(cell.failures)))
             for cell in cells
         )
         return cls(states[DONE], states[FAILED], states[MISSING], rows)

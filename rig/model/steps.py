@@ -78,7 +78,6 @@ class Query(Step):
     indices: tuple[int, ...]
     limit_s: float = 60.0
     repeat: int = 1
-    due_s: float | None = None
     warmup: bool = False
     timed: bool = True
     batch: bool = False

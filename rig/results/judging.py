@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from rig.files import typed
 from rig.model.metric import Repeatability, Statistic
 from rig.results import replication
 from rig.results.document import IntervalResult, MetricResult
@@ -243,17 +244,16 @@ def _drawn(tests: Mapping[str, _Test]) -> dict[str, DrawnVerdict]:
     found = {}
     for name, test in tests.items():
         claimed = test.claimed.value
-        found[name] = DrawnVerdict(
+        chance = test.tested.chance
+        found[name] = typed.like(
+            DrawnVerdict,
+            test,
             claimed=claimed,
-            claimed_u=test.claimed_u,
-            mean=test.mean,
-            u=test.u,
             deviation=replication.relative(test.mean, claimed),
-            chance=test.tested.chance,
+            chance=chance,
             limit=levels[name],
             noticeable=test.tested.noticeable(first),
-            assumed=test.assumed,
-            ok=not test.tested.chance < levels[name],
+            ok=not chance < levels[name],
         )
     return found
 

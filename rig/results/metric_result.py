@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from rig.files import typed
 from rig.model.metric import Metric, Prominence, Repeatability, Statistic
 from rig.model.trial import Trial
 from rig.results.document import (
@@ -34,18 +35,19 @@ def metric_result(
     errors = [
         metric.standard_error for metric in single if metric.standard_error is not None
     ]
-    share = single[0].statistic is Statistic.SHARE
-    pooled = knife.shared and single[0].repeatability is not Repeatability.DRAWN
+    error = mean(errors) if len(errors) == len(single) else None
+    binomial = None
+    if single[0].statistic is Statistic.SHARE:
+        pooled = knife.shared and single[0].repeatability is not Repeatability.DRAWN
+        binomial = _binomial(single, pooled)
     return MetricResult(
         value=same_samples.value(single),
         unit=single[0].unit,
         **statements(single),
-        standard_error_over_samples=mean(errors)
-        if len(errors) == len(single)
-        else None,
+        standard_error_over_samples=error,
         same_samples=interval_result(own.same_samples),
         other_samples=interval_result(own.other_samples),
-        binomial=_binomial(single, pooled) if share else None,
+        binomial=binomial,
         budget=() if found is None else found.parts,
         per_trial=tuple(_trial_value(name, trial) for trial in trials),
     )
@@ -56,12 +58,11 @@ def statements(single: Sequence[Metric]) -> dict[str, Any]:
     them.
     """
     metric = single[0]
+    prominences = {each.prominence for each in single}
     return {
         "higher_is_better": metric.higher_is_better,
         "statistic": metric.statistic,
-        "prominence": min(
-            (each.prominence for each in single), key=list(Prominence).index
-        ),
+        "prominence": min(prominences, key=list(Prominence).index),
         "repeatability": metric.repeatability,
         "deviation": metric.deviation,
         "budget_shown": metric.budget_shown,
@@ -70,17 +71,7 @@ def statements(single: Sequence[Metric]) -> dict[str, Any]:
 
 def interval_result(interval: Interval) -> IntervalResult:
     """Convert an interval to its form in results.json."""
-    return IntervalResult(
-        low=interval.low,
-        high=interval.high,
-        method=interval.method,
-        units=interval.units,
-        reason=interval.reason,
-        standard_uncertainty=interval.standard_uncertainty,
-        coverage_factor=interval.coverage_factor,
-        expanded_uncertainty=interval.expanded_uncertainty,
-        degrees_of_freedom=interval.degrees_of_freedom,
-    )
+    return typed.like(IntervalResult, interval)
 
 
 def _binomial(single: Sequence[Metric], shared: bool) -> BinomialInterval:
@@ -99,10 +90,5 @@ def _binomial(single: Sequence[Metric], shared: bool) -> BinomialInterval:
 
 def _trial_value(name: str, trial: Trial) -> TrialValue:
     metric = trial.metrics[name]
-    return TrialValue(
-        trial=trial.number,
-        value=metric.value,
-        standard_error=metric.standard_error,
-        standard_uncertainty=budget.of_trial(metric, trial.influences.get(name, {})),
-        n=metric.n,
-    )
+    u = budget.of_trial(metric, trial.influences.get(name, {}))
+    return typed.like(TrialValue, metric, trial=trial.number, standard_uncertainty=u)

@@ -9,12 +9,14 @@ import dataclasses
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import chain
 from pathlib import Path
 
 from rig.bench import config, plugins
 from rig.bench.config import REDUCED_RATE, Config
 from rig.errors import DataError
+from rig.files import typed
 from rig.interfaces.context import BenchContext
 from rig.interfaces.scenario import Scenario
 from rig.measure import repeated_answers
@@ -46,6 +48,7 @@ from rig.results.document import (
     Results,
     SampleCounts,
     TrialResult,
+    VerdictResult,
 )
 from rig.results.judging import Measurement
 from rig.results.metric_result import metric_result, statements
@@ -208,20 +211,17 @@ def reduce_trial(
     influences = budget.influences(
         outcome.measured, metrics, context.summarise_variation
     )
+    if context.interleaved:
+        influences = interleaving.common(influences)
     problems = (*outcome.problems, *context.scenario.problems(outcome.measured))
-    return Trial(
+    return typed.like(
+        Trial,
+        outcome,
         number=number,
         seed=seed,
-        measured=outcome.measured,
         metrics=metrics,
-        timebase=outcome.timebase,
         problems=problems,
-        retransmissions=outcome.retransmissions,
-        counts=outcome.counts,
-        rails=outcome.rails,
-        influences=interleaving.common(influences)
-        if context.interleaved
-        else influences,
+        influences=influences,
         lines=_lines(context, outcome.measured, problems),
         segments=len(segments(folder)),
         survey=_survey(context, recording.done),
@@ -295,28 +295,21 @@ def derive(context: Context, trials: Sequence[Trial]) -> Results:
     about = context.provenance
     names = _common(trials)
     metrics = _metrics(context, trials, names)
-    measured = Measurement(
-        metrics=metrics,
-        trials=len(trials),
-        invalid=sum(not trial.valid for trial in trials),
-        outside=session_verdicts.outside(about, metrics),
-    )
-    claimed = claim.of_values(context.config.claim)
-    judged = judging.of_claim(claimed, measured) if claimed else None
-    verdict = judging.of_trials(measured) if judged is None else judged.replication
-    order = context.interleaved
+    monitors = about.monitors.values()
+    bench = context.config.bench
+    reduced = bench.between_windows == REDUCED_RATE
     covered = grid.summed(trial.survey for trial in trials)
+    replicated, audit = _verdicts(context, trials, metrics)
     results = Results(
-        bench=context.config.bench.name,
+        bench=bench.name,
         task=about.task.name,
         scenario=context.config.scenario.kind,
         sut=about.sut.name,
-        monitor=" + ".join(info.name for info in about.monitors.values())
-        or "no energy monitor",
+        monitor=" + ".join(info.name for info in monitors) or "no energy monitor",
         simulated=about.simulated,
         origins=origins.of_parts(
             (about.sut.simulated, about.sut.origins),
-            [(info.simulated, info.origin) for info in about.monitors.values()],
+            [(info.simulated, info.origin) for info in monitors],
         ),
         data=labels.statement(about.task.stored),
         samples=SampleCounts(
@@ -326,25 +319,38 @@ def derive(context: Context, trials: Sequence[Trial]) -> Results:
         trials=tuple(_trial(trial) for trial in trials),
         metrics=metrics,
         absent=_absent(context, trials),
-        replication=dataclasses.replace(
-            session_verdicts.verdict_result(verdict, metrics, order),
-            policy=replication.POLICY,
-        ),
+        replication=replicated,
         resolution=tuple(resolution.resolve(trials, context.phases)),
         problems=_problems(trials),
         provenance=about,
-        between_windows=(
-            BetweenWindows(1 / MEAN_HZ, MARGIN_S)
-            if context.config.bench.between_windows == REDUCED_RATE
-            else None
-        ),
+        between_windows=BetweenWindows(1 / MEAN_HZ, MARGIN_S) if reduced else None,
         coverage=Coverage.of(covered) if covered else None,
         targets=_targets(context.scenario, trials),
-        audit=None
-        if judged is None
-        else session_verdicts.verdict_result(judged.audit, metrics, order),
+        audit=audit,
     )
     return document.finite(results)
+
+
+def _verdicts(
+    context: Context, trials: Sequence[Trial], metrics: dict[str, MetricResult]
+) -> tuple[VerdictResult, VerdictResult | None]:
+    """Judge the trials, or the claim of the bench by replication and audit."""
+    measured = Measurement(
+        metrics=metrics,
+        trials=len(trials),
+        invalid=sum(not trial.valid for trial in trials),
+        outside=session_verdicts.outside(context.provenance, metrics),
+    )
+    stated = partial(
+        session_verdicts.verdict_result,
+        metrics=metrics,
+        interleaved=context.interleaved,
+    )
+    claimed = claim.of_values(context.config.claim)
+    if not claimed:
+        return stated(judging.of_trials(measured), policy=replication.POLICY), None
+    judged = judging.of_claim(claimed, measured)
+    return stated(judged.replication, policy=replication.POLICY), stated(judged.audit)
 
 
 def _targets(
@@ -413,23 +419,13 @@ def _absent(context: Context, trials: Sequence[Trial]) -> dict[str, str]:
 
 
 def _trial(trial: Trial) -> TrialResult:
-    return TrialResult(
-        number=trial.number,
-        seed=trial.seed,
-        valid=trial.valid,
-        samples=len(trial.measured.samples),
-        retransmissions=trial.retransmissions,
-        counts=trial.counts,
-        timebase=trial.timebase,
-        rails={
-            name: _rail(timebase, trial.timebase)
-            for name, timebase in trial.rails.items()
-            if name
-        },
-        problems=trial.problems,
-        lines=trial.lines,
-        segments=trial.segments,
-    )
+    rails = {
+        name: _rail(timebase, trial.timebase)
+        for name, timebase in trial.rails.items()
+        if name
+    }
+    samples = len(trial.measured.samples)
+    return typed.like(TrialResult, trial, samples=samples, rails=rails)
 
 
 def _rail(timebase: Timebase, reference: Timebase | None) -> RailResult:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from rig.files import typed
 from rig.results import claim, judging, labels, origins, replication
 from rig.results.document import MetricResult, Results, VerdictResult
 from rig.results.judging import Measurement
@@ -57,7 +58,10 @@ def outside(about: Provenance, metrics: Mapping[str, MetricResult]) -> dict[str,
 
 
 def verdict_result(
-    verdict: Verdict, metrics: Mapping[str, MetricResult], interleaved: bool
+    verdict: Verdict,
+    metrics: Mapping[str, MetricResult],
+    interleaved: bool,
+    policy: str | None = None,
 ) -> VerdictResult:
     """Convert a verdict to its form in results.json, with the note on interleaved
     trials.
@@ -65,16 +69,12 @@ def verdict_result(
     rule_text = replication.RULES[verdict.rule]
     if verdict.drawn:
         rule_text += f"; {replication.DRAWN_RULE}"
-    return VerdictResult(
-        ok=verdict.ok,
-        outcome=verdict.outcome,
-        rule=verdict.rule,
+    units = {name: metric.unit for name, metric in metrics.items()}
+    return typed.like(
+        VerdictResult,
+        verdict,
         rule_text=rule_text,
-        reason=verdict.reason,
-        scope=scope(verdict, {name: metric.unit for name, metric in metrics.items()}),
-        trials=verdict.trials,
-        per_metric=verdict.per_metric,
-        drawn=verdict.drawn,
-        not_tested=verdict.not_tested,
+        scope=scope(verdict, units),
+        policy=policy,
         interleaved=labels.INTERLEAVED_STATEMENT if interleaved else None,
     )

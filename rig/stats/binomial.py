@@ -87,15 +87,6 @@ def chance(freedom: int, share: float = 0.75) -> float:
     return round(float(scipy.special.chdtri(freedom, 1 - share)) / freedom, _DECIMALS)
 
 
-def most_events(count: float, confidence: float = 0.95) -> float:
-    """Return the upper end of the exact interval of the mean of a Poisson count
-    (Garwood, Biometrika 28, 1936, 437).
-    """
-    return round(
-        float(scipy.special.gammaincinv(count + 1, (1 + confidence) / 2)), _DECIMALS
-    )
-
-
 @cache
 def places(n: int, share: float, confidence: float = 0.95) -> tuple[int, int]:
     """Return the ranks, from 1, of the two of `n` ordered values between which a

@@ -11,11 +11,9 @@ from functools import lru_cache
 
 import numpy as np
 import scipy  # loads its special functions when they are first used: they take 0.2 s
-from numpy.typing import NDArray
 
+from rig.arrays import Float64s
 from rig.stats.binomial import student
-
-Floats = NDArray[np.float64]
 
 #: Parts of equal probability into which each chi-squared distribution is cut.
 _PARTS = 40
@@ -79,14 +77,14 @@ def half_width(same: Variance, other: Variance) -> float:
     return max(float(f"{half:.{_DIGITS - 1}e}"), least)
 
 
-def _draws(variance: Variance) -> Floats:
+def _draws(variance: Variance) -> Float64s:
     """Return equally probable values of the true variance."""
     return variance.value * variance.freedom / _chi2(variance.freedom)
 
 
 @lru_cache(maxsize=64)
-def _chi2(freedom: float) -> Floats:
+def _chi2(freedom: float) -> Float64s:
     """Return the middles of parts of equal probability of chi-squared."""
     middles = (np.arange(_PARTS) + 0.5) / _PARTS
-    found: Floats = 2 * scipy.special.gammaincinv(freedom / 2, middles)
+    found: Float64s = 2 * scipy.special.gammaincinv(freedom / 2, middles)
     return found

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
+
+from rig.arrays import Float64s
 
 LEVEL = 0.95
-Floats = NDArray[np.float64]
 
 #: Frequencies at which characteristic functions are evaluated, per width of the sum, in
 #: pieces of length one. A rectangle alone, the slowest to decay, has less than 1e-4 of
@@ -143,12 +143,12 @@ def _tail(shape: Shape) -> float:
     return 1.0 if shape == "t1" else 0.0
 
 
-def _mixed(frequencies: Floats, shape: Mixture) -> Floats:
+def _mixed(frequencies: Float64s, shape: Mixture) -> Float64s:
     """Return the characteristic function of a normal distribution with a random
     variance.
     """
     each = np.exp(-0.5 * np.outer(frequencies**2, np.array(shape.variances)))
-    found: Floats = each @ np.array(shape.weights)
+    found: Float64s = each @ np.array(shape.weights)
     return found
 
 
@@ -159,11 +159,11 @@ def _freedom(shape: str) -> int:
     return min(int(shape[1:]), _MANY)
 
 
-def _characteristic(frequencies: Floats, shape: Shape) -> Floats:
+def _characteristic(frequencies: Float64s, shape: Shape) -> Float64s:
     """Return the characteristic function of a distribution of scale 1; it is real, as
     all are symmetric.
     """
-    values: Floats
+    values: Float64s
     if isinstance(shape, Mixture):
         return _mixed(frequencies, shape)
     if shape == "normal":
@@ -176,7 +176,7 @@ def _characteristic(frequencies: Floats, shape: Shape) -> Floats:
 
 
 @lru_cache(maxsize=64)
-def _student(freedom: int) -> tuple[Floats, Floats]:
+def _student(freedom: int) -> tuple[Float64s, Float64s]:
     """Return frequencies, and minus the logarithm of Student's characteristic function
     there.
 
@@ -187,16 +187,16 @@ def _student(freedom: int) -> tuple[Floats, Floats]:
     log_v = np.linspace(-56 / freedom - 1, 4.5, _VARIANCES)
     weights = np.exp(freedom / 2 * (log_v - np.exp(log_v) + 1))
     # Closer together near 0, where the function bends most.
-    at: Floats = _FADED * np.linspace(0, 1, _TABLE) ** 2
+    at: Float64s = _FADED * np.linspace(0, 1, _TABLE) ** 2
     normal = np.exp(-0.5 * at[:, None] ** 2 * np.exp(-log_v))
     return at, -np.log(np.sum(normal * weights, axis=1) / np.sum(weights))
 
 
 @lru_cache(maxsize=1)
-def _quadrature() -> tuple[Floats, Floats]:
+def _quadrature() -> tuple[Float64s, Float64s]:
     """Return the nodes of Gauss and Legendre in pieces of length one, and their weights
     over each node's frequency.
     """
     nodes, weights = np.polynomial.legendre.leggauss(_NODES)
-    places: Floats = (np.arange(_FREQUENCIES)[:, None] + (nodes + 1) / 2).ravel()
+    places: Float64s = (np.arange(_FREQUENCIES)[:, None] + (nodes + 1) / 2).ravel()
     return places, np.tile(weights / 2, _FREQUENCIES) / places

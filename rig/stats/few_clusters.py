@@ -8,12 +8,10 @@ from functools import lru_cache
 
 import numpy as np
 import scipy  # loads its special functions when they are first used: they take 0.2 s
-from numpy.typing import NDArray
 
+from rig.arrays import Float64s
 from rig.stats.binomial import student
 from rig.stats.containing import Variance
-
-Floats = NDArray[np.float64]
 
 #: Two clusters have one degree of freedom or less, too few for an interval.
 LEAST = 3
@@ -27,7 +25,7 @@ _STEPS = 40
 _OUTSIDE = 0.05
 
 
-def cr2(away: Floats, weights: Floats) -> Variance:
+def cr2(away: Float64s, weights: Float64s) -> Variance:
     """Return the variance of a mean by the choice of its clusters (CR2).
 
     away: change of the mean if each cluster is left out
@@ -78,7 +76,7 @@ def freedom(shares: tuple[float, ...]) -> float:
     return round(min(max(found, 1.0), _MANY), 6)
 
 
-def _outside(form: Floats) -> float:
+def _outside(form: Float64s) -> float:
     """Return the probability that a quadratic form in normal values with a single
     positive eigenvalue is above 0.
 
@@ -93,8 +91,8 @@ def _outside(form: Floats) -> float:
 
 
 @lru_cache(maxsize=1)
-def _angles() -> tuple[Floats, Floats]:
+def _angles() -> tuple[Float64s, Float64s]:
     """Return squared sines of angles up to a right one, and the angles' weights."""
     nodes, weights = np.polynomial.legendre.leggauss(_NODES)
-    squares: Floats = np.sin((nodes + 1) / 4 * np.pi) ** 2
+    squares: Float64s = np.sin((nodes + 1) / 4 * np.pi) ** 2
     return squares, weights / 2

@@ -5,7 +5,6 @@ Pure.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 from rig.stats.binomial import Share
@@ -25,17 +24,6 @@ class ShareRange:
     most: float
 
 
-def logit_ends(mean: float, half_width: float) -> tuple[float, float]:
-    """Return the 95 % ends of a mean strictly between 0 and 1 with a symmetric interval
-    of this half-width. The ends move apart as it grows, and stay within 0 and 1.
-    """
-    if half_width <= 0:
-        return mean, mean
-    at = math.log(mean / (1 - mean))
-    step = half_width / (mean * (1 - mean))
-    return _expit(at - step), _expit(at + step)
-
-
 def rare_ends(
     mean: float, others: int, count: int, bounds: ShareRange
 ) -> tuple[float, float]:
@@ -53,7 +41,3 @@ def equal_ends(mean: float, count: int, bounds: ShareRange) -> tuple[float, floa
     """
     _, share = Share(0, count).interval()
     return mean - share * (mean - bounds.least), mean + share * (bounds.most - mean)
-
-
-def _expit(at: float) -> float:
-    return 1 / (1 + math.exp(-at)) if at >= 0 else math.exp(at) / (1 + math.exp(at))

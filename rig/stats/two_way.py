@@ -11,12 +11,10 @@ from functools import lru_cache
 
 import numpy as np
 import scipy  # loads its special functions when they are first used: they take 0.2 s
-from numpy.typing import NDArray
 
+from rig.arrays import Float64s
 from rig.stats.containing import Variance
 from rig.stats.coverage_factor import Mixture
-
-Floats = NDArray[np.float64]
 
 #: Probabilities at which each chi-squared distribution is evaluated, close together in
 #: its lower tail.
@@ -81,7 +79,7 @@ def _mixture(parts: tuple[tuple[float, float], ...], both: float) -> Mixture:
     return _binned(joined.ravel(), np.outer(weights, weights).ravel())
 
 
-def _binned(variances: Floats, weights: Floats) -> Mixture:
+def _binned(variances: Float64s, weights: Float64s) -> Mixture:
     """Return the draws as a few variances, each with the geometric mean of its own."""
     logs = np.log(variances)
     low, high = float(logs.min()), float(logs.max())
@@ -96,14 +94,14 @@ def _binned(variances: Floats, weights: Floats) -> Mixture:
 
 
 @lru_cache(maxsize=1)
-def _places() -> tuple[Floats, Floats]:
+def _places() -> tuple[Float64s, Float64s]:
     """Return probabilities and their weights, by Gauss and Legendre."""
     nodes, weights = np.polynomial.legendre.leggauss(_NODES)
     even = (nodes + 1) / 2
-    at: Floats = even**_CLOSE
+    at: Float64s = even**_CLOSE
     return at, weights / 2 * _CLOSE * even ** (_CLOSE - 1)
 
 
-def _chi2(freedom: float, at: Floats) -> Floats:
-    found: Floats = 2 * scipy.special.gammaincinv(freedom / 2, at)
+def _chi2(freedom: float, at: Float64s) -> Float64s:
+    found: Float64s = 2 * scipy.special.gammaincinv(freedom / 2, at)
     return np.maximum(found, np.finfo(np.float64).tiny)

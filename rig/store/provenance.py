@@ -99,7 +99,7 @@ def _is_checkout(folder: Path) -> bool:
 
 def _git(folder: Path, *words: str) -> str:
     return subprocess.run(
-        ["git", "-C", str(folder), *words],
+        ["git", "--no-optional-locks", "-C", str(folder), *words],
         capture_output=True,
         text=True,
         check=True,

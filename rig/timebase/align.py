@@ -15,12 +15,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rig.arrays import Bools, Float64s, Int64s
 from rig.problems import Problem
 from rig.timebase import pairing
 from rig.timebase.pairing import Pairing
-from rig.timebase.pairing_seeds import CLOCK_LIMIT, Floats, Indices
+from rig.timebase.pairing_seeds import CLOCK_LIMIT
 from rig.timebase.timebase import Timebase
 
 #: An edge lies within half a sample of its position in the trace; two whole samples
@@ -76,9 +76,9 @@ class _Input:
     """
 
     ticks: Sequence[int]
-    marks_s: Floats
-    falls_s: Floats
-    leads: Indices
+    marks_s: Float64s
+    falls_s: Float64s
+    leads: Int64s
     period_s: float
     tick_s: float
     limit_s: float
@@ -120,7 +120,7 @@ _NO_PAIRS = Pairing(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
 def align(
     ticks: Sequence[int],
     tick_hz: float,
-    falls_s: NDArray[np.float64],
+    falls_s: Float64s,
     edge_hz: float,
     *,
     debounce_s: float = 0.0,
@@ -204,7 +204,7 @@ def _matching(
 
 
 def _lost(
-    marks_s: NDArray[np.float64], edges: int, gaps_s: Sequence[tuple[float, float]]
+    marks_s: Float64s, edges: int, gaps_s: Sequence[tuple[float, float]]
 ) -> Problem | None:
     """Return the problem of a monitor that lost all edges with its samples, or None."""
     lost_s = math.fsum(stop_s - start_s for start_s, stop_s in gaps_s)
@@ -241,7 +241,7 @@ def debounce_s(hold_s: float, edge_hz: float) -> float:
     return max(min(DEBOUNCE_HOLDS * hold_s, 2 * hold_s - 2 / edge_hz), 0.0)
 
 
-def _leads(falls_s: Floats, debounce_s: float) -> Indices:
+def _leads(falls_s: Float64s, debounce_s: float) -> Int64s:
     """Return the numbers of the edges that are no bounces of an earlier edge."""
     if len(falls_s) < 2 or not np.any(np.diff(falls_s) < debounce_s):
         return np.arange(len(falls_s))
@@ -358,8 +358,8 @@ def _matched(data: _Input, timebase: Timebase, reach_s: float) -> Pairing:
 
 
 def _joined(
-    marks: Indices, edges: Indices, more_marks: Indices, more_edges: Indices
-) -> tuple[Indices, Indices]:
+    marks: Int64s, edges: Int64s, more_marks: Int64s, more_edges: Int64s
+) -> tuple[Int64s, Int64s]:
     # Sorted apart: of two pairs that cross, the order is right.
     all_marks = np.sort(np.concatenate([marks, more_marks]))
     all_edges = np.sort(np.concatenate([edges, more_edges]))
@@ -367,8 +367,8 @@ def _joined(
 
 
 def _inside(
-    times_s: Floats, spans_s: Sequence[tuple[float, float]], margin_s: float
-) -> NDArray[np.bool_]:
+    times_s: Float64s, spans_s: Sequence[tuple[float, float]], margin_s: float
+) -> Bools:
     inside = np.zeros(len(times_s), dtype=bool)
     for start_s, stop_s in spans_s:
         inside |= (times_s >= start_s - margin_s) & (times_s <= stop_s + margin_s)

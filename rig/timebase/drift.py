@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
+
+from rig.arrays import Float64s, Int64s
 
 #: Numbers of groups of a piece, and the fewest points of a group that show its side of
 #: the line.
@@ -39,17 +40,17 @@ class Bend:
     each, and its correlation with the next.
     """
 
-    knots: NDArray[np.float64]
-    added_s: NDArray[np.float64]
+    knots: Float64s
+    added_s: Float64s
     variance: tuple[float, ...]
     correlation: tuple[float, ...]
 
-    def at(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+    def at(self, x: Float64s) -> Float64s:
         """Return the correction at `x`, extrapolated straight beyond the outer
         knots.
         """
         piece, share = _place(self.knots, x)
-        added_s: NDArray[np.float64] = (
+        added_s: Float64s = (
             self.added_s[piece] * (1 - share) + self.added_s[piece + 1] * share
         )
         return added_s
@@ -59,9 +60,7 @@ class Bend:
         return float(np.ptp(np.diff(self.added_s) / np.diff(self.knots)))
 
 
-def bend(
-    x: NDArray[np.float64], off_s: NDArray[np.float64], resolution_s: float
-) -> Bend | None:
+def bend(x: Float64s, off_s: Float64s, resolution_s: float) -> Bend | None:
     """Bend a line from which points at ascending `x` are `off_s` away; None if it fits
     as it is.
     """
@@ -87,7 +86,7 @@ def bend(
         rest_s = off_s - best.at(x)
 
 
-def noise_s(off_s: NDArray[np.float64], resolution_s: float) -> float:
+def noise_s(off_s: Float64s, resolution_s: float) -> float:
     """Return the scatter of points about a smooth line, by the differences of
     neighbours, and at least that of a resolution.
     """
@@ -99,8 +98,8 @@ def noise_s(off_s: NDArray[np.float64], resolution_s: float) -> float:
 
 
 def _halve(
-    x: NDArray[np.float64],
-    rest_s: NDArray[np.float64],
+    x: Float64s,
+    rest_s: Float64s,
     first: int,
     last: int,
     *,
@@ -130,16 +129,12 @@ def _halve(
     return 0
 
 
-def _place(
-    knots: NDArray[np.float64], x: NDArray[np.float64]
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def _place(knots: Float64s, x: Float64s) -> tuple[Int64s, Float64s]:
     piece = np.clip(np.searchsorted(knots, x, side="right") - 1, 0, len(knots) - 2)
     return piece, (x - knots[piece]) / (knots[piece + 1] - knots[piece])
 
 
-def _fit(
-    knots: NDArray[np.float64], x: NDArray[np.float64], off_s: NDArray[np.float64]
-) -> Bend:
+def _fit(knots: Float64s, x: Float64s, off_s: Float64s) -> Bend:
     """Fit values at the knots by least squares.
 
     Between knots the curve is a sum of hat functions, each of which overlaps only the

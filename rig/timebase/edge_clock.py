@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rig.arrays import Float64s
 from rig.problems import Problem
 
 #: Value of SutInfo.clock of such a device.
@@ -28,7 +28,7 @@ RATE_LIMIT = 1e-3
 def ticks_of_edges(
     host_ticks: Sequence[int],
     host_hz: float,
-    falls_s: NDArray[np.float64],
+    falls_s: Float64s,
     edge_hz: float,
 ) -> tuple[int, ...] | Problem:
     """Return a tick for each mark, in periods of `edge_hz` from the start of the trace,

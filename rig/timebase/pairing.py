@@ -18,10 +18,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rig.arrays import Float64s, Int64s
 from rig.timebase.pairing_seeds import (
     CLOCK_LIMIT,
-    Floats,
-    Indices,
     Seed,
     nearest,
     seeds,
@@ -54,8 +53,8 @@ class Pairing:
     `rival`, another reading of the data that is as good.
     """
 
-    marks: Indices
-    edges: Indices
+    marks: Int64s
+    edges: Int64s
     rival: int = 0
 
     def __len__(self) -> int:
@@ -70,7 +69,7 @@ class _Series:
 
     marks: list[float]
     edges: list[float]
-    edge_times: Floats
+    edge_times: Float64s
     reach_s: float
     noise_s: float
 
@@ -116,7 +115,7 @@ class _ClockFilter:
         self.covariance = covariance * (1 - edge_gain)
 
 
-def in_order(marks_s: Floats, edges_s: Floats, reach_s: float) -> Pairing | None:
+def in_order(marks_s: Float64s, edges_s: Float64s, reach_s: float) -> Pairing | None:
     """Return the pairs by order if the counts agree and every interval confirms it, at
     any rate; else None.
     """
@@ -136,7 +135,9 @@ def in_order(marks_s: Floats, edges_s: Floats, reach_s: float) -> Pairing | None
     return Pairing(np.arange(count), np.arange(count))
 
 
-def search(marks_s: Floats, edges_s: Floats, reach_s: float, noise_s: float) -> Pairing:
+def search(
+    marks_s: Float64s, edges_s: Float64s, reach_s: float, noise_s: float
+) -> Pairing:
     """Return the pairs of the best walk, none without a seed; edges lie within
     `reach_s` of their expected time, with the standard deviation `noise_s`.
     """
@@ -155,7 +156,7 @@ def search(marks_s: Floats, edges_s: Floats, reach_s: float, noise_s: float) -> 
 
 
 def convincing(
-    pairs: int, due_s: Floats, edges_s: Floats, rate: float, reach_s: float
+    pairs: int, due_s: Float64s, edges_s: Float64s, rate: float, reach_s: float
 ) -> bool:
     """Check whether unrelated edges would pair as often with a probability below one
     in a million: a bound (Chernoff) times the number of possible readings.
@@ -187,7 +188,7 @@ def convincing(
     return evidence > readings - math.log(_CHANCE)
 
 
-def match(due_s: Floats, edges_s: Floats, reach_s: float) -> tuple[Indices, Indices]:
+def match(due_s: Float64s, edges_s: Float64s, reach_s: float) -> tuple[Int64s, Int64s]:
     """Pair each expected time with one edge within reach: first those that are nearest
     to each other, then the rest between them.
     """
@@ -214,8 +215,8 @@ def match(due_s: Floats, edges_s: Floats, reach_s: float) -> tuple[Indices, Indi
 
 
 def unmatched(
-    due_s: Floats, edges_s: Floats, marks: Indices, edges: Indices, reach_s: float
-) -> tuple[Indices, Indices]:
+    due_s: Float64s, edges_s: Float64s, marks: Int64s, edges: Int64s, reach_s: float
+) -> tuple[Int64s, Int64s]:
     """Return marks and edges outside of `match` that must belong together: within
     `reach_s`, and each without another one near.
     """
@@ -252,7 +253,7 @@ def _greedy(
 
 
 def _best(
-    marks_s: Floats, edges_s: Floats, reach_s: float, noise_s: float, any_rate: bool
+    marks_s: Float64s, edges_s: Float64s, reach_s: float, noise_s: float, any_rate: bool
 ) -> Pairing:
     walks = list(_walks(marks_s, edges_s, reach_s, noise_s, any_rate))
     best = max(walks, key=len, default={})
@@ -264,7 +265,7 @@ def _best(
 
 
 def _walks(
-    marks_s: Floats, edges_s: Floats, reach_s: float, noise_s: float, any_rate: bool
+    marks_s: Float64s, edges_s: Float64s, reach_s: float, noise_s: float, any_rate: bool
 ) -> Iterator[dict[int, int]]:
     """Yield the pairs that each seed leads to, until further seeds are not expected to
     find more.
@@ -311,7 +312,7 @@ def _rival(walks: list[dict[int, int]], best: dict[int, int]) -> int:
 
 
 def _series(
-    marks_s: Floats, edges_s: Floats, reach_s: float, noise_s: float
+    marks_s: Float64s, edges_s: Float64s, reach_s: float, noise_s: float
 ) -> _Series:
     return _Series(marks_s.tolist(), edges_s.tolist(), edges_s, reach_s, noise_s)
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from statistics import median
 
 import numpy as np
-from numpy.typing import NDArray
+
+from rig.arrays import Float64s, Int64s
 
 #: Two crystals differ by less than this; 1.33x and 2x (a monitor that logs too many
 #: channels) differ by far more.
@@ -21,8 +22,6 @@ _SPREAD_SEEDS = 16
 #: seed.
 _SEED_EDGES = 64
 _CHUNK = 12
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +35,7 @@ class Seed:
     rate_u: float
 
 
-def nearest(times_s: Floats, due_s: Floats) -> Indices:
+def nearest(times_s: Float64s, due_s: Float64s) -> Int64s:
     """Return the index of the time nearest to each expected one."""
     after = np.clip(np.searchsorted(times_s, due_s), 1, max(len(times_s) - 1, 1))
     if len(times_s) < 2:
@@ -45,7 +44,7 @@ def nearest(times_s: Floats, due_s: Floats) -> Indices:
 
 
 def seeds(
-    marks_s: Floats, edges_s: Floats, reach_s: float, any_rate: bool
+    marks_s: Float64s, edges_s: Float64s, reach_s: float, any_rate: bool
 ) -> list[Seed]:
     """Return the seeds, the best first: by the number of marks around them that find an
     edge, then by their distance from equal order.
@@ -67,10 +66,10 @@ def seeds(
 
 def _seeds_of(
     mark: int,
-    marks_s: Floats,
-    edges_s: Floats,
+    marks_s: Float64s,
+    edges_s: Float64s,
     *,
-    steps_s: Floats,
+    steps_s: Float64s,
     reach_s: float,
     any_rate: bool,
 ) -> list[tuple[float, int, Seed]]:
@@ -123,14 +122,14 @@ def _seeds_of(
 
 
 def _scores(
-    around_s: Floats,
-    edges_s: Floats,
-    edges: Indices,
-    rates: Floats,
+    around_s: Float64s,
+    edges_s: Float64s,
+    edges: Int64s,
+    rates: Float64s,
     *,
     rate_u: float,
     reach_s: float,
-) -> Floats:
+) -> Float64s:
     """Return the share of the marks around a mark that find an edge.
 
     There is a share for each of `edges`, taken as the mark's own, with its rate;
@@ -144,5 +143,7 @@ def _scores(
     limit_s = 2 * reach_s + np.minimum(
         rate_u * np.abs(around_s), median(np.diff(around_s).tolist()) / 4
     )
-    share: Floats = np.mean(away_s <= limit_s * np.maximum(rates[:, None], 1.0), axis=1)
+    share: Float64s = np.mean(
+        away_s <= limit_s * np.maximum(rates[:, None], 1.0), axis=1
+    )
     return share

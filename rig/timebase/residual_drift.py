@@ -12,8 +12,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rig.arrays import Float64s
 from rig.timebase import drift
 
 #: Bends of up to three turns are modelled, as orthogonal polynomials of degree 2 and
@@ -29,9 +29,7 @@ _MORE = 0.375
 _SAME = 1e-6
 
 
-def unseen(
-    x: NDArray[np.float64], off_s: NDArray[np.float64], resolution_s: float
-) -> tuple[float, float]:
+def unseen(x: Float64s, off_s: Float64s, resolution_s: float) -> tuple[float, float]:
     """Return the root mean square of the visible bend, in seconds, and of its rate
     between points, in seconds per unit of `x`.
 
@@ -57,7 +55,7 @@ def unseen(
     return float(np.sqrt(np.mean(bend_s**2))), float(np.sqrt(np.mean(rates**2)))
 
 
-def _patterns(x: NDArray[np.float64]) -> list[NDArray[np.float64]]:
+def _patterns(x: Float64s) -> list[Float64s]:
     """Return polynomials of degree 0 and up, orthonormal over the points, as many as
     these determine.
     """

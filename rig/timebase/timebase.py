@@ -8,13 +8,12 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TypedDict
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rig.arrays import Bools, Float64s
 from rig.errors import LocalProtocolError
 from rig.timebase import drift
 from rig.timebase.drift import Bend
@@ -32,14 +31,6 @@ _DRIFT_LIMIT = 200e-6
 #: second.
 _HIDDEN_OFFSET = 12 * math.sqrt(5.0)
 _HIDDEN_RATE = math.sqrt(12.0)
-
-
-class _Knots(TypedDict):
-    drift_ppm: float
-    knot_ticks: tuple[int, ...]
-    knot_s: tuple[float, ...]
-    knot_u_s: tuple[float, ...]
-    knot_correlation: tuple[float, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +115,7 @@ class Timebase:
         unseen_s, unseen_per_tick = (
             (0.0, 0.0) if bend else unseen(x[kept], off[kept], resolution_s)
         )
-        return cls(
+        straight = cls(
             origin_tick=origin_tick,
             origin_s=y_mean - slope * x_mean,
             s_per_tick=slope,
@@ -139,8 +130,8 @@ class Timebase:
             centre_ticks=x_mean,
             unseen_s=unseen_s,
             unseen_rate=unseen_per_tick / abs(slope) if slope else 0.0,
-            **_bent(bend, scatter, slope),
         )
+        return straight if bend is None else _bent(straight, bend)
 
     def seconds(self, tick: int) -> float:
         """Return the bench time of a device tick, in seconds."""
@@ -150,10 +141,10 @@ class Timebase:
             + self._added_s(tick)
         )
 
-    def all_seconds(self, ticks: Sequence[int]) -> NDArray[np.float64]:
+    def all_seconds(self, ticks: Sequence[int]) -> Float64s:
         """Return the bench times of many device ticks, in seconds."""
         x = np.array([tick - self.origin_tick for tick in ticks], dtype=np.float64)
-        line_s: NDArray[np.float64] = self.origin_s + x * self.s_per_tick
+        line_s: Float64s = self.origin_s + x * self.s_per_tick
         if not self.knot_ticks:
             return line_s
         bend = Bend(
@@ -216,9 +207,7 @@ class Timebase:
             min(length_s * self.unseen_rate, math.sqrt(2.0) * self.unseen_s),
         )
 
-    def residuals_s(
-        self, ticks: Sequence[int], seconds: Sequence[float]
-    ) -> NDArray[np.float64]:
+    def residuals_s(self, ticks: Sequence[int], seconds: Sequence[float]) -> Float64s:
         """Return the distance of each edge from the fit, in seconds."""
         return np.asarray(seconds, dtype=np.float64) - self.all_seconds(ticks)
 
@@ -329,9 +318,7 @@ class Timebase:
         return math.prod(self.knot_correlation[min(at, other) : max(at, other)])
 
 
-def _line(
-    x: NDArray[np.float64], y: NDArray[np.float64]
-) -> tuple[float, float, float, float]:
+def _line(x: Float64s, y: Float64s) -> tuple[float, float, float, float]:
     """Return slope, both means, and the spread of x, of the least-squares line."""
     x_mean = float(x.mean())
     y_mean = float(y.mean())
@@ -340,11 +327,11 @@ def _line(
 
 
 def _robust(
-    x: NDArray[np.float64],
-    y: NDArray[np.float64],
+    x: Float64s,
+    y: Float64s,
     resolution_s: float,
     outlier_s: float,
-) -> tuple[NDArray[np.bool_], Bend | None, NDArray[np.float64]]:
+) -> tuple[Bools, Bend | None, Float64s]:
     """Return the mask of fitted points, the bend, and the distance of all points from
     the fit.
     """
@@ -364,39 +351,38 @@ def _robust(
 
 
 def _fitted(
-    x: NDArray[np.float64],
-    y: NDArray[np.float64],
-    kept: NDArray[np.bool_],
+    x: Float64s,
+    y: Float64s,
+    kept: Bools,
     resolution_s: float,
-) -> tuple[Bend | None, NDArray[np.float64]]:
+) -> tuple[Bend | None, Float64s]:
     slope, x_mean, y_mean, _ = _line(x[kept], y[kept])
-    off: NDArray[np.float64] = (y - y_mean) - slope * (x - x_mean)
+    off: Float64s = (y - y_mean) - slope * (x - x_mean)
     bend = drift.bend(x[kept], off[kept], resolution_s)
     if bend is None or bend.range() > _DRIFT_LIMIT * abs(slope):
         return None, off
     return bend, off - bend.at(x)
 
 
-def _inside(away: NDArray[np.float64], outlier_s: float) -> NDArray[np.bool_]:
+def _inside(away: Float64s, outlier_s: float) -> Bools:
     """Return the mask of points that are no outliers; the farthest go first, as a few
     may have pulled the line off all others.
     """
     for limit_s in (outlier_s, max(outlier_s, float(away.max()) / 2)):
         if np.count_nonzero(away > limit_s) <= _OUTLIER_SHARE * len(away):
-            inside: NDArray[np.bool_] = away <= limit_s
+            inside: Bools = away <= limit_s
             return inside
     return np.ones(len(away), dtype=bool)
 
 
-def _bent(bend: Bend | None, scatter_s: float, slope: float) -> _Knots:
-    if bend is None:
-        return _Knots(
-            drift_ppm=0.0, knot_ticks=(), knot_s=(), knot_u_s=(), knot_correlation=()
-        )
-    return _Knots(
-        drift_ppm=bend.range() / slope * 1e6,
+def _bent(line: Timebase, bend: Bend) -> Timebase:
+    """Return a line with the knots of a bend."""
+    u_s = [line.scatter_s * math.sqrt(variance) for variance in bend.variance]
+    return replace(
+        line,
+        drift_ppm=bend.range() / line.s_per_tick * 1e6,
         knot_ticks=tuple(int(knot) for knot in bend.knots),
-        knot_s=tuple(float(added) for added in bend.added_s),
-        knot_u_s=tuple(scatter_s * math.sqrt(variance) for variance in bend.variance),
+        knot_s=tuple(bend.added_s.tolist()),
+        knot_u_s=tuple(u_s),
         knot_correlation=bend.correlation,
     )

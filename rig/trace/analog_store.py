@@ -9,9 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from rig.arrays import Float32s, Uint8s
 from rig.files import typed
 from rig.trace.edges import LevelEdges
 from rig.trace.jls_file import RECORDED_SAMPLES
@@ -21,7 +19,6 @@ from rig.trace.thinning import Thinner, offered
 from rig.trace.trace import CURRENT, VOLTAGE
 from rig.trace.write_room import translated
 
-Floats = NDArray[np.float32]
 #: A sample's number in the recording to the time that it has in the file.
 TimeOf = Callable[[float], int]
 
@@ -58,24 +55,13 @@ class AnalogStore:
         if self._thinner is not None:
             layout = thinned(self._hz, self._thinner.thinning.margin)
             define_means(writer, self._hz, self._thinner.thinning)
-        define_signal(
-            writer,
-            CURRENT,
-            name="current",
-            kind="f32",
-            rate_hz=self._hz,
-            layout=layout,
-            units="A",
-        )
-        define_signal(
-            writer,
-            VOLTAGE,
-            name="voltage",
-            kind="f32",
-            rate_hz=self._hz,
-            layout=layout,
-            units="V",
-        )
+        for number, name, units in (
+            (CURRENT, "current", "A"),
+            (VOLTAGE, "voltage", "V"),
+        ):
+            define_signal(
+                writer, number, name, "f32", self._hz, layout=layout, units=units
+            )
 
     @property
     def about(self) -> dict[str, Any]:
@@ -111,7 +97,7 @@ class AnalogStore:
         out."""
         return {} if self._thinner is None else {str(RECORDED_SAMPLES): self.recorded}
 
-    def add(self, current: Floats, voltage: Floats) -> None:
+    def add(self, current: Float32s, voltage: Float32s) -> None:
         """Append samples."""
         if self._thinner is None:
             self._put(self.recorded, current, voltage)
@@ -120,7 +106,7 @@ class AnalogStore:
         self.recorded += len(current)
         self._thinner.analog(current, voltage)
 
-    def see(self, at: int, packed: NDArray[np.uint8]) -> None:
+    def see(self, at: int, packed: Uint8s) -> None:
         """Take samples of SYNC from number `at` on."""
         if self._thinner is not None:
             falls_s, rises_s = self._edges.feed(at, packed)
@@ -139,7 +125,7 @@ class AnalogStore:
         if self._thinner is not None:
             self._thinner.leave()
 
-    def _put(self, at: int, current: Floats, voltage: Floats) -> None:
+    def _put(self, at: int, current: Float32s, voltage: Float32s) -> None:
         if at - self.stored != self._missing:
             # After a span that was left out, other programs take the time from these.
             for place in (self.stored - 1, self.stored):
@@ -158,7 +144,7 @@ class AnalogStore:
             self._writer.fsr_f32(VOLTAGE, self.stored, voltage)
         self.stored += len(current)
 
-    def _put_means(self, *means: Floats) -> None:
+    def _put_means(self, *means: Float32s) -> None:
         with translated(self._folder):
             for signal, values in zip(
                 (CURRENT_MEAN, VOLTAGE_MEAN, POWER_MEAN), means, strict=True

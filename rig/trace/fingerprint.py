@@ -15,12 +15,13 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rig.arrays import Bools, Float32s, Int64s
 from rig.errors import BenchError
 from rig.files import typed
 from rig.host import processor_limit
@@ -61,7 +62,7 @@ class Fingerprint:
     alone; `repeat`: a stretch that it holds twice.
     """
 
-    windows: frozenset[int] = frozenset()
+    windows: tuple[int, ...] = ()
     simulated: bool | None = None
     fault: str = ""
     reduced: bool = False
@@ -70,23 +71,12 @@ class Fingerprint:
     def copies(self, other: Fingerprint) -> bool:
         """Check whether two recordings hold the same samples, or one a part of the
         other."""
-        return len(self.windows & other.windows) >= COMMON
-
-
-@dataclass(frozen=True, slots=True)
-class FingerprintLine:
-    """A fingerprint as the process that reads a trace tells it."""
-
-    windows: tuple[int, ...]
-    simulated: bool | None
-    fault: str
-    reduced: bool
-    repeat: tuple[int, int, int] | None
+        return len(set(self.windows).intersection(other.windows)) >= COMMON
 
 
 def windows(
-    blocks: Iterable[NDArray[np.float32]],
-) -> tuple[frozenset[int], Repeat | None]:
+    blocks: Iterable[Float32s],
+) -> tuple[tuple[int, ...], Repeat | None]:
     """Return the hashes of windows of a signal that comes in blocks, the smallest ones,
     which are a fair choice; and the longest stretch that is there twice.
     """
@@ -103,12 +93,12 @@ def windows(
         carried = bits[max(len(bits) - _WINDOW + 1, 0) :]
         at += len(bits) - len(carried)
         kept = np.unique(np.concatenate([kept, hashes]))[:_KEPT]
-    return frozenset(kept.tolist()), repeats.longest
+    return tuple(kept.tolist()), repeats.longest
 
 
 def _hashes(
     bits: NDArray[np.uint32],
-) -> tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.bool_]]:
+) -> tuple[NDArray[np.uint64], Int64s, Bools]:
     """Return the windows that begin in these samples and end in them: their hashes,
     where they begin, and whether almost all of their values are different ones.
     """
@@ -219,11 +209,7 @@ def _limit_s(paths: Sequence[Path]) -> float:
 
 
 def _parsed(line: str) -> Fingerprint:
-    told = typed.from_json(FingerprintLine, json.loads(line), "the reader's answer")
-    repeat = None if told.repeat is None else Repeat(*told.repeat)
-    return Fingerprint(
-        frozenset(told.windows), told.simulated, told.fault, told.reduced, repeat
-    )
+    return typed.from_json(Fingerprint, json.loads(line), "the reader's answer")
 
 
 def main() -> None:
@@ -247,14 +233,7 @@ def main() -> None:
                     f" ({bytes_text(allowed_b)} is what a process may take: ulimit -v)"
                 )
             fingerprint = Fingerprint(fault=fault)
-        line = FingerprintLine(
-            tuple(sorted(fingerprint.windows)),
-            fingerprint.simulated,
-            fingerprint.fault,
-            fingerprint.reduced,
-            None if fingerprint.repeat is None else astuple(fingerprint.repeat),
-        )
-        sys.stdout.write(json.dumps(typed.to_json(line)) + "\n")
+        sys.stdout.write(json.dumps(typed.to_json(fingerprint)) + "\n")
         sys.stdout.flush()
 
 

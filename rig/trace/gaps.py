@@ -3,16 +3,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rig.arrays import Bools, Int64s, Reals
 from rig.errors import DataError
-from rig.files import foreign_files, typed
+from rig.files import json_lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +83,7 @@ def joined(gaps: Sequence[Gap]) -> list[Gap]:
     return joined
 
 
-def outside(first: int, count: int, gaps: Sequence[Gap]) -> NDArray[np.bool_]:
+def outside(first: int, count: int, gaps: Sequence[Gap]) -> Bools:
     """Return which samples from number `first` on are in no gap."""
     kept = np.ones(count, dtype=bool)
     for gap in gaps:
@@ -94,19 +93,33 @@ def outside(first: int, count: int, gaps: Sequence[Gap]) -> NDArray[np.bool_]:
 
 def read(path: Path) -> tuple[Gap, ...]:
     """Read the gaps of a trace; none where there is no file. Raises DataError."""
-    # A killed process may leave half a line at the end; anything else is damage.
     try:
-        lines = foreign_files.read_text(path, errors="replace").split("\n")[:-1]
+        gaps = tuple(json_lines.read(path, Gap))
     except FileNotFoundError:
         return ()
     try:
-        gaps = tuple(
-            typed.from_json(Gap, json.loads(line), str(path)) for line in lines
-        )
         # Numbers beyond 64 bits are no samples.
         np.array([(gap.start, gap.stop) for gap in gaps], dtype=np.int64)
-    except (ValueError, RecursionError, OverflowError) as error:
+    except OverflowError as error:
         raise DataError(
             f"{path} has a line of another form", evidence=str(error)
         ) from error
     return gaps
+
+
+def unreadable(current: Reals, voltage: Reals) -> Int64s:
+    """Return the runs of samples whose current or voltage is not finite: a row each of
+    first and last + 1.
+    """
+    # The sum of products is finite where all of them are, and quick.
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = np.einsum("i,i", current, voltage)
+    if np.isfinite(total):
+        return np.zeros((0, 2), dtype=np.int64)
+    return runs(~(np.isfinite(current) & np.isfinite(voltage)))
+
+
+def runs(mask: Bools) -> Int64s:
+    """Return the runs of a mask: a row each of first and last + 1."""
+    borders = np.diff(mask.astype(np.int8), prepend=0, append=0)
+    return np.flatnonzero(borders).reshape(-1, 2)

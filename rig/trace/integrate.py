@@ -5,16 +5,15 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rig.arrays import Array, Float32s
+
 #: Samples that are summed at once: of those whose current lies within one range none is
 #: looked at on its own.
 _CELL = 512
-
-Floats = NDArray[np.float32]
 
 
 class Sums:
@@ -43,7 +42,7 @@ class Sums:
         self.least_w = np.inf
         self.most_w = -np.inf
 
-    def add(self, current_a: Floats, voltage_v: Floats) -> None:
+    def add(self, current_a: Float32s, voltage_v: Float32s) -> None:
         """Add samples."""
         count = len(current_a)
         if not count:
@@ -55,7 +54,7 @@ class Sums:
             min(self.least_w, float(power.min())),
             max(self.most_w, float(power.max())),
         )
-        rows: tuple[NDArray[Any], ...] = power, current_a, voltage_v
+        rows: tuple[Array, ...] = power, current_a, voltage_v
         if not self._ends:
             self.sums[:, 0] += [row.sum(dtype=np.float64) for row in rows]
             return
@@ -80,7 +79,7 @@ class Sums:
         for row, value in enumerate((current_a * voltage_v, current_a, voltage_v)):
             self.sums[row, place] += share * value
 
-    def _add_pure(self, cells: Sequence[NDArray[Any]]) -> NDArray[np.intp]:
+    def _add_pure(self, cells: Sequence[Array]) -> NDArray[np.intp]:
         """Add those cells whose current lies within one range; return the others."""
         least = cells[1].min(axis=1)
         most = cells[1].max(axis=1)
@@ -93,7 +92,7 @@ class Sums:
         )
         return np.flatnonzero(~pure)
 
-    def _put(self, places: NDArray[np.intp], rows: Iterable[NDArray[Any]]) -> None:
+    def _put(self, places: NDArray[np.intp], rows: Iterable[Array]) -> None:
         width = len(self._ends) + 1
         for sums, values in zip(self.sums, rows, strict=True):
             sums += np.bincount(places, values, minlength=width)[:width]

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rig.arrays import Int64s, Reals
 from rig.trace import reduce
+from rig.trace.gaps import Gap, joined, unreadable
 from rig.trace.reduce import Table
 from rig.trace.reduced import ReducedSpan
-from rig.trace.trace import Gap, Trace, reading
+from rig.trace.trace import Trace, reading
 
 #: Samples of an entry of the first level, and entries that make one of the next.
 ENTRY = 256
@@ -51,9 +52,7 @@ class Levels:
             )
         return cls(length, tuple(tables), unknown)
 
-    def columns(
-        self, first: int, last: int, columns: int
-    ) -> tuple[NDArray[np.int64], Table]:
+    def columns(self, first: int, last: int, columns: int) -> tuple[Int64s, Table]:
         """Return the borders of at most `columns` columns that cover samples first <= k
         < last, and their table; they begin at whole multiples of their width and reach
         a little over both ends.
@@ -75,7 +74,7 @@ class Levels:
         return np.minimum(bounds, self.length), reduce.coarser(part, entries - begin)
 
 
-def borders(first: int, last: int, columns: int, entry: int) -> NDArray[np.int64]:
+def borders(first: int, last: int, columns: int, entry: int) -> Int64s:
     """Return the borders of at most `columns` columns that begin at whole multiples of
     their width, itself a multiple of `entry`.
     """
@@ -108,12 +107,16 @@ def build(
                 return None
             count = min(_BLOCK, trace.length - first)
             current, voltage = trace.samples(reader, first, count)
-            unknown += _unknown(current, voltage, first, unknown)
+            for start, stop in unreadable(current, voltage).tolist():
+                unknown.append(
+                    Gap(first + start, first + stop, "samples are no numbers")
+                )
             hidden.hide(first, current, voltage)
             tables.append(_single(reduce.of_samples(current, voltage, first, ENTRY)))
             if progress is not None:
                 progress((first + count) / trace.length)
-    return Levels.of(trace.length, reduce.joined(tables), tuple(unknown[:_MOST_GAPS]))
+    known_gaps = tuple(joined(unknown)[:_MOST_GAPS])
+    return Levels.of(trace.length, reduce.joined(tables), known_gaps)
 
 
 class Hidden:
@@ -127,31 +130,13 @@ class Hidden:
         """Return which gaps touch samples first <= k < last."""
         return np.flatnonzero((self._starts < last) & (self._stops > first))
 
-    def hide(self, first: int, *signals: NDArray[np.floating[Any]]) -> None:
+    def hide(self, first: int, *signals: Reals) -> None:
         """Make the samples of a block no numbers that lie in gaps; its first has number
         `first`."""
         for place in self.touch(first, first + len(signals[0])):
             start = max(int(self._starts[place]) - first, 0)
             for signal in signals:
                 signal[start : int(self._stops[place]) - first] = np.nan
-
-
-def _unknown(
-    current: reduce.Floats, voltage: reduce.Floats, first: int, before: list[Gap]
-) -> list[Gap]:
-    """Return where samples are no numbers, what adjoins the last one before as its
-    continuation."""
-    if np.isfinite(np.einsum("i,i", current, voltage)):
-        return []
-    bad = ~(np.isfinite(current) & np.isfinite(voltage))
-    bounds = np.flatnonzero(np.diff(bad.astype(np.int8), prepend=0, append=0)) + first
-    found = [
-        Gap(int(start), int(stop), "samples are no numbers")
-        for start, stop in bounds.reshape(-1, 2)
-    ]
-    if found and before and before[-1].stop == found[0].start:
-        found[0] = Gap(before.pop().start, found[0].stop, found[0].cause)
-    return found
 
 
 def _single(table: Table) -> Table:

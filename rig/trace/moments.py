@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from rig.arrays import Reals
 
 #: So many values at once fit into a processor's cache.
 _CHUNK = 1 << 14
@@ -26,7 +26,7 @@ class Moments:
         # Kept: allocating memory for each block costs more than the arithmetic.
         self._apart = np.empty(_CHUNK)
 
-    def add(self, values: NDArray[np.floating[Any]]) -> None:
+    def add(self, values: Reals) -> None:
         """Add values, all of them numbers."""
         for at in range(0, len(values), _CHUNK):
             part = values[at : at + _CHUNK]

@@ -17,8 +17,8 @@ from typing import Any, BinaryIO
 
 import numpy as np
 import pyjls
-from numpy.typing import NDArray
 
+from rig.arrays import Array
 from rig.errors import DataError
 from rig.files import foreign_files
 from rig.host import processor_limit
@@ -236,7 +236,7 @@ class _StoredSignal:
     layout: Chunks
     is_packed: bool
     indexed: int
-    tail: NDArray[Any]
+    tail: Array
 
     @classmethod
     def of(cls, signal: Any, tail: bytes) -> _StoredSignal:
@@ -256,7 +256,7 @@ class _StoredSignal:
         """Number of samples."""
         return self.indexed + len(self.tail) * self.item
 
-    def blocks(self, reader: Any) -> Iterator[NDArray[Any]]:
+    def blocks(self, reader: Any) -> Iterator[Array]:
         """Yield all samples, and the padding that makes the index reach the last one:
         NaN, or the last level."""
         for at in range(0, self.indexed, _BLOCK):

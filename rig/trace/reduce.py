@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.floating[Any]]
+from rig.arrays import Int64s, Reals
+
 Counts = NDArray[np.integer[Any]]
 
 #: Rows of a table: least, mean and most of current, voltage and power.
@@ -26,7 +27,7 @@ class Table:
     samples of each column are known; a column without any is NaN.
     """
 
-    rows: NDArray[np.floating[Any]]
+    rows: Reals
     known: Counts
 
     def __len__(self) -> int:
@@ -48,7 +49,7 @@ def joined(tables: list[Table]) -> Table:
     )
 
 
-def of_samples(current: Floats, voltage: Floats, first: int, width: int) -> Table:
+def of_samples(current: Reals, voltage: Reals, first: int, width: int) -> Table:
     """Return the columns of samples; the first sample has number `first`. Columns begin
     at whole multiples of `width`, so that the first and the last may be shorter.
 
@@ -68,7 +69,7 @@ def of_samples(current: Floats, voltage: Floats, first: int, width: int) -> Tabl
     return joined(found)
 
 
-def coarser(table: Table, starts: NDArray[np.int64]) -> Table:
+def coarser(table: Table, starts: Int64s) -> Table:
     """Return columns made of several each, which begin at `starts`."""
     if not len(starts):
         return empty()
@@ -86,7 +87,7 @@ def coarser(table: Table, starts: NDArray[np.int64]) -> Table:
     return Table(rows, known)
 
 
-def _of_rows(current: Floats, voltage: Floats) -> Table:
+def _of_rows(current: Reals, voltage: Reals) -> Table:
     # No current at a voltage that is no number is no power, and no cause to warn.
     with np.errstate(invalid="ignore"):
         power = np.multiply(current, voltage)

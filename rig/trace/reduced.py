@@ -10,17 +10,16 @@ modules.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rig.arrays import Float32s, Int64s
 from rig.errors import DataError
-from rig.files import foreign_files, typed
+from rig.files import json_lines
 
 #: Spans of a trace, a line each, beside it.
 REDUCED = "reduced.jsonl"
@@ -41,8 +40,6 @@ MARGIN_S = 0.01
 _EVERY_MAX = 200_000
 #: A killed process may lack so many means at the end.
 _UNWRITTEN = 4096
-
-Floats = NDArray[np.float32]
 
 
 def may_be_thinned(sync_kind: str, sample_hz: float) -> bool:
@@ -80,12 +77,12 @@ class Reduced:
     """
 
     thinning: Thinning
-    bounds: NDArray[np.int64]
-    before: NDArray[np.int64]
+    bounds: Int64s
+    before: Int64s
     means: int
 
     @classmethod
-    def of(cls, thinning: Thinning, bounds: NDArray[np.int64], means: int) -> Reduced:
+    def of(cls, thinning: Thinning, bounds: Int64s, means: int) -> Reduced:
         """Return spans with these bounds."""
         lengths = bounds[:, 1] - bounds[:, 0]
         return cls(thinning, bounds, np.cumsum(lengths) - lengths, means)
@@ -108,14 +105,12 @@ class Reduced:
         start, stop = map(int, self.bounds[at])
         return place - int(self.before[at]) - (min(place, stop) - start)
 
-    def recorded(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
+    def recorded(self, places: Int64s) -> Int64s:
         """Return the numbers in the recording of samples that are in the file at
         `places`."""
         spans = np.searchsorted(self.bounds[:, 0] - self.before, places, side="right")
         lengths = self.bounds[:, 1] - self.bounds[:, 0]
-        found: NDArray[np.int64] = (
-            places + np.concatenate([[0], np.cumsum(lengths)])[spans]
-        )
+        found: Int64s = places + np.concatenate([[0], np.cumsum(lengths)])[spans]
         return found
 
     def touching(self, start: float, stop: float) -> ReducedSpan | None:
@@ -134,7 +129,7 @@ class Reduced:
             for start, stop in self.bounds[low:high].tolist()
         ]
 
-    def read(self, reader: Any, signal: int, first: int, count: int) -> Floats:
+    def read(self, reader: Any, signal: int, first: int, count: int) -> Float32s:
         """Return samples of the recording from number `first` on: in a span the means,
         each as often as it stands for; a mean that a killed process did not write is no
         number.
@@ -156,7 +151,7 @@ class Reduced:
             at = stop
         return np.concatenate([*parts, kept[taken:]]) if parts else kept
 
-    def _held(self, reader: Any, signal: int, start: int, stop: int) -> Floats:
+    def _held(self, reader: Any, signal: int, start: int, stop: int) -> Float32s:
         every = self.thinning.every
         begin, end = start // every, -(-stop // every)
         there = min(end, self.means)
@@ -176,20 +171,17 @@ def read(
     file.
     """
     try:
-        lines = foreign_files.read_text(path, errors="replace").split("\n")[:-1]
+        spans = json_lines.read(path, ReducedSpan)
     except FileNotFoundError as error:
         raise DataError(
             f"{path.name} is missing beside a trace: which samples that lacks is not"
             " known",
             try_next="the two together, as they were in one folder",
         ) from error
+    pairs = [(span.start, span.stop) for span in spans]
     try:
-        told = [
-            typed.from_json(ReducedSpan, json.loads(line), str(path)) for line in lines
-        ]
-        pairs = [(span.start, span.stop) for span in told]
         bounds = np.array(pairs, dtype=np.int64).reshape(-1, 2)
-    except (ValueError, RecursionError, OverflowError) as error:
+    except OverflowError as error:
         raise DataError(
             f"{path} has a line of another form", evidence=str(error)
         ) from error

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rig.arrays import Float32s, Float64s
 from rig.errors import DataError
 from rig.host.stop import look
-from rig.trace.reduced import CURRENT_MEAN, VOLTAGE_MEAN, Floats, Reduced
+from rig.trace.reduced import CURRENT_MEAN, VOLTAGE_MEAN, Reduced
 from rig.trace.trace import Trace
 
 #: Means that are read at once.
@@ -20,7 +20,7 @@ _MEANS = 256
 _ROUNDED = 1e-5
 
 
-def currents(trace: Trace, reader: Any, reduced: Reduced) -> Iterator[Floats]:
+def currents(trace: Trace, reader: Any, reduced: Reduced) -> Iterator[Float32s]:
     """Yield the current of a whole trace, block by block; raises DataError where a span
     lies beside an edge, or where samples have another mean than the file says: spans
     were moved, then.
@@ -40,9 +40,7 @@ def currents(trace: Trace, reader: Any, reduced: Reduced) -> Iterator[Floats]:
 
 def _require_quiet(trace: Trace, reduced: Reduced) -> None:
     """Raise DataError where a span reaches into the margin about an edge of SYNC."""
-    edges_s: NDArray[np.float64] = np.sort(
-        np.concatenate([trace.falls_s, trace.rises_s])
-    )
+    edges_s: Float64s = np.sort(np.concatenate([trace.falls_s, trace.rises_s]))
     margin = np.array([-reduced.thinning.margin, reduced.thinning.margin])
     near = (reduced.bounds + margin) / trace.sample_hz
     between = np.searchsorted(edges_s, near[:, 0], side="right") < np.searchsorted(
@@ -60,7 +58,7 @@ def _require_quiet(trace: Trace, reduced: Reduced) -> None:
 
 
 def _require_means(
-    trace: Trace, reader: Any, reduced: Reduced, signal: int, at: int, values: Floats
+    trace: Trace, reader: Any, reduced: Reduced, signal: int, at: int, values: Float32s
 ) -> None:
     every = reduced.thinning.every
     first = at // every

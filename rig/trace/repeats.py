@@ -13,6 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from rig.arrays import Int64s
+
 #: So many windows are kept: all of a recording of 16 million samples.
 _KEPT = 1 << 18
 #: As many windows at one distance make a stretch: by chance, not even one is there
@@ -22,7 +24,6 @@ _STRETCH = 8
 _OFTEN = 16
 
 _Hashes = NDArray[np.uint64]
-_Places = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +42,10 @@ class Repeats:
 
     def __init__(self) -> None:
         self._hashes: list[_Hashes] = []
-        self._places: list[_Places] = []
+        self._places: list[Int64s] = []
         self._count = 0
 
-    def add(self, hashes: _Hashes, places: _Places) -> None:
+    def add(self, hashes: _Hashes, places: Int64s) -> None:
         """Take windows of a block; `places` are the samples at which they begin."""
         self._hashes.append(hashes)
         self._places.append(places)
@@ -75,7 +76,7 @@ class Repeats:
         begin = int(first[distances == found[best]].min())
         return Repeat(begin, begin + int(found[best]), int(how_often[best]))
 
-    def _smallest(self) -> tuple[_Hashes, _Places]:
+    def _smallest(self) -> tuple[_Hashes, Int64s]:
         """Return the windows that are kept, ordered by hash and then by place."""
         hashes = np.concatenate(self._hashes)
         places = np.concatenate(self._places)

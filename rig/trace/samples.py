@@ -11,19 +11,20 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rig.arrays import Array, Float32s
 from rig.host.stop import look
 from rig.trace.reduced import Reduced
 
 CURRENT = 1
 VOLTAGE = 2
 
-#: Samples that are read at once: whole chunks of the file; and a processor's cache
-#: holds what is computed of them.
+#: Samples that are summed at once: a processor's cache holds what is computed of them.
+#: Whole chunks of the file.
 BLOCK = 1 << 18
-
-Floats = NDArray[np.float32]
+#: Samples that are read for a window far from the one before, as those of interleaved
+#: trials are; where windows follow each other, all up to the end of the block are.
+STEP = 1 << 15
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +43,10 @@ class Layout:
     voltage_at: int = 0
     times: int = 1
     fixed_v: float = 1.0
-    cleaned: Callable[[NDArray[Any]], NDArray[Any]] | None = None
+    cleaned: Callable[[Array], Array] | None = None
     reduced: Reduced | None = None
 
-    def read(self, reader: Any, first: int, count: int) -> tuple[Floats, Floats]:
+    def read(self, reader: Any, first: int, count: int) -> tuple[Float32s, Float32s]:
         """Return current and voltage of `count` samples from `first` on."""
         if self.reduced is not None:
             return (
@@ -63,7 +64,7 @@ class Layout:
             voltage = voltage[places // self.times - begin]
         return current, voltage
 
-    def _whole(self, values: NDArray[Any]) -> Floats:
+    def _whole(self, values: Array) -> Float32s:
         if self.cleaned is None:
             return values
         return self.cleaned(values).astype(np.float32, copy=False)
@@ -78,8 +79,8 @@ class Around:
     """The samples about an instant, two more each way; the first has number `base`."""
 
     base: int
-    current: Floats
-    voltage: Floats
+    current: Float32s
+    voltage: Float32s
 
     def sample(self, at: int) -> tuple[float, float]:
         """Return current and voltage of a sample."""
@@ -98,7 +99,7 @@ class Around:
 
 
 class Samples:
-    """Reads current and voltage block by block; the last block is kept, as the next
+    """Reads current and voltage of a trace; what was read last is kept, as the next
     window often begins in it.
     """
 
@@ -106,24 +107,32 @@ class Samples:
         self._reader = reader
         self._layout = layout
         self._length = length
-        self._number = -1
-        self._block: tuple[Floats, Floats]
+        self._begin = 0
+        self._end = 0
+        self._held: tuple[Float32s, Float32s]
 
-    def blocks(self, first: int, last: int) -> Iterator[tuple[int, Floats, Floats]]:
-        """Yield the number of a first sample, and current and voltage from there on."""
+    def blocks(self, first: int, last: int) -> Iterator[tuple[int, Float32s, Float32s]]:
+        """Yield the number of a first sample, and current and voltage from there on, up
+        to the end or the next multiple of BLOCK."""
         while first < last:
-            number, at = divmod(first, BLOCK)
-            if number != self._number:
-                look()
-                count = min(BLOCK, self._length - number * BLOCK)
-                self._block = self._layout.read(self._reader, number * BLOCK, count)
-                self._number = number
-            stop = min(last - number * BLOCK, BLOCK)
-            current, voltage = self._block
-            yield first, current[at:stop], voltage[at:stop]
-            first = number * BLOCK + stop
+            stop = min(last, (first // BLOCK + 1) * BLOCK)
+            if first < self._begin or stop > self._end:
+                self._read(first, stop)
+            current, voltage = self._held
+            part = slice(first - self._begin, stop - self._begin)
+            yield first, current[part], voltage[part]
+            first = stop
 
-    def some(self, first: int, last: int) -> tuple[Floats, Floats]:
+    def _read(self, first: int, stop: int) -> None:
+        look()
+        follows = self._begin <= first <= self._end
+        step = BLOCK if follows else STEP
+        self._begin = first // STEP * STEP
+        self._end = min(-(-stop // step) * step, self._length)
+        count = self._end - self._begin
+        self._held = self._layout.read(self._reader, self._begin, count)
+
+    def some(self, first: int, last: int) -> tuple[Float32s, Float32s]:
         """Return current and voltage of a few samples."""
         parts = [(current, voltage) for _, current, voltage in self.blocks(first, last)]
         if len(parts) == 1:

@@ -4,7 +4,6 @@ for."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,11 +14,8 @@ import numpy as np
 from rig.trace import edges, voltage_edges
 from rig.trace.edges import Edges
 from rig.trace.jls_file import blocks_of, reading
+from rig.trace.moments import Moments
 from rig.trace.samples import BLOCK
-
-#: Of a voltage line that is longer, the edges are found in pieces.
-_HELD = 1 << 24
-
 
 Levels = tuple[float, float, float]
 
@@ -85,12 +81,6 @@ class OwnLine:
             if self.kind == "digital":
                 blocks = blocks_of(reader, self.signal, self.length, 8 * BLOCK)
                 found = edges.from_levels(blocks, self.rate_hz)
-            elif self.length <= _HELD:
-                whole = [
-                    np.zeros(0, dtype=np.float32),
-                    *blocks_of(reader, self.signal, self.length, BLOCK),
-                ]
-                found = edges.from_voltage(np.concatenate(whole), self.rate_hz)
             else:
                 signal = self.signal
                 found = voltage_edges.in_pieces(
@@ -103,17 +93,14 @@ class OwnLine:
         """Return the least, the mean and the most of the line."""
         if self.signal is None or not self.length:
             return None
-        least, most, total, count = math.inf, -math.inf, 0.0, 0
+        moments = Moments()
         with reading(self.path) as reader:
             digital = self.kind == "digital"
             size = 8 * BLOCK if digital else BLOCK
             for block in blocks_of(reader, self.signal, self.length, size):
                 bits = np.unpackbits(block, bitorder="little") if digital else block
                 values = np.asarray(bits, dtype=np.float64)
-                values = values[np.isfinite(values)]
-                if len(values):
-                    least = min(least, float(values.min()))
-                    most = max(most, float(values.max()))
-                    total += float(values.sum())
-                    count += len(values)
-        return (least, total / count, most) if count else None
+                moments.add(values[np.isfinite(values)])
+        if not moments.weight:
+            return None
+        return moments.least, moments.mean, moments.most

@@ -14,8 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
-import numpy as np
-from numpy.typing import NDArray
+from rig.arrays import Float32s, Uint8s
 
 if TYPE_CHECKING:
     from rig.trace.gaps import Gap
@@ -41,17 +40,15 @@ class Tap(Protocol):
     writer: a tap copies the ones it keeps.
     """
 
-    def analog(
-        self, current_a: NDArray[np.float32], voltage_v: NDArray[np.float32]
-    ) -> None:
+    def analog(self, current_a: Float32s, voltage_v: Float32s) -> None:
         """Take the next samples; lost ones are not finite."""
 
-    def levels(self, at: int, packed: NDArray[np.uint8]) -> None:
+    def levels(self, at: int, packed: Uint8s) -> None:
         """Take samples of SYNC from number `at` on, eight to a byte, the first in the
         lowest bit.
         """
 
-    def sync_voltage(self, at: int, voltage_v: NDArray[np.float32]) -> None:
+    def sync_voltage(self, at: int, voltage_v: Float32s) -> None:
         """Take samples of the voltage of SYNC from number `at` on."""
 
     def stamp(self, at_s: float, fall: bool) -> None:

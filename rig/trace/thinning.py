@@ -23,8 +23,8 @@ from pathlib import Path
 from typing import IO
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rig.arrays import Float32s, Float64s
 from rig.errors import storage_error
 from rig.files import typed
 from rig.trace.reduced import REDUCED, ReducedSpan, Thinning
@@ -36,8 +36,7 @@ _WAIT_S = 0.001
 #: Samples without a decision until then are written as they are.
 _HELD_S = 2.0
 
-Floats = NDArray[np.float32]
-Put = Callable[[int, Floats, Floats], None]
+Put = Callable[[int, Float32s, Float32s], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +124,7 @@ class Thinner:
         sample_hz: float,
         times: QuietTimes,
         put: Put,
-        put_means: Callable[[Floats, Floats, Floats], None],
+        put_means: Callable[[Float32s, Float32s, Float32s], None],
     ) -> None:
         self.thinning = Thinning.at(sample_hz)
         self._lost_count = ""
@@ -136,11 +135,11 @@ class Thinner:
         self._times = times
         self._put = put
         self._put_means = put_means
-        self._rest: tuple[Floats, Floats] = (
+        self._rest: tuple[Float32s, Float32s] = (
             np.zeros(0, np.float32),
             np.zeros(0, np.float32),
         )
-        self._held: deque[tuple[Floats, Floats]] = deque()
+        self._held: deque[tuple[Float32s, Float32s]] = deque()
         self._at = 0
         self._end = 0
         self._sync_known = 0
@@ -153,7 +152,7 @@ class Thinner:
         self._open: ReducedSpan | None = None
         self._lines: IO[str] = (folder / REDUCED).open("w", encoding="utf-8")
 
-    def analog(self, current: Floats, voltage: Floats) -> None:
+    def analog(self, current: Float32s, voltage: Float32s) -> None:
         """Take samples."""
         joined = [
             np.concatenate(pair)
@@ -167,9 +166,7 @@ class Thinner:
         self._end += len(current)
         self._advance()
 
-    def sync(
-        self, falls_s: NDArray[np.float64], rises_s: NDArray[np.float64], to_s: float
-    ) -> None:
+    def sync(self, falls_s: Float64s, rises_s: Float64s, to_s: float) -> None:
         """Take edges of SYNC, and how far the line is known."""
         edges = [(at_s, True) for at_s in falls_s.tolist()]
         edges += [(at_s, False) for at_s in rises_s.tolist()]
@@ -275,7 +272,7 @@ class Thinner:
             self._next(stop)
         self._open = ReducedSpan(start, stop)
 
-    def _next(self, stop: int) -> tuple[Floats, Floats]:
+    def _next(self, stop: int) -> tuple[Float32s, Float32s]:
         """Take the next block of held samples, up to number `stop`."""
         current, voltage = self._held.popleft()
         count = min(len(current), stop - self._at)
@@ -296,7 +293,7 @@ class Thinner:
         self._left_out += self._open.stop - self._open.start
         self._open = None
 
-    def _mean(self, current: Floats, voltage: Floats, every: int) -> None:
+    def _mean(self, current: Float32s, voltage: Float32s, every: int) -> None:
         if len(current):
             with np.errstate(invalid="ignore"):  # what is not finite has no mean
                 power = np.multiply(current, voltage, dtype=np.float64)

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rig.arrays import Float32s, Float64s
 from rig.errors import DataError
 from rig.files import typed
 from rig.trace import end_samples, reduced
@@ -38,7 +38,7 @@ from rig.trace.jls_file import reading as reading
 from rig.trace.jls_file import user_data as user_data
 from rig.trace.reduced import REDUCED as REDUCED
 from rig.trace.reduced import ReducedSpan, Thinning
-from rig.trace.samples import BLOCK, OWN, Floats, Layout, Samples
+from rig.trace.samples import BLOCK, OWN, Layout, Samples
 from rig.trace.samples import CURRENT as CURRENT
 from rig.trace.samples import VOLTAGE as VOLTAGE
 from rig.trace.sync_line import OwnLine, SyncLine
@@ -180,12 +180,12 @@ class Trace:
         )
 
     @property
-    def falls_s(self) -> NDArray[np.float64]:
+    def falls_s(self) -> Float64s:
         """Times of SYNC's falling edges; the first time they are read."""
         return self.line.edges().falls_s
 
     @property
-    def rises_s(self) -> NDArray[np.float64]:
+    def rises_s(self) -> Float64s:
         """Times of SYNC's rising edges; the first time they are read."""
         return self.line.edges().rises_s
 
@@ -293,15 +293,13 @@ class Trace:
         """Return the mean power between two instants, in watts."""
         return self.energy_j(start_s, stop_s) / (stop_s - start_s)
 
-    def samples(self, reader: Any, first: int, count: int) -> tuple[Floats, Floats]:
+    def samples(self, reader: Any, first: int, count: int) -> tuple[Float32s, Float32s]:
         """Return current and voltage of `count` samples from `first` on, as they are in
         the file of an open reader.
         """
         return self.layout.read(reader, first, count)
 
-    def power_w(
-        self, start_s: float, stop_s: float
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def power_w(self, start_s: float, stop_s: float) -> tuple[Float64s, Float64s]:
         """Return times (of the middle of each sample, s) and power (W) of the whole
         samples that touch a window.
         """
@@ -314,7 +312,7 @@ class Trace:
                 first, last
             )
         power = np.multiply(current, voltage, dtype=np.float64)
-        times_s: NDArray[np.float64] = (
+        times_s: Float64s = (
             np.arange(first, last, dtype=np.float64) + 0.5
         ) / self.sample_hz
         return times_s, power

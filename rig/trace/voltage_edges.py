@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Edges of a voltage line that is too long to be held: equal to those of the whole line
-(rig/trace/edges.py), found block by block. Pure.
+"""Edges of a line whose voltage was sampled, found block by block. Pure.
+
+Samples are means over their period. One in which the line changes lies between low and
+high, and its share of the high level gives the time: good for one edge a sample and its
+neighbour, so that a pulse must last two samples or longer. Where there is no voltage
+the line keeps its level; a change in such a stretch is no edge, as its time is not
+known.
 
 The levels are order statistics of all samples. They are found exactly, without sorting:
 of the 32 bits of single precision, one pass counts the upper 16 and another one the
@@ -11,15 +16,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rig.arrays import Array, Float32s, Int64s
 from rig.trace.edges import SWING_V, Edges
 
-Floats = NDArray[np.float32]
-Blocks = Callable[[], Iterable[Floats]]
+Blocks = Callable[[], Iterable[Float32s]]
 
 _BINS = 1 << 16
 
@@ -27,7 +30,6 @@ _BINS = 1 << 16
 def in_pieces(blocks: Blocks, rate_hz: float) -> Edges:
     """Return the edges of a line; `blocks` yields its samples from the start at each
     call."""
-    none = Edges(np.zeros(0), np.zeros(0))
     least, most = math.inf, -math.inf
     for block in blocks():
         finite = block[np.isfinite(block)]
@@ -37,7 +39,7 @@ def in_pieces(blocks: Blocks, rate_hz: float) -> Edges:
                 max(most, float(finite.max())),
             )
     if not most - least >= SWING_V:
-        return none
+        return Edges(np.zeros(0), np.zeros(0))
     middle_v = (most + least) / 2
     low_v, high_v = _levels(blocks, middle_v)
     return _crossings(blocks, low_v, high_v, rate_hz)
@@ -45,7 +47,11 @@ def in_pieces(blocks: Blocks, rate_hz: float) -> Edges:
 
 def _levels(blocks: Blocks, middle_v: float) -> tuple[float, float]:
     """Return the first quartile of the samples below the middle, and the third of those
-    above."""
+    above.
+
+    Short pulses have as many samples with a change in them as whole ones: those lie
+    nearer to the middle.
+    """
     upper = np.zeros((2, _BINS), dtype=np.int64)
     for keys, above in _keys(blocks, middle_v):
         for side in (0, 1):
@@ -67,9 +73,7 @@ def _levels(blocks: Blocks, middle_v: float) -> tuple[float, float]:
     return found[0], found[1]
 
 
-def _keys(
-    blocks: Blocks, middle_v: float
-) -> Iterable[tuple[NDArray[np.int64], NDArray[Any]]]:
+def _keys(blocks: Blocks, middle_v: float) -> Iterable[tuple[Int64s, Array]]:
     """Yield finite samples as whole numbers of the same order, and 1 for those above
     the middle."""
     for block in blocks():
@@ -80,7 +84,7 @@ def _keys(
         yield keys, (finite.astype(np.float64) > middle_v).astype(np.int8)
 
 
-def _bin(counts: NDArray[np.int64], rank: int) -> tuple[int, int]:
+def _bin(counts: Int64s, rank: int) -> tuple[int, int]:
     """Return the bin that holds the value of a rank, and how many values lie before the
     bin."""
     sums = np.cumsum(counts)
@@ -115,6 +119,8 @@ def _crossings(blocks: Blocks, low_v: float, high_v: float, rate_hz: float) -> E
             known = np.concatenate([[last[1]], known])
         first = at - (last is not None)
         above = share > 0.5
+        # Of the two samples about a crossing one is whole: together they were high as
+        # long as the line was.
         whole = known[:-1] & known[1:]
         down = np.flatnonzero(above[:-1] & ~above[1:] & whole) + 1
         up = np.flatnonzero(~above[:-1] & above[1:] & whole) + 1

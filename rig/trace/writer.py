@@ -15,12 +15,13 @@ from types import TracebackType
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rig.arrays import Float32s, Reals, Uint8s
 from rig.errors import DataError, StorageFull, storage_error
 from rig.files import typed
 from rig.trace.analog_store import AnalogStore
 from rig.trace.edges import Stamp
+from rig.trace.gaps import unreadable as unreadable_runs
 from rig.trace.jls_file import new_writer
 from rig.trace.jls_signals import chunks, define_signal
 from rig.trace.tap import Nowhere, Tapped, TraceForm, is_kept
@@ -91,10 +92,18 @@ class TraceWriter:
         self._require_room()
         if sys.getswitchinterval() > _TURN_S:
             sys.setswitchinterval(_TURN_S)
-        # JLS rates are whole numbers: what the rig computes with stands here, other
-        # tools use the time stamps.
-        rates = {"sample_hz": sample_hz, "edge_hz": edge_hz, "sync": sync_kind}
-        with translated(folder), ExitStack() as stack:
+        self._began = int(((began_s or time.time()) - _JLS_EPOCH_S) * 2**30)
+        self._sync_kind = sync_kind
+        self._sync_at = 0
+        self._sync_voltage_at = 0
+        self._sync_rest: Uint8s = np.zeros(0, dtype=np.uint8)
+        self._sync_last = np.uint8(1)
+        self._unchecked_b = 0
+        self._skipping = False
+        self._said: dict[str, Any] = {}
+        with ExitStack() as stack, translated(folder):
+            self._log = WriteLog()
+            stack.callback(self._log.end)
             self._gaps = stack.enter_context(
                 (folder / GAPS).open("w", encoding="utf-8")
             )
@@ -106,39 +115,14 @@ class TraceWriter:
             self._store = AnalogStore(folder, sample_hz, edge_hz, sync_kind)
             stack.callback(self._store.leave)
             self._kept = is_kept(folder)
-            writer = new_writer(folder / PARTIAL) if self._kept else Nowhere()
-            stack.pop_all()
-        self._log = WriteLog()
-        self._began = int(((began_s or time.time()) - _JLS_EPOCH_S) * 2**30)
-        with translated(folder):
-            writer.source_def(
-                source_id=1,
-                name=source,
-                vendor="",
-                model=source,
-                version="",
-                serial_number=serial,
+            self._writer: Any = (
+                new_writer(folder / PARTIAL) if self._kept else Nowhere()
             )
-            self._store.begin(writer, self._time_of)
-            if sync_kind == "digital":
-                define_signal(writer, SYNC, "sync", "u1", edge_hz)
-            elif sync_kind == "voltage":
-                define_signal(
-                    writer, SYNC_VOLTAGE, "sync voltage", "f32", sample_hz, units="V"
-                )
-            writer.user_data(ABOUT, json.dumps(rates | about | self._store.about))
-        self._writer: Any = writer
-        self._sync_kind = sync_kind
-        self._sync_at = 0
-        self._sync_voltage_at = 0
-        self._sync_rest: NDArray[np.uint8] = np.zeros(0, dtype=np.uint8)
-        self._sync_last = np.uint8(1)
-        self._unchecked_b = 0
-        self._skipping = False
-        self._said: dict[str, Any] = {}
-        with translated(folder):
-            for signal, _ in self._rates():
-                writer.utc(signal, 0, self._began)
+            with ExitStack() as unfinished:
+                unfinished.callback(self._writer.close)
+                self._define(source, serial, about)
+                unfinished.pop_all()
+            self._open = stack.pop_all()
         self._show = Tapped(
             folder,
             TraceForm(
@@ -151,6 +135,35 @@ class TraceWriter:
             ),
         )
 
+    def _define(self, source: str, serial: str, about: dict[str, Any]) -> None:
+        """Write the beginning of the file: its source, signals and facts."""
+        writer = self._writer
+        writer.source_def(
+            source_id=1,
+            name=source,
+            vendor="",
+            model=source,
+            version="",
+            serial_number=serial,
+        )
+        self._store.begin(writer, self._time_of)
+        if self._sync_kind == "digital":
+            define_signal(writer, SYNC, "sync", "u1", self.edge_hz)
+        elif self._sync_kind == "voltage":
+            define_signal(
+                writer, SYNC_VOLTAGE, "sync voltage", "f32", self.sample_hz, units="V"
+            )
+        # JLS rates are whole numbers: what the rig computes with stands here, other
+        # tools use the time stamps.
+        rates = {
+            "sample_hz": self.sample_hz,
+            "edge_hz": self.edge_hz,
+            "sync": self._sync_kind,
+        }
+        writer.user_data(ABOUT, json.dumps(rates | about | self._store.about))
+        for signal, _ in self._rates():
+            writer.utc(signal, 0, self._began)
+
     @property
     def samples(self) -> int:
         """Number of written analog samples."""
@@ -158,8 +171,8 @@ class TraceWriter:
 
     def analog(
         self,
-        current_a: NDArray[np.floating[Any]],
-        voltage_v: NDArray[np.floating[Any]],
+        current_a: Reals,
+        voltage_v: Reals,
         *,
         unreadable: str = "the instrument gave no number",
     ) -> None:
@@ -180,7 +193,7 @@ class TraceWriter:
         self._store.add(current, voltage)
         self._show("analog", current, voltage)
 
-    def sync(self, levels: NDArray[np.uint8]) -> None:
+    def sync(self, levels: Uint8s) -> None:
         """Append samples of the SYNC line, one 0 or 1 each."""
         if not len(levels):
             return
@@ -192,7 +205,7 @@ class TraceWriter:
         if whole:
             self._put_sync(np.packbits(joined[:whole], bitorder="little"))
 
-    def sync_packed(self, levels: NDArray[np.uint8]) -> None:
+    def sync_packed(self, levels: Uint8s) -> None:
         """Append samples of the SYNC line, eight to a byte, the first in the lowest
         bit."""
         if not len(levels):
@@ -203,7 +216,7 @@ class TraceWriter:
         self._sync_last = np.uint8(levels[-1] >> 7)
         self._put_sync(np.ascontiguousarray(levels, dtype=np.uint8))
 
-    def sync_voltage(self, voltage_v: NDArray[np.floating[Any]]) -> None:
+    def sync_voltage(self, voltage_v: Reals) -> None:
         """Append samples of the voltage of the SYNC line, at the rate of `analog`."""
         if not len(voltage_v):
             return
@@ -281,11 +294,7 @@ class TraceWriter:
                 self._complete(writer)
         finally:
             self._writer = None
-            self._log.end()
-            self._store.leave()
-            self._gaps.close()
-            if self._edges is not None:
-                self._edges.close()
+            self._open.close()
         if not self._kept:
             return
         with translated(self.folder):
@@ -397,7 +406,7 @@ class TraceWriter:
                 )
                 raise unwritten(self.folder, evidence)
 
-    def _put_sync(self, packed: NDArray[np.uint8]) -> None:
+    def _put_sync(self, packed: Uint8s) -> None:
         with translated(self.folder):
             self._writer.fsr(SYNC, self._sync_at, packed)
         self._store.see(self._sync_at, packed)
@@ -406,17 +415,10 @@ class TraceWriter:
         self._sync_at += 8 * len(packed)
 
     def _note_unreadable(
-        self, current: NDArray[np.float32], voltage: NDArray[np.float32], cause: str
+        self, current: Float32s, voltage: Float32s, cause: str
     ) -> None:
-        # One sum of products a block tells whether there is anything to look for.
-        if np.isfinite(np.einsum("i,i", current, voltage)):
-            return
-        bad = np.flatnonzero(~(np.isfinite(current) & np.isfinite(voltage)))
-        if len(bad):
-            for run in np.split(bad, np.flatnonzero(np.diff(bad) > 1) + 1):
-                start = self.samples + int(run[0])
-                stop = self.samples + int(run[-1]) + 1
-                self._note(Gap(start, stop, cause))
+        for start, stop in unreadable_runs(current, voltage).tolist():
+            self._note(Gap(self.samples + start, self.samples + stop, cause))
 
     def _spend(self, size_b: int) -> None:
         self._require_written()

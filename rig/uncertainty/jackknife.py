@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from itertools import chain
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rig.arrays import Bools, Float64s
 from rig.model.catalogue import Entry
 from rig.model.metric import Metric
 from rig.model.trial import Measured, Trial
@@ -29,7 +29,6 @@ from rig.uncertainty.clusters import Clusters, clusters, indices_of
 from rig.uncertainty.deletion import without
 from rig.uncertainty.propagation import Summarise
 
-Floats = NDArray[np.float64]
 _NONE = (math.nan, 0)
 #: Relative difference of a sum that was added up in another order.
 _ROUNDING = 1e-12
@@ -47,16 +46,16 @@ class Deleted:
     `present` says which trial has samples of which group.
     """
 
-    values: Floats
-    counts: Floats
-    present: NDArray[np.bool_]
+    values: Float64s
+    counts: Float64s
+    present: Bools
 
     @property
     def complete(self) -> bool:
         """Whether every value is known."""
         return bool(np.isfinite(self.values).all())
 
-    def variance(self, whole: Sequence[tuple[float, int]], sizes: Floats) -> Variance:
+    def variance(self, whole: Sequence[tuple[float, int]], sizes: Float64s) -> Variance:
         """Return the variance of the mean over trials by the choice of samples.
 
         Each group is left out of all trials at once.
@@ -93,13 +92,13 @@ class Deleted:
         cube = -float(np.mean((left - left.mean()) ** 3))
         return cube / (square * math.sqrt(square)) * math.sqrt(count - 1) / (count - 2)
 
-    def _mattering(self, whole: float) -> Floats:
+    def _mattering(self, whole: float) -> Float64s:
         """Return the means over trials that the left-out group changes."""
         left = self.values.mean(axis=0)
-        changed: Floats = left[np.abs(left - whole) > _ROUNDING * np.abs(whole)]
+        changed: Float64s = left[np.abs(left - whole) > _ROUNDING * np.abs(whole)]
         return changed
 
-    def events(self, whole: Sequence[tuple[float, int]]) -> tuple[Floats, Floats]:
+    def events(self, whole: Sequence[tuple[float, int]]) -> tuple[Float64s, Float64s]:
         """Return for each group its single values and its events, summed over trials.
 
         Holds for a share: `whole` is the share in each whole trial and its number of
@@ -107,8 +106,8 @@ class Deleted:
         """
         whole_counts = np.array([[count] for _, count in whole])
         whole_events = np.array([[value * count] for value, count in whole])
-        sizes: Floats = (whole_counts - self.counts).sum(axis=0)
-        events: Floats = (whole_events - self.values * self.counts).sum(axis=0)
+        sizes: Float64s = (whole_counts - self.counts).sum(axis=0)
+        events: Float64s = (whole_events - self.values * self.counts).sum(axis=0)
         return sizes, events
 
     def variance_within(self, *, shared: bool) -> float:
@@ -263,7 +262,7 @@ def _scenes(measured: Measured) -> list[object]:
     return [stream.indices for stream in measured.streams]
 
 
-def _variance(values: Floats) -> float:
+def _variance(values: Float64s) -> float:
     count = len(values)
     if count < 2:
         return 0.0

@@ -11,8 +11,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rig.arrays import Float64s
 from rig.trace.trace import Integral
 from rig.uncertainty.accuracy import Accuracy, Range
 
@@ -78,9 +78,7 @@ def may_be_one_sided(integral: Integral, accuracy: Accuracy) -> bool:
     return 0.0 <= integral.least_w <= _lowest_w(integral, accuracy)
 
 
-def one_sided(
-    power_w: NDArray[np.float64], integral: Integral, accuracy: Accuracy
-) -> bool:
+def one_sided(power_w: Float64s, integral: Integral, accuracy: Accuracy) -> bool:
     """Check whether the readings of a window are the upper half of a noise about zero,
     as of an instrument that shows no negative values.
 

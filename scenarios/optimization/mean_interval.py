@@ -11,7 +11,7 @@ from enum import Enum
 from functools import cached_property
 from itertools import chain
 
-from rig.stats import containing, share_mean, skewed_mean
+from rig.stats import bounded, containing, share_mean, skewed_mean
 from rig.stats.binomial import student
 from rig.stats.containing import Variance
 from rig.stats.share_mean import ShareRange
@@ -238,7 +238,7 @@ def _symmetric(at: float, half: float, method: str) -> MeanEnds:
 def _share(found: Searched, half: float, count: int, method: str) -> MeanEnds:
     if not half:
         return MeanEnds(*share_mean.equal_ends(found.mean, count, UNIT), EQUAL)
-    return MeanEnds(*share_mean.logit_ends(found.mean, half), method)
+    return MeanEnds(*bounded.by_logit(found.mean, half), method)
 
 
 def _skewed(found: Searched) -> MeanEnds:

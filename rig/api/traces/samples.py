@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from rig.arrays import Float32s
 from rig.trace.levels import Hidden, Stopped
-from rig.trace.samples import Floats
 from rig.trace.trace import SYNC, Trace, reading
 
 Array = NDArray[np.float64]
@@ -31,7 +31,7 @@ def blocks(
     size: int,
     stopped: Stopped | None = None,
     hidden: Hidden | None = None,
-) -> Iterator[tuple[int, Floats, Floats]]:
+) -> Iterator[tuple[int, Float32s, Float32s]]:
     """Yield number, current and voltage of samples first <= k < last, at most `size` at
     once; lost ones, or those that are `hidden`, are NaN. Raises Cancelled.
     """

@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rig.api.traces.samples import Cancelled
+from rig.arrays import Float32s
 from rig.errors import DataError
-from rig.trace.gaps import Gap, joined
+from rig.trace.gaps import Gap, joined, unreadable
 from rig.trace.levels import Hidden, Stopped
 from rig.trace.moments import Moments
-from rig.trace.samples import Floats
 from rig.trace.trace import LOST_LIMIT, Integral, Trace, reading
 from rig.uncertainty.accuracy import Accuracy
 from rig.uncertainty.window_effects import beyond, charge_u_c, of_energy, ranges_a
@@ -202,7 +202,8 @@ def _moments(
                 raise Cancelled
             count = min(last - at, _BLOCK - at % _BLOCK)
             current, voltage = trace.samples(reader, at, count)
-            gaps += _not_finite(current, voltage, at)
+            for start, stop in unreadable(current, voltage).tolist():
+                gaps.append(Gap(at + start, at + stop, "no number"))
             hidden.hide(at, current, voltage)
             _add(moments, buffer, (current, voltage), at, weights)
             at += count
@@ -212,7 +213,7 @@ def _moments(
 def _add(
     moments: tuple[Moments, ...],
     buffer: NDArray[np.float64],
-    signals: tuple[Floats, Floats],
+    signals: tuple[Float32s, Float32s],
     at: int,
     weights: dict[int, float],
 ) -> None:
@@ -238,14 +239,6 @@ def _add(
         rows = tuple(row[known] for row in rows)
     for one, row in zip(moments, rows, strict=True):
         one.add(row)
-
-
-def _not_finite(current: Any, voltage: Any, at: int) -> list[Gap]:
-    if np.isfinite(np.einsum("i,i", current, voltage)):
-        return []
-    bad = ~(np.isfinite(current) & np.isfinite(voltage))
-    bounds = np.flatnonzero(np.diff(bad.astype(np.int8), prepend=0, append=0)) + at
-    return [Gap(int(one), int(end), "no number") for one, end in bounds.reshape(-1, 2)]
 
 
 def _signal(moments: Moments) -> SignalStatistics:

@@ -23,8 +23,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rig.arrays import Array, Float32s, Uint8s
 from rig.errors import ConfigError, DataError
 from rig.importers import given_rate
+from rig.importers.conversion import Conversion
 from rig.importers.digital_levels import BOTH, HIGH, LOW, UNKNOWN, DigitalLines
 from rig.importers.joulescope import js110_raw
 from rig.importers.joulescope.jls1_container import ContainerBlock, TaggedFile
@@ -32,7 +34,7 @@ from rig.importers.joulescope.js110_raw import Calibration, RawDecoder
 from rig.importers.opened import Opened, require_rate
 from rig.importers.options import Options
 from rig.importers.tables.power_beside import PowerBeside
-from rig.trace.trace import TRACE, Gap, Trace
+from rig.trace.gaps import Gap
 from rig.trace.writer import TraceWriter
 
 #: The lines that a file may carry; on a JS110 only where it was set to put its inputs
@@ -78,9 +80,9 @@ class _Piece:
     """Consecutive samples; `bits` are LOW, HIGH, BOTH or UNKNOWN, a column for each of
     LINES."""
 
-    current: NDArray[np.float32]
-    voltage: NDArray[np.float32]
-    power: NDArray[np.float32]
+    current: Float32s
+    voltage: Float32s
+    power: Float32s
     bits: NDArray[np.int8]
 
 
@@ -91,30 +93,24 @@ def convert(path: Path, scratch: Path, options: Options) -> Opened:
     _check(options)
     recording = _Recording(path.name)
     digital = DigitalLines(LINES, options.sync)
-    kind = "none" if options.sync in ("", "none") else "stamps"
     with path.open("rb") as stream:
         file = TaggedFile(stream, path.name)
         blocks = iter(file)
         _heading(blocks, recording)
         rate_hz = options.rate_hz or recording.rate_hz
-        said = {"the file's sampling rate": recording.rate_hz}
-        if options.rate_hz:
-            recording.notes += given_rate.compared(path.name, rate_hz, said)
+        stated_hz = {"the file's sampling rate": recording.rate_hz}
+        compared = given_rate.compared(path.name, options.rate_hz, stated_hz)
+        recording.notes += compared.notes
         require_rate(path.name, rate_hz, path.stat().st_size // _LEAST_B)
-        folder = scratch / "converted"
-        folder.mkdir(parents=True, exist_ok=True)
-        source = "Joulescope JS110" if recording.is_raw else "Joulescope"
-        serial = recording.known.serial if recording.known else ""
-        about = {"converted_from": path.name, "simulated": False}
-        with TraceWriter(
-            folder,
+        conversion = Conversion(
+            name=path.name,
+            scratch=scratch,
             sample_hz=rate_hz,
-            edge_hz=rate_hz,
-            source=source,
-            serial=serial,
-            about=about,
-            sync_kind=kind,
-        ) as writer:
+            source="Joulescope JS110" if recording.is_raw else "Joulescope",
+            serial=recording.known.serial if recording.known else "",
+            sync="none" if options.sync in ("", "none") else "stamps",
+        )
+        with conversion.writer() as writer:
             beside = PowerBeside("power")
             for piece in _pieces(blocks, recording):
                 _write(piece, options, digital, writer, beside)
@@ -131,16 +127,11 @@ def convert(path: Path, scratch: Path, options: Options) -> Opened:
                     )
             digital.stamp(rate_hz, writer, recording.notes)
     notes = (*_said(options), *_ended(file.is_closed, recording), *recording.notes)
-    off_ppm = given_rate.unconfirmed_ppm(rate_hz, said)
-    facts = about | {"sync": kind}
-    trace = Trace.open(folder / TRACE)
-    return Opened(
-        trace=trace,
-        origin="jls1",
-        notes=notes,
+    return conversion.opened(
+        "jls1",
+        notes,
         has_current=not options.power,
-        about=facts,
-        rate_ppm=off_ppm,
+        rate_ppm=compared.off_ppm,
         lines=digital.edges(rate_hz),
     )
 
@@ -365,7 +356,7 @@ def _arrays(block: ContainerBlock, recording: _Recording) -> _Piece:
     return _Piece(current, voltage, power, bits)
 
 
-def _levels(shares: NDArray[np.uint8]) -> NDArray[np.int8]:
+def _levels(shares: Uint8s) -> NDArray[np.int8]:
     """Return LOW, HIGH, or BOTH where the line changed within a sample."""
     if shares.dtype != np.uint8:
         raise ValueError("levels that are no bytes")
@@ -378,7 +369,7 @@ def _levels(shares: NDArray[np.uint8]) -> NDArray[np.int8]:
     )
 
 
-def _unpack(value: bytes) -> dict[int, NDArray[Any]]:
+def _unpack(value: bytes) -> dict[int, Array]:
     """Return arrays by their numbers; raises ValueError, KeyError and struct.error."""
     magic, size_b, at, counts = _ARRAYS.unpack_from(value)
     if magic != b"ARRY" or size_b > len(value):

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rig.arrays import Uint8s
 from rig.trace import edges
 from rig.trace.edges import Edges
 
@@ -36,9 +36,7 @@ def seen(reader: Any, sync: Any, rate: int, first: int, last: int) -> Edges:
     return Edges(kept[0], kept[1])
 
 
-def _whole_bits(
-    reader: Any, signal: int, length: int, chunk: int
-) -> Iterator[NDArray[np.uint8]]:
+def _whole_bits(reader: Any, signal: int, length: int, chunk: int) -> Iterator[Uint8s]:
     """Yield packed levels; bits beyond the last sample repeat its level."""
     for at in range(0, length, chunk):
         count = min(chunk, length - at)

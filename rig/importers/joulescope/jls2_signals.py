@@ -95,26 +95,33 @@ def choose(reader: Any, source: Any, options: Options) -> Chosen:
     notes.append(
         f"SYNC: {sync.name} at {sync.sample_rate} Hz" if sync is not None else "no SYNC"
     )
-    if power is not None:
-        notes.append(f"{power.name} alone: there is no charge and no current")
-        return Chosen(power, None, sync, True, notes)
-    if current is None:
+    if current is None and power is None:
         raise _unclear(
             reader,
             f"source {source.name} has neither current nor power",
             "--current NAME or --power NAME",
         )
-    if options.supply_v:
-        notes.append(f"voltage: {options.supply_v} V, as given")
-        return Chosen(
-            current=current,
-            voltage=None,
-            sync=sync,
-            is_power=False,
-            notes=notes,
-            beside=_beside(signals, current),
-        )
-    voltage = _one(reader, signals, "voltage", options.voltage)
+    voltage = beside = None
+    if power is not None:
+        notes.append(f"{power.name} alone: there is no charge and no current")
+    else:
+        beside = _beside(signals, current)
+        if options.supply_v:
+            notes.append(f"voltage: {options.supply_v} V, as given")
+        else:
+            voltage = _voltage(reader, signals, options.voltage, current)
+    return Chosen(
+        current=current if power is None else power,
+        voltage=voltage,
+        sync=sync,
+        is_power=power is not None,
+        notes=notes,
+        beside=beside,
+    )
+
+
+def _voltage(reader: Any, signals: list[Any], name: str, current: Any) -> Any:
+    voltage = _one(reader, signals, "voltage", name)
     if voltage is None:
         raise _unclear(
             reader,
@@ -127,14 +134,7 @@ def choose(reader: Any, source: Any, options: Options) -> Chosen:
             "the voltage's rate does not divide the current's",
             "--power NAME, or --supply-v VOLTS",
         )
-    return Chosen(
-        current=current,
-        voltage=voltage,
-        sync=sync,
-        is_power=False,
-        notes=notes,
-        beside=_beside(signals, current),
-    )
+    return voltage
 
 
 def _beside(signals: list[Any], current: Any) -> Any | None:
@@ -311,8 +311,7 @@ def doubts_of(reader: Any, current: Any, name: str, given_hz: float) -> RateComp
             "its time stamps": stamped_hz,
         }
         said = {what: said_hz for what, said_hz in rates_hz.items() if said_hz}
-        notes = given_rate.compared(name, given_hz, said)
-        return RateComparison(tuple(notes), given_rate.unconfirmed_ppm(given_hz, said))
+        return given_rate.compared(name, given_hz, said)
     if not stamped_hz or abs(stamped_hz / rate_hz - 1) < _RATE_DOUBT:
         return RateComparison()
     doubt = (

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rig.arrays import Bools, Float32s, Uint8s
 from rig.errors import DataError
 from rig.files import typed
 from rig.importers.digital_levels import UNKNOWN
@@ -58,10 +59,10 @@ class Calibration:
     the serial number of its instrument.
     """
 
-    current_offset: NDArray[np.float32]
-    current_gain: NDArray[np.float32]
-    voltage_offset: NDArray[np.float32]
-    voltage_gain: NDArray[np.float32]
+    current_offset: Float32s
+    current_gain: Float32s
+    voltage_offset: Float32s
+    voltage_gain: Float32s
     serial: str
 
 
@@ -114,7 +115,7 @@ def calibration(text: bytes) -> Calibration:
     )
 
 
-def _numbers(values: Any, least: int) -> NDArray[np.float32]:
+def _numbers(values: Any, least: int) -> Float32s:
     numbers = np.array(values[:least], dtype=np.float32)
     if len(numbers) < least or not np.all(np.isfinite(numbers)):
         raise ValueError(f"{values} is not {least} numbers")
@@ -127,10 +128,10 @@ class RawSamples:
     and 1), UNKNOWN where a sample was lost.
     """
 
-    current_a: NDArray[np.float32]
-    voltage_v: NDArray[np.float32]
+    current_a: Float32s
+    voltage_v: Float32s
     bits: NDArray[np.int8]
-    ranges: NDArray[np.uint8]
+    ranges: Uint8s
 
     def __len__(self) -> int:
         return len(self.current_a)
@@ -210,13 +211,13 @@ class RawDecoder:
             )
         return given
 
-    def _slipped(self, raw: NDArray[np.uint16]) -> NDArray[np.bool_]:
+    def _slipped(self, raw: NDArray[np.uint16]) -> Bools:
         """Return before which samples the toggle stands still."""
         toggles = np.where(
             (raw == 0xFFFF).all(axis=1), -1, (raw[:, 1] >> 1) & 1
         ).astype(np.int8)
         joined = np.concatenate([[self._toggle], toggles])
-        still: NDArray[np.bool_] = (joined[1:] == joined[:-1]) & (joined[1:] >= 0)
+        still: Bools = (joined[1:] == joined[:-1]) & (joined[1:] >= 0)
         bounds = (
             np.flatnonzero(
                 np.diff(np.concatenate([[False], still, [False]]).view(np.int8))
@@ -247,7 +248,7 @@ class RawDecoder:
             current.astype(np.float32), voltage.astype(np.float32), bits, ranges
         )
 
-    def _spans(self, ranges: NDArray[np.uint8]) -> Iterator[tuple[int, int]]:
+    def _spans(self, ranges: Uint8s) -> Iterator[tuple[int, int]]:
         """Yield where the current is not settled: the first such sample, and the first
         good one behind.
         """
@@ -267,8 +268,8 @@ class RawDecoder:
 
     def _interpolate(
         self,
-        raw_a: NDArray[np.float32],
-        settled_a: NDArray[np.float32],
+        raw_a: Float32s,
+        settled_a: Float32s,
         start: int,
         end: int,
     ) -> None:

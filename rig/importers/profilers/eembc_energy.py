@@ -20,11 +20,10 @@ import numpy as np
 
 from rig.errors import ConfigError, DataError
 from rig.importers import given_rate
+from rig.importers.conversion import Conversion
 from rig.importers.opened import Opened, require_rate
 from rig.importers.options import Options
 from rig.importers.stamps_file import resolution_s, stamps_in
-from rig.trace.trace import TRACE, Trace
-from rig.trace.writer import TraceWriter
 
 SUFFIX = "-energy.bin"
 _STAMPS = "-timestamps.json"
@@ -52,29 +51,25 @@ def convert(path: Path, scratch: Path, options: Options) -> Opened:
         notes = [
             "power alone, from the microjoules of each sample: no charge and no current"
         ]
-        said = {"the file's sampling rate": stated_hz}
-        if options.rate_hz:
-            notes += given_rate.compared(path.name, rate_hz, said)
+        stated = {"the file's sampling rate": stated_hz}
+        compared = given_rate.compared(path.name, options.rate_hz, stated)
+        notes += compared.notes
         samples, cut = divmod(path.stat().st_size - _HEAD.size, 4)
         require_rate(path.name, rate_hz, samples)
         if not samples:
             raise DataError(f"{path.name} has no samples")
         stamps = _stamps(path, options, notes)
-        folder = scratch / "converted"
-        folder.mkdir(parents=True, exist_ok=True)
-        kind = "stamps" if stamps else "none"
-        about = {"converted_from": path.name, "simulated": False}
         edge_hz = 1 / max(resolution_s(stamps), 1 / rate_hz) if stamps else rate_hz
-        total_w = 0.0
-        with TraceWriter(
-            folder,
+        conversion = Conversion(
+            name=path.name,
+            scratch=scratch,
             sample_hz=rate_hz,
             edge_hz=edge_hz,
             source="EEMBC energy file",
-            serial="",
-            about=about,
-            sync_kind=kind,
-        ) as writer:
+            sync="stamps" if stamps else "none",
+        )
+        total_w = 0.0
+        with conversion.writer() as writer:
             while block := stream.read(4 * _PIECE):
                 energy = np.frombuffer(block, "<f4", len(block) // 4).astype(np.float64)
                 # The rate of the file: that is how long its own samples are.
@@ -101,17 +96,8 @@ def convert(path: Path, scratch: Path, options: Options) -> Opened:
         )
     if cut:
         notes.append("the last sample is cut off and left out")
-    trace = Trace.open(folder / TRACE)
-    off_ppm = given_rate.unconfirmed_ppm(rate_hz, said)
-    return Opened(
-        trace=trace,
-        origin="eembc",
-        notes=tuple(notes),
-        has_current=False,
-        marked=None,
-        about=about | {"sync": kind},
-        rate_ppm=off_ppm,
-    )
+    off_ppm = compared.off_ppm
+    return conversion.opened("eembc", notes, has_current=False, rate_ppm=off_ppm)
 
 
 def _check(options: Options) -> None:

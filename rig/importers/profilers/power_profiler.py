@@ -7,20 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rig.arrays import Array
 from rig.errors import ConfigError, DataError
+from rig.importers.conversion import Conversion
 from rig.importers.digital_levels import BOTH, HIGH, LOW, UNKNOWN, DigitalLines
 from rig.importers.opened import Opened
 from rig.importers.options import Options
-from rig.trace.trace import TRACE, Trace
-from rig.trace.writer import TraceWriter
 
 #: Currents in uA, and eight lines of two bits each, D0 lowest.
-Piece = tuple[NDArray[Any], NDArray[Any]]
+Piece = tuple[Array, Array]
 
 #: Meaning of the two bits of a line.
 _LEVELS = np.array([UNKNOWN, LOW, HIGH, BOTH], dtype=np.int8)
@@ -73,24 +71,20 @@ def written(
     rate_hz: float,
     pieces: Iterable[Piece],
     notes: list[str],
+    rate_ppm: float,
 ) -> Opened:
     """Write the samples of a recording of a `kind`, piece by piece; raises DataError
     where there are none.
     """
-    folder = scratch / "converted"
-    folder.mkdir(parents=True, exist_ok=True)
-    sync_kind = "stamps" if is_synced(options) else "none"
-    about = {"converted_from": path.name, "simulated": False}
-    digital = DigitalLines(LINES, options.sync)
-    with TraceWriter(
-        folder,
+    conversion = Conversion(
+        name=path.name,
+        scratch=scratch,
         sample_hz=rate_hz,
-        edge_hz=rate_hz,
         source="Power Profiler",
-        serial="",
-        about=about,
-        sync_kind=sync_kind,
-    ) as writer:
+        sync="stamps" if is_synced(options) else "none",
+    )
+    digital = DigitalLines(LINES, options.sync)
+    with conversion.writer() as writer:
         for current_ua, lines in pieces:
             _add(digital, writer.samples, current_ua, lines)
             writer.analog(
@@ -101,22 +95,15 @@ def written(
         digital.stamp(rate_hz, writer, notes)
         if not writer.samples:
             raise DataError(f"{path.name} has no samples")
-    trace = Trace.open(folder / TRACE)
-    return Opened(
-        trace=trace,
-        origin=kind,
-        notes=tuple(notes),
-        has_current=True,
-        about=about | {"sync": sync_kind},
-        lines=digital.edges(rate_hz),
-    )
+    lines_s = digital.edges(rate_hz)
+    return conversion.opened(kind, notes, rate_ppm=rate_ppm, lines=lines_s)
 
 
 def _add(
     digital: DigitalLines,
     first: int,
-    current_ua: NDArray[Any],
-    lines: NDArray[Any],
+    current_ua: Array,
+    lines: Array,
 ) -> None:
     """Append the levels of all lines at the samples where one of them changes; a file
     may be without lines.

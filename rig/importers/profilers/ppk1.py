@@ -18,7 +18,7 @@ from __future__ import annotations
 import struct
 import zlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -102,9 +102,9 @@ def convert(path: Path, scratch: Path, options: Options) -> Opened:
             try_next="open it in Power Profiler, and save it as .ppk2",
         ) from error
     notes = [f"voltage: {options.supply_v} V, as given"]
-    said = {"the file's sampling rate": facts.rate_hz} if facts.knows_rate else {}
-    if options.rate_hz:
-        notes += given_rate.compared(path.name, rate_hz, said)
+    stated_hz = {"the file's sampling rate": facts.rate_hz} if facts.knows_rate else {}
+    compared = given_rate.compared(path.name, options.rate_hz, stated_hz)
+    notes += compared.notes
     require_rate(path.name, rate_hz, len(current_ua))
     if count < len(current_ua):
         notes.append(
@@ -127,7 +127,7 @@ def convert(path: Path, scratch: Path, options: Options) -> Opened:
         )
         for first in range(0, count, _PIECE)
     )
-    opened = power_profiler.written(
+    return power_profiler.written(
         path,
         "ppk1",
         scratch=scratch,
@@ -135,8 +135,8 @@ def convert(path: Path, scratch: Path, options: Options) -> Opened:
         rate_hz=rate_hz,
         pieces=pieces,
         notes=notes,
+        rate_ppm=compared.off_ppm,
     )
-    return replace(opened, rate_ppm=given_rate.unconfirmed_ppm(rate_hz, said))
 
 
 def _unpacked(path: Path) -> bytes:

@@ -14,14 +14,14 @@ import json
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile, ZipFile
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rig.arrays import Array
 from rig.errors import DataError
 from rig.files import typed
 from rig.importers import given_rate
@@ -87,11 +87,9 @@ def _intact(path: Path) -> Iterator[None]:
 def _convert(archive: ZipFile, path: Path, scratch: Path, options: Options) -> Opened:
     notes = [f"voltage: {options.supply_v} V, as given"]
     rate_hz = options.rate_hz or _rate_hz(archive, path)
-    off_ppm = 0.0
-    if options.rate_hz:
-        said = _said_hz(archive, path)
-        notes += given_rate.compared(path.name, rate_hz, said)
-        off_ppm = given_rate.unconfirmed_ppm(rate_hz, said)
+    stated_hz = _said_hz(archive, path) if options.rate_hz else {}
+    compared = given_rate.compared(path.name, options.rate_hz, stated_hz)
+    notes += compared.notes
     require_rate(
         path.name, rate_hz, archive.getinfo(_SAMPLES).file_size // _ROW.itemsize
     )
@@ -104,7 +102,7 @@ def _convert(archive: ZipFile, path: Path, scratch: Path, options: Options) -> O
     pieces = (
         (rows["current_ua"], rows["lines"]) for rows in _rows(archive, path, notes)
     )
-    opened = power_profiler.written(
+    return power_profiler.written(
         path,
         "ppk2",
         scratch=scratch,
@@ -112,8 +110,8 @@ def _convert(archive: ZipFile, path: Path, scratch: Path, options: Options) -> O
         rate_hz=rate_hz,
         pieces=pieces,
         notes=notes,
+        rate_ppm=compared.off_ppm,
     )
-    return replace(opened, rate_ppm=off_ppm)
 
 
 def _said_hz(archive: ZipFile, path: Path) -> dict[str, float]:
@@ -169,7 +167,7 @@ def _rate_hz(archive: ZipFile, path: Path) -> float:
     return float(about.metadata.samplesPerSecond)
 
 
-def _rows(archive: ZipFile, path: Path, notes: list[str]) -> Iterator[NDArray[Any]]:
+def _rows(archive: ZipFile, path: Path, notes: list[str]) -> Iterator[Array]:
     with _intact(path):
         stream = archive.open(_SAMPLES)
     with stream:

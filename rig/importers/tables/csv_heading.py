@@ -71,6 +71,13 @@ class Heading:
     dates: DateColumns | None = None
     counter: Column | None = None
 
+    @property
+    def sync_kind(self) -> str:
+        """Return how edges come (rig/trace/writer.py)."""
+        if self.sync is None:
+            return "none"
+        return "voltage" if self.sync.is_voltage else "stamps"
+
 
 def choose(
     names: Sequence[str],
@@ -101,32 +108,25 @@ def choose(
             unclear.look_at(column)
     unclear.require_none()
     assert value is not None
-    current, power = (
-        value[0] if value[1] == role else None for role in ("current", "power")
-    )
-    taken = [
-        ("time", time),
-        ("current", current),
-        ("voltage", voltage),
-        ("power", power),
+    column, role = value
+    is_power = role == "power"
+    taken = [("time", time), (role, column), ("voltage", voltage)]
+    columns = [
+        f"{role}: {column.name} in {column.unit}"
+        for role, column in taken
+        if column is not None
     ]
-    notes = [
-        *_notes(names, options, time, power, line),
-        "; ".join(
-            f"{role}: {column.name} in {column.unit}"
-            for role, column in taken
-            if column is not None
-        ),
-    ]
+    power = column if is_power else None
+    notes = [*_notes(names, options, time, power, line), "; ".join(columns)]
     is_dated = time is not None and time.unit == "dates"
     return Heading(
         time=time,
-        current=value[0],
+        current=column,
         voltage=voltage,
         sync=line,
-        is_power=power is not None,
+        is_power=is_power,
         notes=tuple(notes),
-        beside=_only(named, "power", line) if power is None else None,
+        beside=None if is_power else _only(named, "power", line),
         dates=dates if is_dated else None,
         counter=_only(named, "energy", line),
     )
@@ -240,11 +240,7 @@ def _one(named: Named, role: str, wanted: str) -> Column | None:
             f"{len(found)} columns in a unit of {role}: {which}",
             f"--{role} COLUMN{none}",
         )
-    return (
-        _column(named.names[found[0]], found[0], named.units[found[0]])
-        if found
-        else None
-    )
+    return _column(named, found[0]) if found else None
 
 
 def _only(named: Named, role: str, line: SyncColumn | None) -> Column | None:
@@ -254,7 +250,7 @@ def _only(named: Named, role: str, line: SyncColumn | None) -> Column | None:
     found = named.of_role(role)
     if len(found) != 1 or (line is not None and line.column.at == found[0]):
         return None
-    return _column(named.names[found[0]], found[0], named.units[found[0]])
+    return _column(named, found[0])
 
 
 def _named(named: Named, role: str, wanted: str, option: str = "") -> Column:
@@ -281,7 +277,7 @@ def _named(named: Named, role: str, wanted: str, option: str = "") -> Column:
             f"column {name} has no unit of {role}",
             f"--{option} '{name}:UNIT' with one of {units}",
         )
-    return _column(name, at, unit)
+    return _column(named, at, unit)
 
 
 def _option(named: Named, role: str) -> str:
@@ -297,8 +293,10 @@ def _option(named: Named, role: str) -> str:
     return f"--{role} COLUMN:UNIT, {example}"
 
 
-def _column(name: str, at: int, unit: str) -> Column:
-    return Column(name, at, WRITTEN[unit], UNITS[unit][1])
+def _column(named: Named, at: int, unit: str = "") -> Column:
+    """Return the column at a place, in its own unit or in another one."""
+    unit = unit or named.units[at]
+    return Column(named.names[at], at, WRITTEN[unit], UNITS[unit][1])
 
 
 def _line(named: Named, wanted: str, others: Sequence[Column]) -> SyncColumn | None:
@@ -327,7 +325,7 @@ def _line(named: Named, wanted: str, others: Sequence[Column]) -> SyncColumn | N
                 "--sync COLUMN, another one, or --sync none",
             )
         if role == "voltage":
-            return SyncColumn(_column(wanted, at, unit), None, True)
+            return SyncColumn(_column(named, at), None, True)
         return SyncColumn(Column(wanted, at))
     for at, name in enumerate(names):
         inputs = inputs_of(name)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rig.arrays import Array, Float64s, Int64s, Strings
 from rig.errors import DataError, shortened
 from rig.importers.digital_levels import BOTH, HIGH, LOW, UNKNOWN
 from rig.importers.options import LARGEST
@@ -67,7 +68,7 @@ class Piece:
     lines: list[str]
     decimal: DecimalMark
 
-    def rows(self, stamps: Stamps) -> NDArray[Any]:
+    def rows(self, stamps: Stamps) -> Array:
         """Return the rows, with the number of the line of each."""
         heading = self.heading
         line = self.heading.sync
@@ -115,9 +116,7 @@ class Piece:
             rows["level"] = self._levels(found[f"c{len(columns)}"], line, places)
         return rows
 
-    def _told(
-        self, times: NDArray[Any], days: NDArray[Any] | None, places: NDArray[np.int64]
-    ) -> NDArray[np.str_]:
+    def _told(self, times: Array, days: Array | None, places: Int64s) -> Strings:
         """Return the seconds that dates tell; raises DataError with the first line that
         tells none.
         """
@@ -135,7 +134,7 @@ class Piece:
             )
         return seconds
 
-    def _fast(self, numeric: Sequence[Column], texts: Sequence[Column]) -> NDArray[Any]:
+    def _fast(self, numeric: Sequence[Column], texts: Sequence[Column]) -> Array:
         """Read the piece with pandas; raises ValueError where a cell needs a closer
         look. Times are numbers unless they are dates."""
         text = self._plain()
@@ -175,9 +174,7 @@ class Piece:
             rows[f"c{number}"] = table[column.at].to_numpy()
         return rows
 
-    def _seconds(
-        self, values: NDArray[np.float64], stamps: Stamps
-    ) -> NDArray[np.float64]:
+    def _seconds(self, values: Float64s, stamps: Stamps) -> Float64s:
         """Return the times of rows that were read as numbers, exactly where that
         matters."""
         if self.heading.time is None:
@@ -228,7 +225,7 @@ class Piece:
 
     def _slow(
         self, numeric: Sequence[Column], texts: Sequence[Column]
-    ) -> tuple[NDArray[Any], NDArray[np.int64], NDArray[np.str_]]:
+    ) -> tuple[Array, Int64s, Strings]:
         """Read line by line; an empty cell is a lost sample."""
         found = []
         places = []
@@ -313,9 +310,7 @@ class Piece:
             try_next=hint,
         )
 
-    def _require_single(
-        self, values: NDArray[np.float64], column: Column, places: NDArray[np.int64]
-    ) -> None:
+    def _require_single(self, values: Float64s, column: Column, places: Int64s) -> None:
         large = np.flatnonzero(np.isfinite(values) & (np.abs(values) > LARGEST))
         if large.size:
             evidence = (
@@ -330,7 +325,7 @@ class Piece:
             )
 
     def _levels(
-        self, texts: NDArray[np.str_], line: SyncColumn, places: NDArray[np.int64]
+        self, texts: Strings, line: SyncColumn, places: Int64s
     ) -> NDArray[np.int8]:
         if line.bit is not None:
             texts = np.array([text[line.bit : line.bit + 1] for text in texts.tolist()])

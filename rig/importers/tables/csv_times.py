@@ -11,7 +11,8 @@ from decimal import Decimal, DecimalException
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from rig.arrays import Float64s, Strings
 
 #: Where the first stamp is more than this many steps from 0, floats would lose more
 #: than 2**-22 of a step.
@@ -30,7 +31,7 @@ class Stamps:
     _exactly: bool = True
     _places: tuple[int, int] | None = None
 
-    def seconds(self, texts: NDArray[np.str_]) -> NDArray[np.float64]:
+    def seconds(self, texts: Strings) -> Float64s:
         """Return seconds from the first stamp of all, NaN where there is none; raises
         ValueError where one is no number.
         """
@@ -40,23 +41,16 @@ class Stamps:
             return values
         if self.first is None:
             self.first = Decimal(str(texts[known[0]]).strip())
-            step = (
-                float(np.median(np.abs(np.diff(values[known]))))
-                if len(known) > 1
-                else 0.0
-            )
-            self._exactly = not step * _FAR > abs(values[known[0]])
-        begin, end = (
-            _places(texts[part]) for part in (known[:LAST_DIGITS], known[-LAST_DIGITS:])
-        )
-        self._places = (begin if self._places is None else self._places[0], end)
-        with np.errstate(over="ignore", invalid="ignore"):
-            since = self._exact(texts) if self._exactly else values - float(self.first)
-        return since / self.units
+            self._exactly = _is_far(values[known])
+        self._note_places(texts[known[:LAST_DIGITS]], texts[known[-LAST_DIGITS:]])
+        if not self._exactly:
+            return self._since(values)
+        exact = [_difference(text, self.first) for text in texts.tolist()]
+        return np.array(exact, dtype=np.float64) / self.units
 
     def of_numbers(
-        self, values: NDArray[np.float64], begin: Sequence[str], end: Sequence[str]
-    ) -> NDArray[np.float64] | None:
+        self, values: Float64s, begin: Sequence[str], end: Sequence[str]
+    ) -> Float64s | None:
         """Return seconds from the first stamp of all, of stamps that were read as
         numbers; `begin` and `end` are the first and the last of them as they are
         written. None where numbers lose digits: then `seconds` is to be asked. Raises
@@ -66,32 +60,25 @@ class Stamps:
         if not len(known):
             return values
         if self.first is None:
-            if known[0] >= len(begin):
-                return None
-            step = (
-                float(np.median(np.abs(np.diff(values[known]))))
-                if len(known) > 1
-                else 0.0
-            )
-            if not step * _FAR > abs(values[known[0]]):
+            if known[0] >= len(begin) or _is_far(values[known]):
                 return None
             self.first = Decimal(begin[known[0]].strip())
             self._exactly = False
         elif self._exactly:
             return None
-        last = len(values) - len(end)
-        first_places = [
-            text for at, text in enumerate(begin) if np.isfinite(values[at])
-        ]
-        last_places = [
-            text for at, text in enumerate(end) if np.isfinite(values[last + at])
-        ]
-        if not first_places or not last_places:
+        first = np.array(begin)[np.isfinite(values[: len(begin)])]
+        last = np.array(end)[np.isfinite(values[len(values) - len(end) :])]
+        if not len(first) or not len(last):
             return None
-        places = (
-            _places(np.array(first_places)) if self._places is None else self._places[0]
-        )
-        self._places = (places, _places(np.array(last_places)))
+        self._note_places(first, last)
+        return self._since(values)
+
+    def _note_places(self, begin: Strings, end: Strings) -> None:
+        first = _places(begin) if self._places is None else self._places[0]
+        self._places = (first, _places(end))
+
+    def _since(self, values: Float64s) -> Float64s:
+        assert self.first is not None
         with np.errstate(over="ignore", invalid="ignore"):
             return (values - float(self.first)) / self.units
 
@@ -107,11 +94,11 @@ class Stamps:
         """First stamp in seconds, with all its digits; empty where it is 0."""
         return f"{(self.first / self.units).normalize():f}" if self.first else ""
 
-    def _exact(self, texts: NDArray[np.str_]) -> NDArray[np.float64]:
-        assert self.first is not None
-        return np.array(
-            [_difference(text, self.first) for text in texts.tolist()], dtype=np.float64
-        )
+
+def _is_far(known: Float64s) -> bool:
+    """Return whether stamps are so many steps from 0 that floats lose digits."""
+    step = float(np.median(np.abs(np.diff(known)))) if len(known) > 1 else 0.0
+    return not step * _FAR > abs(known[0])
 
 
 def _difference(text: str, first: Decimal) -> float:
@@ -121,7 +108,7 @@ def _difference(text: str, first: Decimal) -> float:
         return float("nan")
 
 
-def _places(texts: NDArray[np.str_]) -> int:
+def _places(texts: Strings) -> int:
     """Return the power of ten of the last digit."""
     exponents: list[Any] = [
         Decimal(text.strip()).as_tuple().exponent for text in texts.tolist()

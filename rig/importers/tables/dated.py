@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from datetime import date, datetime, time
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rig.arrays import Int64s, Strings
 from rig.importers.given_rate import Fit
 from rig.importers.rate_range import RateRange, of_length
 
@@ -102,8 +102,8 @@ class DateColumns:
     _days_ns: int = field(default=0, repr=False)
 
     def seconds(
-        self, times: NDArray[np.str_], dates: NDArray[np.str_] | None
-    ) -> tuple[NDArray[np.str_], int | None]:
+        self, times: Strings, dates: Strings | None
+    ) -> tuple[Strings, int | None]:
         """Return the times of rows in seconds, as exact texts, and the first row
         without a time.
 
@@ -139,16 +139,16 @@ class DateColumns:
         texts = [_decimal(int(one) // step, min(digits, 9)) for one in ns]
         return np.array(texts, dtype=np.str_), None
 
-    def _is_dated(self, plain: NDArray[np.str_]) -> bool:
+    def _is_dated(self, plain: Strings) -> bool:
         return len(plain) > 0 and "-" in str(plain[0])
 
-    def _behind_midnight(self, ns: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _behind_midnight(self, ns: Int64s) -> Int64s:
         before = ns[:1] if self._last_ns is None else np.array([self._last_ns])
         back = np.diff(np.concatenate([before, ns])) < -_DAY_NS // 2
         days_ns = self._days_ns + np.cumsum(back) * _DAY_NS
         self._last_ns = int(ns[-1])
         self._days_ns = int(days_ns[-1])
-        moved: NDArray[np.int64] = ns + days_ns
+        moved: Int64s = ns + days_ns
         return moved
 
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rig.arrays import Float64s, Int64s
 from rig.errors import DataError
 from rig.units import scale, share
 
@@ -37,9 +37,7 @@ _CLOCK_PPM = 50.0
 _MOST_MISSING = 10**9
 _RESAMPLE = "resample it at even times"
 
-Times = NDArray[np.float64]
-Numbers = NDArray[np.int64]
-Pieces = Callable[[], Iterable[tuple[Times, Numbers]]]
+Pieces = Callable[[], Iterable[tuple[Float64s, Int64s]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +78,9 @@ class _Steps:
     length_s: float
     usual_s: float
     unequal_s: float
-    begins: Numbers
-    places: Numbers
-    lines: Numbers
+    begins: Int64s
+    places: Int64s
+    lines: Int64s
 
     @property
     def missing(self) -> int:
@@ -124,11 +122,11 @@ def lay_out(path: Path, pieces: Pieces, resolution_s: float) -> RowLayout | None
     return _layout(steps, steps.missing, limit_s, steps.runs)
 
 
-def _steps(path: Path, pieces: Iterable[tuple[Times, Numbers]]) -> _Steps:
+def _steps(path: Path, pieces: Iterable[tuple[Float64s, Int64s]]) -> _Steps:
     """Collect the steps between rows, and the rows that follow missing ones."""
     rows, places = 0, 0
     first_s = last_s = usual_s = unequal_s = 0.0
-    begins: list[Numbers] = []
+    begins: list[Int64s] = []
     for times_s, lines in pieces:
         if not np.isfinite(times_s).all():
             line = int(lines[~np.isfinite(times_s)][0])
@@ -160,7 +158,7 @@ def _steps(path: Path, pieces: Iterable[tuple[Times, Numbers]]) -> _Steps:
 
 
 def _require_forward(
-    path: Path, steps_s: Times, times_s: Times, lines: Numbers
+    path: Path, steps_s: Float64s, times_s: Float64s, lines: Int64s
 ) -> None:
     back = np.flatnonzero(steps_s <= 0)
     if back.size:
@@ -170,7 +168,7 @@ def _require_forward(
         raise _error(path, int(lines[at]), what, evidence)
 
 
-def _require_near(path: Path, samples: Times, lines: Numbers) -> None:
+def _require_near(path: Path, samples: Float64s, lines: Int64s) -> None:
     far = np.flatnonzero(samples > _MOST_MISSING)
     if far.size:
         at = int(far[0])
@@ -180,10 +178,10 @@ def _require_near(path: Path, samples: Times, lines: Numbers) -> None:
 
 
 def _off_s(
-    pieces: Iterable[tuple[Times, Numbers]],
+    pieces: Iterable[tuple[Float64s, Int64s]],
     steps: _Steps,
-    begins: Numbers,
-    missing: Numbers,
+    begins: Int64s,
+    missing: Int64s,
 ) -> float:
     """Return how far a row is at most from where the rate of the first and the last row
     puts it, with so many samples missing before the rows that follow each of `begins`.
@@ -201,8 +199,8 @@ def _off_s(
 
 
 def _numbered(
-    pieces: Iterable[tuple[Times, Numbers]],
-) -> Iterator[tuple[int, Times]]:
+    pieces: Iterable[tuple[Float64s, Int64s]],
+) -> Iterator[tuple[int, Float64s]]:
     number = 0
     for times_s, _ in pieces:
         yield number, times_s

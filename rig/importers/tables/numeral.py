@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from rig.arrays import Reals
 
 #: More than `float` reads is no number: digits in groups (1_012), digits of other
 #: scripts.
@@ -31,7 +31,7 @@ def is_number(text: str) -> bool:
     return _NUMBER.fullmatch(text.strip(" ")) is not None
 
 
-def without_no_readings(values: NDArray[np.floating[Any]]) -> NDArray[np.floating[Any]]:
+def without_no_readings(values: Reals) -> Reals:
     """Return readings with NaN where instruments wrote that there is none."""
     # Quicker than a look at each value; NaN compares as False.
     if not values.size or (values.max() < _LEAST and values.min() > -_LEAST):

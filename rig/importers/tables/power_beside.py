@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import shlex
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rig.arrays import Array
 from rig.units import share
 
 #: Below this the difference is rounding: single precision, or the digits that were
@@ -29,9 +28,7 @@ class PowerBeside:
     apart: float = 0.0
     size: float = 0.0
 
-    def add(
-        self, current: NDArray[Any], voltage: NDArray[Any], power: NDArray[Any]
-    ) -> None:
+    def add(self, current: Array, voltage: Array, power: Array) -> None:
         """Add samples; those that lack one of the three do not count."""
         product = np.multiply(current, voltage, dtype=np.float64)
         known = np.isfinite(product) & np.isfinite(power)

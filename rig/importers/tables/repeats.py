@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from rig.arrays import Array, Bools
 
 #: More than one in so many is no repetition, but time that stands still.
 _ONE_IN = 1000
@@ -45,11 +46,9 @@ def without_repeats(numbers: Path, kind: np.dtype[Any]) -> list[str]:
     return [note]
 
 
-def _pieces(
-    numbers: Path, kind: np.dtype[Any]
-) -> Iterator[tuple[NDArray[Any], NDArray[np.bool_]]]:
+def _pieces(numbers: Path, kind: np.dtype[Any]) -> Iterator[tuple[Array, Bools]]:
     """Yield the rows, and which of them repeat the row before."""
-    last: NDArray[Any] | None = None
+    last: Array | None = None
     with numbers.open("rb") as stream:
         while content := stream.read(_PIECE * kind.itemsize):
             rows = np.frombuffer(content, dtype=kind)
@@ -57,7 +56,7 @@ def _pieces(
             last = rows[-1:].copy()
 
 
-def _same(before: NDArray[Any], rows: NDArray[Any]) -> NDArray[np.bool_]:
+def _same(before: Array, rows: Array) -> Bools:
     """Return which rows repeat the one before them."""
     same = np.ones(len(rows), dtype=bool)
     for name in rows.dtype.names or ():

@@ -16,7 +16,7 @@ from rig.importers.digital_lines import line_names
 from rig.importers.options import Options
 from rig.trace.trace import TRACE
 from rig.trace.writer import TraceWriter
-from tests.rig.importers.joulescope.test_jls2_view import HZ
+from tests.rig.importers.joulescope.test_jls2 import HZ
 from tests.rig.importers.profilers.test_ppk2 import HIGH, LOW, archive, frame
 from tests.rig.importers.test_open import F32, U1, Jls
 

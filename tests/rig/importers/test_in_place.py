@@ -10,7 +10,7 @@ import pytest
 
 from rig.importers.open import open_any
 from rig.measure import trace_windows
-from tests.rig.importers.joulescope.test_jls2_view import HZ, joulescope
+from tests.rig.importers.joulescope.test_jls2 import HZ, joulescope
 
 LONG = 200_000
 

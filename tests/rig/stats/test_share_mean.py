@@ -6,28 +6,9 @@ from __future__ import annotations
 
 import pytest
 import scipy  # its statistics are imported where they are used: that takes a second
-from hypothesis import given
-from hypothesis import strategies as st
 
 from rig.stats import share_mean
 from rig.stats.share_mean import ShareRange
-
-
-@given(st.floats(1e-6, 1 - 1e-6), st.floats(0, 10), st.floats(1, 3))
-def test_logit_ends_stay_within_0_and_1_and_move_apart(
-    mean: float, half_width: float, times: float
-) -> None:
-    low, high = share_mean.logit_ends(mean, half_width)
-    wider = share_mean.logit_ends(mean, half_width * times)
-    rounding = 1e-12
-    assert (
-        0 <= wider[0] <= low + rounding and high <= wider[1] + rounding <= 1 + rounding
-    )
-    assert low - rounding <= mean <= high + rounding
-
-
-def test_narrow_logit_ends_are_as_wide_as_asked_for() -> None:
-    assert share_mean.logit_ends(0.3, 1e-4) == pytest.approx((0.2999, 0.3001), abs=1e-7)
 
 
 @pytest.mark.parametrize("others", [0, 1, 2])

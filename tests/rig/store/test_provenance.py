@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The hash of sources changes with every file of them, and with nothing else."""
+"""The hash of sources changes with every file of them, and with nothing else; the
+revision is read without a change to the checkout."""
 
 from __future__ import annotations
 
+import os
+import subprocess
 from pathlib import Path
 
-from rig.store.provenance import hash_of_files
+from rig.store.provenance import hash_of_files, revision
 
 
 def test_every_file_and_its_name_are_in_the_hash(tmp_path: Path) -> None:
@@ -29,3 +32,22 @@ def test_compiled_files_are_not_in_the_hash(tmp_path: Path) -> None:
     (tmp_path / "__pycache__").mkdir()
     (tmp_path / "__pycache__" / "a.cpython-311.pyc").write_bytes(b"1")
     assert hash_of_files(tmp_path) == first
+
+
+def test_the_index_of_the_checkout_is_left_as_it_is(tmp_path: Path) -> None:
+    # git refreshes it in passing; killed at that, by a quota or a limit, it leaves a
+    # lock that stops every later command that writes.
+    source = tmp_path / "rig" / "store" / "provenance.py"
+    source.parent.mkdir(parents=True)
+    source.write_text("1")
+    git = ["git", "-C", str(tmp_path), "-c", "user.name=t", "-c", "user.email=t@t"]
+    for words in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", "first"]):
+        subprocess.run([*git, *words], check=True)
+    os.utime(source, (1, 1))
+    index = tmp_path / ".git" / "index"
+    before = index.read_bytes()
+    head = subprocess.run(
+        [*git, "rev-parse", "HEAD"], check=True, capture_output=True, text=True
+    )
+    assert revision(tmp_path) == head.stdout.strip()
+    assert index.read_bytes() == before

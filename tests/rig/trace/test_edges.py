@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from rig.errors import DataError
-from rig.trace.edges import from_levels, from_voltage
+from rig.trace import voltage_edges
+from rig.trace.edges import Edges, from_levels
 from rig.trace.trace import Trace
 from rig.trace.writer import TraceWriter
 from tests.length import length
@@ -65,6 +66,10 @@ def averaged(
     return low_v + (high_v - low_v) * high
 
 
+def of_voltage(volts: NDArray[np.float64]) -> Edges:
+    return voltage_edges.in_pieces(lambda: [volts.astype(np.float32)], HZ)
+
+
 @given(
     gaps=st.lists(
         st.tuples(st.floats(2.01, 9), st.floats(2.01, 9)), min_size=1, max_size=12
@@ -85,7 +90,7 @@ def test_edges_of_an_averaged_voltage_are_found_within_a_sample(
         at = rises[-1]
     count = int(at) + 4
     # A whole sample of either level must be somewhere, or nobody knows the levels.
-    edges = from_voltage(averaged(falls, rises, count, low_v, low_v + swing_v), HZ)
+    edges = of_voltage(averaged(falls, rises, count, low_v, low_v + swing_v))
     if any(
         int(rise) - int(np.ceil(fall)) >= 1
         for fall, rise in zip(falls, rises, strict=True)
@@ -95,18 +100,18 @@ def test_edges_of_an_averaged_voltage_are_found_within_a_sample(
 
 
 def test_edges_of_long_pulses_are_exact() -> None:
-    falls = [3.25, 17.0, 30.999]
+    falls = [3.25, 17.0, 30.875]
     rises = [8.5, 24.125, 41.0]
-    edges = from_voltage(averaged(falls, rises, 50, 0.05, 3.25), HZ)
+    edges = of_voltage(averaged(falls, rises, 50, 0.25, 3.25))
     assert edges.falls_s * HZ == pytest.approx(falls, abs=1e-9)
     assert edges.rises_s * HZ == pytest.approx(rises, abs=1e-9)
 
 
 def test_a_line_that_never_moves_has_no_edges() -> None:
     random = np.random.default_rng(1)
-    assert not len(from_voltage(3.3 + random.normal(0, 0.01, 1000), HZ).falls_s)
-    assert not len(from_voltage(np.zeros(0), HZ).falls_s)
-    assert not len(from_voltage(np.full(10, np.nan), HZ).falls_s)
+    assert not len(of_voltage(3.3 + random.normal(0, 0.01, 1000)).falls_s)
+    assert not len(of_voltage(np.zeros(0)).falls_s)
+    assert not len(of_voltage(np.full(10, np.nan)).falls_s)
 
 
 def write(folder: Path, kind: str, edge_hz: float = HZ) -> TraceWriter:

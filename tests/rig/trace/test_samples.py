@@ -72,6 +72,7 @@ def test_blocks_are_read_once_and_joined_at_their_borders(
     stretch: tuple[int, int], reads: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(samples, "BLOCK", 10)
+    monkeypatch.setattr(samples, "STEP", 10)
     reader = Reader()
     layout = Layout(current=CURRENT, voltage=VOLTAGE)
     trace = Samples(reader, layout, 37)
@@ -99,6 +100,7 @@ def test_two_samples_each_way_are_about_an_instant(
     at: float, base: int, last: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(samples, "BLOCK", 10)
+    monkeypatch.setattr(samples, "STEP", 10)
     trace = Samples(Reader(), Layout(current=CURRENT, voltage=VOLTAGE), 37)
     around = trace.around(at)
     assert around.base == base

@@ -240,6 +240,40 @@ def test_where_the_library_raises_what_failed_the_file_is_closed_once_neverthele
     assert closed == "1" and unnamed(tmp_path)
 
 
+def test_a_trace_that_cannot_be_begun_leaves_no_file_open_and_no_listener(
+    tmp_path: Path,
+) -> None:
+    program = """
+        from rig.trace import writer as module
+
+        class Raises:
+            closed = 0
+
+            def __init__(self, inner):
+                self.inner = inner
+
+            def __getattr__(self, name):
+                return getattr(self.inner, name)
+
+            def user_data(self, *arguments):
+                raise RuntimeError("user_data IO[4]: Input/output error")
+
+            def close(self):
+                Raises.closed += 1
+                self.inner.close()
+
+        writer.close()
+        begin = module.new_writer
+        module.new_writer = lambda path: Raises(begin(path))
+        try:
+            TraceWriter(folder, sample_hz=5000, edge_hz=5000, source="t", serial="", about={})
+        except BenchError as error:
+            print(error.cause.replace(str(folder), "FOLDER"))
+        print(Raises.closed, logging.getLogger("pyjls.c").handlers)
+    """
+    assert ended(tmp_path, program) == ("the trace in FOLDER cannot be written\n1 []\n")
+
+
 def test_after_close_nothing_listens_any_more(tmp_path: Path) -> None:
     assert (
         ended(tmp_path, 'writer.close()\nprint(logging.getLogger("pyjls.c").handlers)')

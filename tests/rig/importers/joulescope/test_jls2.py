@@ -17,7 +17,7 @@ import pytest
 
 import rig
 from rig.files import user_folders
-from rig.importers.joulescope import jls2, jls2_view
+from rig.importers.joulescope import jls2
 from rig.importers.options import Options
 from tests.rig.importers.test_open import F32, U1, Jls, plain
 
@@ -90,7 +90,7 @@ def test_in_place_is_the_same_as_converted(
         long=SHORT,
     )
     converted = jls2.convert(path, tmp_path / "scratch", Options(), path)
-    viewed = jls2_view.view(path, Options())
+    viewed = jls2.view(path, Options())
     assert viewed is not None
     here, there = viewed.trace, converted.trace
     assert (here.length, here.sample_hz, here.edge_hz) == (
