@@ -130,14 +130,10 @@ def load(
     try:
         text = small_text.read(path)
     except (OSError, DataError) as error:
-        evidence = (
-            error.cause
-            if isinstance(error, DataError)
-            else error.strerror or str(error)
-        )
+        evidence = error.strerror if isinstance(error, OSError) else error.cause
         raise ConfigError(
             f"bench file {path} cannot be read",
-            evidence=evidence,
+            evidence=evidence or str(error),
             try_next="the path of a bench file; rig bench new virtual-asc writes one",
         ) from error
     except UnicodeDecodeError as error:
@@ -145,19 +141,18 @@ def load(
             f"{path} is not TOML", evidence=str(error), try_next=small_text.UTF_8_TRY
         ) from error
     tree = tree_of(text, str(path))
-    from_command_line = [_override(tree, override) for override in overrides]
+    for override in overrides:
+        _override(tree, override)
     if not monitor_needed and not tree.keys() & {"monitor", "rail"}:
         tree |= {"monitor": {NO_MONITOR: {}}}
-    return _structure(
-        tree, path.resolve().parent, {tuple(keys) for keys in from_command_line}
-    )
+    return _structured(tree, path.resolve().parent)
 
 
 def parsed(text: str, folder: Path) -> Config:
     """Return the configuration in the text of a bench file in this folder; raises
     ConfigError.
     """
-    return _structure(tree_of(text, "the text"), folder, set())
+    return _structured(tree_of(text, "the text"), folder)
 
 
 def tree_of(text: str, name: str) -> dict[str, Any]:
@@ -180,7 +175,13 @@ def value_of(text: str) -> Any:
     return value
 
 
-def _override(tree: dict[str, Any], override: str) -> list[str]:
+class _CommandLineText(str):
+    """A text of the command line: a path in it starts at the working folder."""
+
+    __slots__ = ()
+
+
+def _override(tree: dict[str, Any], override: str) -> None:
     name, equals, text = override.partition("=")
     keys = name.strip().split(".")
     if not equals or len(keys) < 2 or not all(keys):
@@ -195,20 +196,23 @@ def _override(tree: dict[str, Any], override: str) -> list[str]:
     section, depth = section_of(keys)
     if section in plugins.GROUPS and len(keys) > depth:
         # Naming another kind switches to it: --set scenario.offline.idle_s=1
-        kinds = tree
-        for key in keys[:depth]:
-            kinds = kinds.setdefault(key, {})
-            if not isinstance(kinds, dict):
-                raise ConfigError(f"{kinds!r} is a value, not a table", path=key)
+        kinds = _table_at(tree, keys[:depth], name)
         for other in [kind for kind in kinds if kind != keys[depth]]:
             del kinds[other]
-    node = tree
-    for key in keys[:-1]:
-        node = node.setdefault(key, {})
-        if not isinstance(node, dict):
+    is_text = isinstance(value, str)
+    node = _table_at(tree, keys[:-1], name)
+    node[keys[-1]] = _CommandLineText(value) if is_text else value
+
+
+def _table_at(tree: dict[str, Any], keys: Sequence[str], name: str) -> dict[str, Any]:
+    """Return the table of these keys, made where there is none; `name` is the key that
+    is set in it.
+    """
+    for key in keys:
+        tree = tree.setdefault(key, {})
+        if not isinstance(tree, dict):
             raise ConfigError(f"{key} is a value, not a table", path=name)
-    node[keys[-1]] = value
-    return keys
+    return tree
 
 
 def section_of(keys: Sequence[str]) -> tuple[str, int]:
@@ -218,9 +222,7 @@ def section_of(keys: Sequence[str]) -> tuple[str, int]:
     return ("monitor", 2) if keys[0] == "rail" else (keys[0], 1)
 
 
-def _structure(
-    tree: Mapping[str, Any], folder: Path, overridden: set[tuple[str, ...]]
-) -> Config:
+def _structured(tree: Mapping[str, Any], folder: Path) -> Config:
     known = ["bench", *plugins.GROUPS, "rail", "claim", "metadata"]
     for key in tree:
         if key not in known:
@@ -230,8 +232,9 @@ def _structure(
             raise ConfigError(
                 f"{tree[section]!r} is a value, not a table", path=section
             )
+    metadata = dict(tree.get("metadata", {}))
     try:
-        json.dumps(tree.get("metadata", {}), allow_nan=False)
+        json.dumps(metadata, allow_nan=False)
     except (TypeError, ValueError) as error:
         raise ConfigError(
             "holds what JSON cannot say",
@@ -239,12 +242,31 @@ def _structure(
             evidence=str(error),
             try_next="dates as text, no nan",
         ) from error
-    choices = {
-        section: _choice(section, tree.get(section), folder, overridden)
-        for section in plugins.GROUPS
-        if section != "monitor"
-    }
-    claim = typed(dict[str, float], tree.get("claim", {}), "claim")
+    sut, scenario, task = (
+        _choice(section, tree.get(section), folder)
+        for section in ("sut", "scenario", "task")
+    )
+    claim = _claim(tree.get("claim", {}))
+    bench = typed(BenchSettings, tree.get("bench", {}), "bench")
+    monitors = _monitors(tree, folder)
+    no_monitor = None
+    if [choice.kind for choice in monitors.values()] == [NO_MONITOR]:
+        no_monitor = monitors.pop("")
+    return Config(
+        bench=bench,
+        sut=sut,
+        monitors=monitors,
+        scenario=scenario,
+        task=task,
+        claim=claim,
+        metadata=metadata,
+        folder=folder,
+        no_monitor=no_monitor,
+    )
+
+
+def _claim(table: Mapping[str, Any]) -> dict[str, float]:
+    claim: dict[str, float] = typed(dict[str, float], table, "claim")
     for name, value in claim.items():
         if not math.isfinite(value):
             raise ConfigError(
@@ -252,88 +274,53 @@ def _structure(
                 path=f"claim.{name}",
                 try_next="a finite number, in SI units",
             )
-    bench = typed(BenchSettings, tree.get("bench", {}), "bench")
-    monitors = _monitors(tree, folder, overridden)
-    none = (
-        monitors.pop("") if "" in monitors and monitors[""].kind == NO_MONITOR else None
-    )
-    return Config(
-        bench=bench,
-        **choices,
-        monitors=monitors,
-        claim=claim,
-        metadata=dict(tree.get("metadata", {})),
-        folder=folder,
-        no_monitor=none,
-    )
+    return claim
 
 
-def _monitors(
-    tree: Mapping[str, Any], folder: Path, overridden: set[tuple[str, ...]]
-) -> dict[str, PluginChoice]:
+def _monitors(tree: Mapping[str, Any], folder: Path) -> dict[str, PluginChoice]:
     rails = tree.get("rail", {})
     if not rails:
-        return {"": _choice("monitor", tree.get("monitor"), folder, overridden)}
+        return {"": _choice("monitor", tree.get("monitor"), folder)}
     if "monitor" in tree:
         raise ConfigError(
             "both are given",
             path="monitor, rail",
             try_next="[monitor.KIND] for one supply, [rail.NAME.KIND] for several",
         )
-    for name in rails:
+    for name, table in rails.items():
         if not re.fullmatch(r"[a-z][a-z0-9_]{0,30}", name):
             raise ConfigError(
                 f"{name!r} names a folder",
                 path="rail",
                 try_next="small letters, digits and _: [rail.core.joulescope]",
             )
-        if isinstance(rails[name], dict) and NO_MONITOR in rails[name]:
+        if isinstance(table, dict) and NO_MONITOR in table:
+            hint = f"[monitor.{NO_MONITOR}] where nothing is measured"
             raise ConfigError(
                 "a rail is a supply that is measured",
                 path=f"rail.{name}.{NO_MONITOR}",
-                try_next=(
-                    f"leave the rail out; [monitor.{NO_MONITOR}] where nothing is"
-                    " measured"
-                ),
+                try_next=f"leave the rail out; {hint}",
             )
     return {
-        name: _choice("monitor", table, folder, overridden, f"rail.{name}")
+        name: _choice("monitor", table, folder, f"rail.{name}")
         for name, table in rails.items()
     }
 
 
-def _choice(
-    section: str,
-    table: Any,
-    folder: Path,
-    overridden: set[tuple[str, ...]],
-    place: str = "",
-) -> PluginChoice:
+def _choice(section: str, table: Any, folder: Path, place: str = "") -> PluginChoice:
     place = place or section
-    if (
-        not isinstance(table, dict)
-        or len(table) != 1
-        or not isinstance(next(iter(table.values())), dict)
-    ):
-        kinds = ", ".join(plugins.names(section))
+    is_choice = isinstance(table, dict) and len(table) == 1
+    if not is_choice or not isinstance(next(iter(table.values())), dict):
         raise ConfigError(
             f"exactly one table [{place}.KIND] is needed",
             path=place,
             evidence=f"there is {_said(table)}",
-            try_next=f"KIND is one of {kinds}",
+            try_next=f"KIND is one of {', '.join(plugins.names(section))}",
         )
     kind, values = next(iter(table.items()))
-    kind_of_settings = plugins.find(section, kind).Settings
-    settings = typed(
-        kind_of_settings, with_defaults(kind_of_settings, values), f"{place}.{kind}"
-    )
-    here = (*place.split("."), kind)
-    from_here = {
-        keys[len(here)]
-        for keys in overridden
-        if keys[: len(here)] == here and len(keys) > len(here)
-    }
-    return PluginChoice(kind, _absolute(settings, folder, from_here))
+    form = plugins.find(section, kind).Settings
+    settings = typed(form, with_defaults(form, values), f"{place}.{kind}")
+    return PluginChoice(kind, _absolute(settings, values, folder))
 
 
 def _said(table: Any) -> str:
@@ -353,8 +340,9 @@ def settings_of(section: str, kind: str, changes: Sequence[str]) -> Any:
     paths of them from the working folder. ConfigError as of a bench file.
     """
     tree: dict[str, Any] = {section: {kind: {}}}
-    keys = {tuple(_override(tree, f"{section}.{kind}.{change}")) for change in changes}
-    return _choice(section, tree[section], Path.cwd(), keys).settings
+    for change in changes:
+        _override(tree, f"{section}.{kind}.{change}")
+    return _choice(section, tree[section], Path.cwd()).settings
 
 
 @cache
@@ -370,16 +358,18 @@ def programs(settings: Any) -> list[str]:
     ]
 
 
-def _absolute(settings: Any, folder: Path, overridden: set[str]) -> Any:
+def _absolute(settings: Any, values: Mapping[str, Any], folder: Path) -> Any:
+    """Make relative paths absolute: they start at the bench file's folder, or at the
+    working folder where the command line states them; `values` are as stated.
+    """
     hints = _hints(settings.__class__)
     changes = {}
     for part in dataclasses.fields(settings):
         value = getattr(settings, part.name)
-        if (
-            PATH in getattr(hints[part.name], "__metadata__", ())
-            and value != part.default
-        ):
-            base = Path.cwd() if part.name in overridden else folder
+        is_path = PATH in getattr(hints[part.name], "__metadata__", ())
+        if is_path and value != part.default:
+            stated = values.get(part.name)
+            base = Path.cwd() if isinstance(stated, _CommandLineText) else folder
             # Links stay links: the Python of an environment is one, and is another
             # without it.
             changes[part.name] = os.path.abspath(base / expanded(value))  # noqa: PTH100

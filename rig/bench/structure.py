@@ -125,7 +125,7 @@ def _one_of(value: Any, kind: Any) -> Any:
     choices = typing.get_args(kind)
     if value not in choices:
         raise _ChoiceError(value, choices)
-    return value
+    return choices[choices.index(value)]
 
 
 def _causes(error: BaseException, path: str) -> Iterator[tuple[str, BaseException]]:
