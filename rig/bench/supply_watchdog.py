@@ -13,20 +13,30 @@ from __future__ import annotations
 
 import json
 import sys
+import tempfile
+import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING
 
+from rig.bench import config, plugins
+from rig.bench.config import Config
+from rig.errors import RigError
+from rig.files import typed
+from rig.files.plain_text import one_line
 from rig.host.python_child import READY, PythonChild
 from rig.host.stop import Stop
-
-if TYPE_CHECKING:
-    from rig.bench.config import Config
-    from rig.interfaces.monitor import EnergyMonitor
+from rig.interfaces.context import BenchContext
+from rig.interfaces.monitor import EnergyMonitor
 
 _RELEASED = "released\n"
 #: So long the process may take to end once it is released; then it is killed.
 _LEAVE_S = 5.0
+#: A killed process's ports are free at once, a USB instrument may need to be found
+#: again.
+_TRIES = 10
+_PAUSE_S = 1.0
 _WHAT = "the process that watches over the supply"
 
 
@@ -71,15 +81,68 @@ class SupplyWatchdog:
             self._child.close(_LEAVE_S)
 
 
+@dataclass(frozen=True, slots=True)
+class _Order:
+    """The task of the process after the end of the rig: the bench file, and the rails
+    with a supply.
+    """
+
+    bench: str
+    rails: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SwitchOff:
+    """An order that is ready to be carried out: the bench is read, its drivers are
+    imported."""
+
+    resolved: Config
+    rails: tuple[str, ...]
+
+    def carry_out(self) -> list[str]:
+        """Open and close the monitors of the rails, so that the supply is off; return
+        what went wrong, a line a rail.
+        """
+        problems = [_switch_off(self.resolved, rail) for rail in self.rails]
+        return [problem for problem in problems if problem]
+
+
+def prepare(line: str) -> SwitchOff:
+    """Read an order of `watch` and import the drivers that it
+    needs."""
+    order = typed.from_json(_Order, json.loads(line), "the order")
+    with tempfile.TemporaryDirectory() as scratch:
+        path = Path(scratch) / "bench.toml"
+        path.write_text(order.bench, encoding="utf-8")
+        resolved = config.load(path)
+    for rail in order.rails:
+        plugins.find("monitor", resolved.monitors[rail].kind)
+    return SwitchOff(resolved, order.rails)
+
+
+def _switch_off(resolved: Config, rail: str) -> str:
+    choice = resolved.monitors[rail]
+    said = ""
+    for attempt in range(_TRIES):
+        if attempt:
+            time.sleep(_PAUSE_S)
+        try:
+            plugins.find("monitor", choice.kind).open(
+                choice.settings, BenchContext()
+            ).close()
+        except RigError as error:
+            said = f"the supply of {rail or 'the DUT'} may still be on: {error.cause}"
+        else:
+            return ""
+    return said
+
+
 def main() -> int:
     """Get ready for an order, and wait for the rig's word or its end."""
-    from rig.bench import supply_off
-    from rig.files.plain_text import one_line
-
     first = sys.stdin.readline()
     if not first:
         return 0
-    ready = supply_off.prepare(first)
+    ready = prepare(first)
     sys.stdout.write(f"{READY}\n")
     sys.stdout.flush()
     if sys.stdin.read().endswith(_RELEASED):

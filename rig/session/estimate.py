@@ -147,14 +147,12 @@ class Estimate:
     @property
     def known_b(self) -> int:
         """Bytes of all trials where steps take the time that is known."""
-        loads_s = {row.group: row.total.known_s for row in self._loads}
-        return self._bytes(self.session.known_s, loads_s)
+        return self._bytes(at_most=False)
 
     @property
     def most_b(self) -> int:
         """Bytes of all trials where every step takes as long as it may."""
-        loads_s = {row.group: row.total.most_s for row in self._loads}
-        return self._bytes(self.session.most_s, loads_s)
+        return self._bytes(at_most=True)
 
     @property
     def room(self) -> bool:
@@ -166,19 +164,18 @@ class Estimate:
         """Whether the disk has room for `most_b`, and for closing the session."""
         return self.free_b is None or self.most_b + RESERVE_B <= self.free_b
 
-    @property
-    def _loads(self) -> list[StepGroup]:
-        return [row for row in self.rows if row.kind == Load.kind]
-
-    def _bytes(self, session_s: float, loads_s: Mapping[str, float]) -> int:
-        # Traces are thinned in loads only, and not near a mark.
-        thinned_s = 0.0
-        for row in self._loads:
-            far_s = max(loads_s[row.group] - 2 * MARGIN_S * row.count, 0.0)
-            thinned_s += self._times(row, bool(self.interleaved)) * far_s
-        traces_b = sum(rail.byte_hz for rail in self.rails) * session_s
-        traces_b -= sum(rail.spared_hz for rail in self.rails) * thinned_s
-        return round(traces_b + self.trials * self.files_b) + _SESSION_B
+    def _bytes(self, *, at_most: bool) -> int:
+        byte_hz = sum(rail.byte_hz for rail in self.rails)
+        spared_hz = sum(rail.spared_hz for rail in self.rails)
+        session_b = self.trials * self.files_b + _SESSION_B
+        for row in self.rows:
+            row_s = row.total.most_s if at_most else row.total.known_s
+            row_b = byte_hz * row_s
+            if row.kind == Load.kind:
+                # Traces are thinned in loads only, and not near a mark.
+                row_b -= spared_hz * max(row_s - 2 * MARGIN_S * row.count, 0.0)
+            session_b += self._times(row, bool(self.interleaved)) * row_b
+        return round(session_b)
 
 
 def of_bench(

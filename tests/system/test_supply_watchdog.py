@@ -124,7 +124,7 @@ def test_an_instrument_that_has_gone_as_well_is_named(
     board.process.signal(signal.SIGKILL)
     eventually(lambda: board.process.poll() is not None)
     started = time.monotonic()
-    from rig.bench.supply_off import prepare
+    from rig.bench.supply_watchdog import prepare
 
     order = {"bench": (tmp_path / "bench.toml").read_text(), "rails": [""]}
     problems = prepare(json.dumps(order)).carry_out()

@@ -15,7 +15,7 @@ from rig.cli.boards.firmware_model import STEPS, WORKLOAD, ModelOptions, put_mod
 from rig.cli.lazy import LazyGroup
 from rig.cli.models.conventions_options import conventions_options, dt_option
 from rig.cli.options import FILE, refuse_idle
-from rig.cli.printed.terminal import Terminal, escape, say
+from rig.cli.printed.terminal import Terminal, escape, say, say_plain
 from rig.errors import BenchError, ConfigError
 from rig.firmware import flasher, toolchain
 from rig.firmware import project as projects
@@ -58,8 +58,8 @@ def firmware() -> None:
 def new(folder: Path, name: str) -> None:
     """Write a project of one port into DIR; it builds without the rig."""
     port = projects.create(folder, name, projects.sources())
-    _say(f"{folder} is a project of the port {name}: {port.about}")
-    _say(f"next: cat {folder / 'README.md'}; rig firmware build {folder}")
+    say_plain(f"{folder} is a project of the port {name}: {port.about}")
+    say_plain(f"next: cat {folder / 'README.md'}; rig firmware build {folder}")
 
 
 @firmware.command(short_help="Build the images of a project and show their size")
@@ -160,7 +160,7 @@ def _with_model(
         folder = Path(f"{options.path.stem}-{target}")
     if target is not None and not (folder / projects.PORT_FILE).exists():
         projects.create(folder, target, projects.sources())
-        _say(f"{folder} is a new project of the port {target}")
+        say_plain(f"{folder} is a new project of the port {target}")
     port = projects.read_port(folder / projects.PORT_FILE)
     if target is not None and not projects.is_of(folder, target):
         raise ConfigError(f"{folder} is a project of another port", path="--target")
@@ -208,7 +208,7 @@ def emulate(path: Path, workload: str, machine: str) -> None:
             try_next="qemu-system-arm -M help",
         )
     with Emulator(path, machine, options) as emulator:
-        _say(
+        say_plain(
             f"{path} runs in QEMU, machine {machine}: simulated, its times are those of"
             " no device"
         )
@@ -216,12 +216,12 @@ def emulate(path: Path, workload: str, machine: str) -> None:
             f"rig probe {bench} --set sut.uart.port={emulator.url}"
             " --set sut.uart.simulated=true"
         )
-        say(Terminal(), escape(probe), "reach it: ")
-        _say("Ctrl-C ends it")
+        say_plain(probe, "reach it: ")
+        say_plain("Ctrl-C ends it")
         try:
             emulator.wait()
         except KeyboardInterrupt:
-            _say("ended")
+            say_plain("ended")
 
 
 @firmware.command(short_help="Write an image to the board")
@@ -269,7 +269,7 @@ def flash(
             f"with {tool}", "interface", *(("target",) if tool == "st-flash" else ())
         )
     command = flasher.command(tool, path, target, interface)
-    _say(shlex.join(command))
+    say_plain(shlex.join(command))
     if dry_run:
         return
     code = subprocess.run([toolchain.find(tool), *command[1:]], check=False).returncode
@@ -350,7 +350,3 @@ def _refuse_other_files(image: Path) -> None:
             f"{image} is no linked program (ELF)",
             try_next="an image below build/, or the folder of a project",
         )
-
-
-def _say(text: str) -> None:
-    say(Terminal(), escape(text))

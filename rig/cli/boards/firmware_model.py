@@ -9,8 +9,19 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from rig.cli.models.quantize import array_of, as_json, print_report
-from rig.cli.printed.terminal import Terminal, escape, node_table, print_table, say
+from rig.cli.models.quantize import (
+    array_of,
+    as_json,
+    print_report,
+    step_and_conventions,
+)
+from rig.cli.printed.terminal import (
+    Terminal,
+    escape,
+    node_table,
+    print_table,
+    say_plain,
+)
 from rig.errors import ConfigError
 from rig.firmware import project as projects
 from rig.firmware.part import IMAGE_FLASH_B, IMAGE_RAM_B, BoardMemory
@@ -73,10 +84,7 @@ def put_model(
         fixed = file.read(options.path)
     else:
         values = None if options.inputs is None else array_of(options.inputs)
-        dt_s = options.dt_s
-        if dt_s is None:
-            dt_s = options.choice.dt_s(graph.stated_dt_s(read))
-        how = options.choice.of(graph.taken_apart(read)[0])
+        dt_s, how = step_and_conventions(read, options.dt_s, options.choice)
         made = quantised(read, values, dt_s, how, options.bits)
         fixed = made.fixed
         report = json.dumps(as_json(made), indent=1)
@@ -134,8 +142,7 @@ def _print_sizes(found: Sizes, steps: int) -> None:
         sides = (node.constant_b, node.state_b, node.value_b)
         table.add_row(escape(node.name), node.kind, *(f"{size:,}" for size in sides))
     print_table(Terminal(), table)
-    say(
-        Terminal(),
+    say_plain(
         f"the network takes {found.constant_b:,} B of flash and {found.memory_b:,} B of"
         f" RAM (values share places); an input of {steps} steps takes {found.input_b:,}"
         f" B, an answer {found.answer_b:,}",
@@ -149,8 +156,7 @@ def _fitting(path: Path, found: Sizes, part: BoardMemory) -> int:
     # Four answers of a stream may wait, or as many as there are slots.
     fixed_b = found.memory_b + IMAGE_RAM_B + 4 * found.answer_b
     ram_b = {slots: fixed_b + slots * found.input_b for slots in _SLOTS}
-    say(
-        Terminal(),
+    say_plain(
         f"with the rest of the image, about {flash_b:,} of {part.flash_b:,} B of flash"
         f" and at least {ram_b[1]:,} of {part.ram_b:,} B of RAM ({part.stated_in})",
     )

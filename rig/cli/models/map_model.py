@@ -16,7 +16,7 @@ from rig.bench.config import settings_of
 from rig.cli.models.conventions_options import conventions_options, dt_option
 from rig.cli.models.model_kinds import refuse_tflite
 from rig.cli.options import FILE
-from rig.cli.printed.terminal import Terminal, escape, say
+from rig.cli.printed.terminal import say_plain
 from rig.errors import ConfigError
 from rig.interfaces.plugin_classes import MapsNetworks
 from rig.network import conventions, graph
@@ -98,7 +98,7 @@ def print_report(found: Mapping[str, Any], as_json: bool) -> None:
         return
     for line in _lines(found, 0):
         indent = " " * (len(line) - len(line.lstrip()))
-        say(Terminal(), escape(line.lstrip()), indent)
+        say_plain(line.lstrip(), indent)
 
 
 def _lines(found: Any, depth: int) -> Iterator[str]:

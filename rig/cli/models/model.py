@@ -16,10 +16,17 @@ from rig.cli.models import tflite_model
 from rig.cli.models.conventions_options import conventions_options, dt_option
 from rig.cli.models.map_model import map_model
 from rig.cli.models.model_kinds import is_tflite
-from rig.cli.models.quantize import array_of, quantize
+from rig.cli.models.quantize import array_of, quantize, step_and_conventions
 from rig.cli.models.sense_model import sense_model
 from rig.cli.options import FILE, refuse_idle, to_write
-from rig.cli.printed.terminal import Terminal, escape, node_table, print_table, say
+from rig.cli.printed.terminal import (
+    Terminal,
+    escape,
+    node_table,
+    print_table,
+    say,
+    say_plain,
+)
 from rig.errors import ConfigError, did_you_mean
 from rig.network import complexity, complexity_text, conventions, footprint, graph
 from rig.network.checks import ModelFinding, findings, require_sound
@@ -86,10 +93,9 @@ def inspect(
         refuse_idle("without --input", "dt_s")
     read = graph.read(path)
     network = graph.network(read)
-    how = choice.of(graph.taken_apart(read)[0])
+    dt_s, how = step_and_conventions(read, dt_s, choice)
     print_network(Terminal(), network, how)
     _warn_of_reset(read, choice)
-    dt_s = choice.dt_s(network.dt_s) if dt_s is None else dt_s
     if inputs is not None:
         require_sound(read, dt_s)
         counted = complexity.count(network, _samples(inputs, network), dt_s, how)
@@ -184,13 +190,11 @@ def run(
         _write(output, dict(whole.values))
         return
     read = graph.read(path)
-    if dt_s is None:
-        dt_s = choice.dt_s(graph.stated_dt_s(read))
+    dt_s, how = step_and_conventions(read, dt_s, choice)
     require_sound(read, dt_s)
     network = graph.network(read)
     _require_nodes(record, [place.name for place in network.places])
     values = _samples(inputs, network)
-    how = choice.of(graph.taken_apart(read)[0])
     done = run_network(network, values, dt_s, how, record)
     _print_run(done, values.shape)
     _warn_of_reset(read, choice)
@@ -241,9 +245,7 @@ def _fixed(
             )
         return file.read(path)
     read = graph.read(path)
-    if dt_s is None:
-        dt_s = choice.dt_s(graph.stated_dt_s(read))
-    return quantised(read, values, dt_s, choice.of(graph.taken_apart(read)[0])).fixed
+    return quantised(read, values, *step_and_conventions(read, dt_s, choice)).fixed
 
 
 def _require_nodes(record: tuple[str, ...], names: list[str]) -> None:
@@ -277,9 +279,9 @@ def _warn_of_reset(read: Any, choice: ConventionChoice) -> None:
 
 def _print_finding(finding: ModelFinding) -> None:
     kind = "[red]wrong[/]" if finding.wrong else "[yellow]doubtful[/]"
-    say(Terminal(), escape(f"{finding.node}: {finding.what}"), f"{kind}: ")
+    say_plain(f"{finding.node}: {finding.what}", f"{kind}: ")
     if finding.try_next:
-        say(Terminal(), escape(finding.try_next), "  try: ")
+        say_plain(finding.try_next, "  try: ")
 
 
 def _samples(path: Path, network: Network) -> Any:
@@ -293,9 +295,9 @@ def _samples(path: Path, network: Network) -> Any:
 
 def _print_complexity(counted: Complexity) -> None:
     for name, value in complexity_text.rows(counted):
-        say(Terminal(), escape(str(value)), f"{escape(name)}: ")
+        say_plain(str(value), f"{escape(name)}: ")
     about = f"{complexity_text.basis(counted)}; {complexity_text.MEANING}"
-    say(Terminal(), escape(about))
+    say_plain(about)
 
 
 def _print_run(done: Run | FixedRun, shape: tuple[int, ...]) -> None:
@@ -304,15 +306,15 @@ def _print_run(done: Run | FixedRun, shape: tuple[int, ...]) -> None:
     for name, count in done.spikes.items():
         Terminal().print(f"{escape(name)}: {count} spikes")
     if done.spikes and not any(done.spikes.values()):
-        say(Terminal(), "no neuron ever fires", "[yellow]doubtful[/]: ")
-        say(Terminal(), "rig model check, which says why", "  try: ")
+        say_plain("no neuron ever fires", "[yellow]doubtful[/]: ")
+        say_plain("rig model check, which says why", "  try: ")
     for name, values in done.values.items():
         sums = values.sum(axis=1).reshape(shape[0], -1)
         for number, row in enumerate(sums[:10]):
             numbers = " ".join(f"{value:.6g}" for value in row[:16])
             more = " ..." if row.size > 16 else ""
             said = f"{name}, sample {number}, sum over the steps: {numbers}{more}"
-            say(Terminal(), escape(said))
+            say_plain(said)
 
 
 def _shape(shape: tuple[int, ...]) -> str:

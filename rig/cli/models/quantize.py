@@ -14,10 +14,16 @@ import numpy as np
 from rig.cli.models.conventions_options import conventions_options, dt_option
 from rig.cli.models.model_kinds import refuse_tflite
 from rig.cli.options import FILE, to_write
-from rig.cli.printed.terminal import Terminal, escape, node_table, print_table, say
+from rig.cli.printed.terminal import (
+    Terminal,
+    escape,
+    node_table,
+    print_table,
+    say_plain,
+)
 from rig.errors import DataError
 from rig.network import graph
-from rig.network.conventions import ConventionChoice
+from rig.network.conventions import ConventionChoice, Conventions
 from rig.network.fixed import file
 from rig.network.fixed.make import BITS_MAX, BITS_MIN, Quantised, quantised
 from rig.network.fixed.report import QuantisationReport
@@ -74,17 +80,14 @@ def quantize(
     refuse_tflite(path)
     read = graph.read(path)
     values = None if inputs is None else array_of(inputs)
-    if dt_s is None:
-        dt_s = choice.dt_s(graph.stated_dt_s(read))
-    how = choice.of(graph.taken_apart(read)[0])
+    dt_s, how = step_and_conventions(read, dt_s, choice)
     made = quantised(read, values, dt_s, how, bits)
     file.write(output, made.fixed, read)
     print_report(made.report)
     if report is not None:
         report.write_text(json.dumps(as_json(made), indent=1) + "\n", encoding="utf-8")
-    say(
-        Terminal(),
-        f"{escape(str(output))}: {made.fixed.weight_bits}-bit weights, inputs of "
+    say_plain(
+        f"{output}: {made.fixed.weight_bits}-bit weights, inputs of "
         f"{made.fixed.input_b} B",
     )
 
@@ -127,21 +130,18 @@ def print_report(report: QuantisationReport) -> None:
         table.add_row(*cells)
     print_table(Terminal(), table)
     if not run:
-        say(
-            Terminal(),
+        say_plain(
             "no inputs: whether it answers as in floating point is not known",
         )
         return
     if report.limited_inputs:
-        say(
-            Terminal(),
+        say_plain(
             f"{report.limited_inputs} values of the inputs did not fit and were"
             " limited",
         )
     differing = sum(node.differing for node in report.nodes)
     spikes = sum(node.spikes for node in report.nodes)
-    say(
-        Terminal(),
+    say_plain(
         f"{report.same_decisions} of {report.samples} samples decided as in floating"
         " point; spikes missing or too many, step by step:"
         f" {_share(differing, spikes)}",
@@ -150,6 +150,17 @@ def print_report(report: QuantisationReport) -> None:
 
 def _share(count: int, of: int) -> str:
     return f"{count}, {count / of:.1%}" if of else str(count)
+
+
+def step_and_conventions(
+    read: Any, dt_s: float | None, choice: ConventionChoice
+) -> tuple[float | None, Conventions]:
+    """Return the time step and the conventions of a NIR file, as chosen or else as it
+    states them.
+    """
+    if dt_s is None:
+        dt_s = choice.dt_s(graph.stated_dt_s(read))
+    return dt_s, choice.of(graph.taken_apart(read)[0])
 
 
 def array_of(path: Path) -> Any:

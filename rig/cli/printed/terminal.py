@@ -119,6 +119,11 @@ def say(console: Console, text: str, lead: str = "") -> None:
     print_line(console, lead + text, console.render_str(lead, highlight=False).cell_len)
 
 
+def say_plain(text: str, lead: str = "") -> None:
+    """Print text from outside on standard output, after a lead with markup."""
+    say(Terminal(), escape(text), lead)
+
+
 def print_table(console: Console, *tables: Table) -> None:
     """Print the first of some tables, the widest first, that a terminal is wide enough
     for, else the last one with cells of several lines; for a program the first, as wide
