@@ -101,9 +101,9 @@ class TimeLeft:
             done += min(group.done, group.due) * weight
         return (self.finished + (done / trial if trial else 0.0)) / self.trials
 
-    def left_s(self, now_s: float) -> float | None:
-        """Return the seconds that are left, None where of some steps only a limit is
-        known.
+    def left_s(self) -> float | None:
+        """Return the seconds that are left, with all of the running step; None where
+        only a limit is known of some steps.
         """
         trials_left = self.trials - self.finished
         if trials_left <= 0:
@@ -116,11 +116,7 @@ class TimeLeft:
             if count and group.next_s is None:
                 return None
             total_s += count * (group.next_s or 0.0)
-        if self._running is not None:
-            running, begun_s = self._running
-            if running.due > running.done:
-                total_s -= min(max(now_s - begun_s, 0.0), running.next_s or 0.0)
-        return max(total_s, 0.0)
+        return total_s
 
     def _group(self, step: Step) -> _Group:
         return self._groups.setdefault(kinds.of(step).group(step), _Group())

@@ -192,20 +192,18 @@ def _begin(running: Running, trial: int, number: int, step: Step) -> None:
     that.
     """
     running.bench.context.stop.check()
-    now_s = time.monotonic()
     left = running.time_left
-    expected_s = left.expected_s(step) or 0.0
+    left.begin(step, time.monotonic())
     running.emit(
         StepBegun(
             trial=trial,
             number=number,
             step=step,
-            expected_s=expected_s,
+            expected_s=left.expected_s(step) or 0.0,
             share=left.share,
-            left_s=left.left_s(now_s),
+            left_s=left.left_s(),
         )
     )
-    left.begin(step, now_s)
 
 
 def _known(

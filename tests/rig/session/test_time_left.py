@@ -39,11 +39,11 @@ def estimate(trials: int = 2) -> Estimate:
 def test_nothing_is_told_before_a_step_of_each_unknown_kind_was_seen() -> None:
     left = TimeLeft(estimate())
     left.trial(1)
-    assert left.left_s(0.0) is None
+    assert left.left_s() is None
     left.begin(Query((0,)), 0.0)
     left.end(3.0)
     # 9 + 10 queries of 3 s as seen, 20 loads and 4 idle times of 1 s as estimated
-    assert left.left_s(3.0) == pytest.approx(19 * 3 + 20 + 4)
+    assert left.left_s() == pytest.approx(19 * 3 + 20 + 4)
 
 
 def test_what_was_seen_takes_the_place_of_the_estimate() -> None:
@@ -52,19 +52,21 @@ def test_what_was_seen_takes_the_place_of_the_estimate() -> None:
     left.begin(Load(0), 0.0)
     left.begin(Query((0,)), 0.5)  # ends the load, which nobody reports
     left.end(2.5)
-    assert left.left_s(2.5) == pytest.approx(9 * 0.5 + 9 * 2.0 + 2 * 1.0)
+    assert left.left_s() == pytest.approx(9 * 0.5 + 9 * 2.0 + 2 * 1.0)
 
 
-def test_the_step_at_hand_counts_while_it_goes_on_and_never_below_nothing() -> None:
+def test_the_step_at_hand_is_left_as_a_whole() -> None:
     left = TimeLeft(estimate(1))
     left.trial(1)
     left.begin(Query((0,)), 0.0)
     left.end(2.0)
+    before = left.left_s()
     left.begin(Idle(1.0), 2.0)
-    before = left.left_s(2.0)
+    assert left.left_s() == before
+    left.end(9.0)
     assert before is not None
-    assert left.left_s(2.4) == pytest.approx(before - 0.4)
-    assert left.left_s(9.0) == pytest.approx(before - 1.0)
+    # both idle times were expected to take 1 s each, and the second now takes 7 s
+    assert left.left_s() == pytest.approx(before - 2.0 + 7.0)
 
 
 def test_the_share_goes_from_nothing_to_all_and_never_back() -> None:
@@ -91,7 +93,7 @@ def test_steps_of_before_count_in_a_resumed_trial() -> None:
     for _ in range(10):
         left.skip(Load(0))
         left.skip(Query((0,)))
-    assert left.left_s(0.0) == pytest.approx(2.0)
+    assert left.left_s() == pytest.approx(2.0)
 
 
 def test_virtual_time_is_not_taken_for_real() -> None:
@@ -99,11 +101,11 @@ def test_virtual_time_is_not_taken_for_real() -> None:
     left.trial(1)
     left.begin(Query((0,)), 0.0)
     left.end(0.001)
-    assert left.left_s(0.001) is None  # loads and idle times were not seen yet
+    assert left.left_s() is None  # loads and idle times were not seen yet
     left.begin(Load(0), 0.001)
     left.begin(Idle(1.0), 0.002)
     left.end(0.003)
-    assert left.left_s(0.003) == pytest.approx((19 + 19 + 3) * 0.001)
+    assert left.left_s() == pytest.approx((19 + 19 + 3) * 0.001)
 
 
 def test_a_plan_that_turns_out_longer_does_no_harm() -> None:
@@ -114,5 +116,5 @@ def test_a_plan_that_turns_out_longer_does_no_harm() -> None:
         left.end(at_s + 1.0)
     left.begin(Query((0, 1), batch=True), 30.0)
     left.end(31.0)
-    assert left.left_s(31.0) == pytest.approx(12.0)
+    assert left.left_s() == pytest.approx(12.0)
     assert 0.0 <= left.share <= 1.0
