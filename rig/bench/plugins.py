@@ -1,13 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Find backends, monitors, scenarios and tasks by entry point."""
+"""Find backends, monitors, scenarios, tasks and their commands by entry point: each is
+read once, and loaded with an error that names a missing package.
+"""
 
 from __future__ import annotations
 
 import inspect
-from importlib.metadata import EntryPoint
+import re
+import sys
+from functools import lru_cache
+from importlib.metadata import EntryPoint, EntryPoints, entry_points, metadata
+from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
 
-from rig.bench.entry_points import docstring, installed, loaded
 from rig.errors import ConfigError, did_you_mean
 
 if TYPE_CHECKING:
@@ -22,6 +28,38 @@ GROUPS = {
     "scenario": "rig.scenarios",
     "task": "rig.tasks",
 }
+#: Groups of entry points: four kinds of plug-ins and commands, of this and another
+#: path.
+_KEPT = 10
+#: Packages of neurorig whose plug-ins import without any optional package.
+_OWN_PACKAGES = ("drivers", "scenarios", "sut_backends")
+
+
+def installed(group: str) -> EntryPoints:
+    """Return the entry points of a group."""
+    return _read(group, tuple(sys.path))
+
+
+@lru_cache(maxsize=_KEPT)
+def _read(group: str, path: tuple[str, ...]) -> EntryPoints:
+    """Read the entry points of every package in the path, which takes 8 ms: a bench
+    asks for a dozen.
+    """
+    return entry_points(group=group)
+
+
+def loaded(entry_point: EntryPoint, path: str, extra: str) -> Any:
+    """Return what an entry point names; raise ConfigError, for the key `path`, where
+    the packages of an extra are needed and not installed.
+    """
+    try:
+        return entry_point.load()
+    except ImportError as error:
+        raise ConfigError(
+            f"needs a package that is not installed: {error.name}",
+            path=path,
+            try_next=_install(extra),
+        ) from error
 
 
 def names(section: str) -> list[str]:
@@ -74,7 +112,7 @@ def description(section: str, kind: str) -> str:
     """Return the first paragraph of the docstring of a kind's class; raise ConfigError
     as `find` does.
     """
-    text = docstring(_entry_point(section, kind))
+    text = _docstring(_entry_point(section, kind))
     return first_paragraph(text or find(section, kind).__doc__)
 
 
@@ -111,3 +149,27 @@ def speaks_for(kind: Any, hook: str, member: str) -> bool:
         if {hook, member} & set(vars(each))
     ]
     return not owners or hook in vars(owners[0])
+
+
+def _docstring(entry_point: EntryPoint) -> str:
+    """Return the docstring of a class of neurorig without importing its module, which
+    takes up to a second for all kinds together; empty for classes of other packages.
+    """
+    if entry_point.module.partition(".")[0] not in _OWN_PACKAGES:
+        return ""
+    spec = find_spec(entry_point.module)
+    if spec is None or spec.origin is None:
+        return ""
+    source = Path(spec.origin).read_text(encoding="utf-8")
+    head = rf'^class {entry_point.attr}\b[^"]*?:\n    """(.*?)"""'
+    match = re.search(head, source, re.MULTILINE | re.DOTALL)
+    return match[1] if match else ""
+
+
+def _install(extra: str) -> str:
+    """Return what installs the packages of an extra; of a plug-in that has none, its
+    own."""
+    known = metadata("neurorig").get_all("Provides-Extra") or ()
+    if extra in known:
+        return f"pip install 'neurorig[{extra}]'"
+    return "install the package that brings it again, with all that it needs"

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rig.bench.entry_points import installed, loaded
+from rig.bench.plugins import installed, loaded
 
 _GROUP = "rig.commands"
 

@@ -6,10 +6,12 @@ package that has them.
 from __future__ import annotations
 
 import shutil
+import subprocess
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
-from rig.errors import DeviceNotFound
+from rig.errors import BenchError, DeviceNotFound
 
 #: Package or command that installs each program; packages are those of Debian.
 PACKAGES = {
@@ -54,3 +56,38 @@ def _missing(cause: str, programs: Iterable[str]) -> DeviceNotFound:
         evidence="looked for on PATH",
         try_next="; or ".join(hints) or "install it, or add its folder to PATH",
     )
+
+
+@dataclass(frozen=True, slots=True)
+class ImageSize:
+    """An image, and the bytes of its code and constants, of its variables with a value,
+    and of those without.
+    """
+
+    path: Path
+    text_b: int
+    data_b: int
+    bss_b: int
+
+    @property
+    def flash_b(self) -> int:
+        """The stored bytes, including the initial values of variables."""
+        return self.text_b + self.data_b
+
+    @property
+    def ram_b(self) -> int:
+        """The bytes of all variables."""
+        return self.data_b + self.bss_b
+
+
+def image_size(size: Path, folder: Path, image: Path) -> ImageSize:
+    """Ask the toolchain's `size` what an image takes; raises BenchError where it does
+    not say."""
+    done = subprocess.run([size, image], capture_output=True, text=True, check=False)
+    cells = done.stdout.splitlines()[-1].split() if done.stdout else []
+    if done.returncode or not all(map(str.isdecimal, cells[:3])) or len(cells) < 3:
+        raise BenchError(
+            f"{size.name} does not say how large {image} is",
+            evidence=done.stderr or done.stdout,
+        )
+    return ImageSize(image.relative_to(folder), *map(int, cells[:3]))

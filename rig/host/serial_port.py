@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 import serial
@@ -27,7 +28,6 @@ from rig.errors import (
     DeviceNotFound,
     RigError,
 )
-from rig.host.port_users import users
 from rig.host.ready import can_read, can_read_unless_stopped, ready
 from rig.host.stop import look
 
@@ -42,6 +42,7 @@ _IN_USE: tuple[type[Exception], ...] = (
     *_AT_OPEN,
     TypeError,
 )  # pyserial lets TypeError out once a port is closed
+_PROC = Path("/proc")
 _BLOCK_B = 65_536
 _HEARD_B = 80
 _POLL_S = 0.01  # of ports that cannot be waited for with select
@@ -270,7 +271,7 @@ def _refusal(error: Exception, url: str, path: str) -> RigError:
     number = _number(error)
     message = str(error)
     if number in _BUSY:
-        evidence = "; ".join([message, *users(url)])
+        evidence = "; ".join([message, *_users(url)])
         return DeviceBusy(
             f"the port {url} is in use",
             evidence=evidence,
@@ -299,3 +300,26 @@ def _refusal(error: Exception, url: str, path: str) -> RigError:
         evidence=evidence,
         try_next="plug it in, or name one of these",
     )
+
+
+def _users(path: str) -> list[str]:
+    """Return "open in process 4711 (minicom)" for each process that has the file open,
+    as far as the system reports it.
+    """
+    wanted = Path(path).resolve()
+    processes = []
+    for process in sorted(_PROC.glob("[0-9]*"), key=lambda folder: int(folder.name)):
+        with suppress(OSError):
+            if any(_links_to(link, wanted) for link in (process / "fd").iterdir()):
+                processes.append(
+                    f"open in process {process.name}"
+                    f" ({(process / 'comm').read_text().strip()})"
+                )
+    return processes
+
+
+def _links_to(link: Path, wanted: Path) -> bool:
+    try:
+        return link.readlink() == wanted
+    except OSError:
+        return False  # closed meanwhile

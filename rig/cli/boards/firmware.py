@@ -20,7 +20,6 @@ from rig.errors import BenchError, ConfigError
 from rig.firmware import flasher, toolchain
 from rig.firmware import project as projects
 from rig.firmware.emulator import Emulator
-from rig.firmware.image_size import ImageSize, image_size
 from rig.firmware.part import part
 from rig.network.conventions import ConventionChoice
 from rig.network.fixed.make import BITS_MAX, BITS_MIN
@@ -139,10 +138,12 @@ def build(
             try_next="look at the Makefile's `all`",
         )
     size = toolchain.find(f"{port.compiler.removesuffix('gcc').removesuffix('cc')}size")
-    print_images(Terminal(), [image_size(size, folder, image) for image in images])
+    print_images(
+        Terminal(), [toolchain.image_size(size, folder, image) for image in images]
+    )
 
 
-def print_images(out: Terminal, images: Sequence[ImageSize]) -> None:
+def print_images(out: Terminal, images: Sequence[toolchain.ImageSize]) -> None:
     """Print a line for each image."""
     names = max(len(str(image.path)) for image in images)
     for image in images:

@@ -28,7 +28,7 @@ from rig.cli.printed.terminal import Terminal, print_error
 from rig.cli.printed.window_table import print_windows
 from rig.cli.probe import ProbeRow
 from rig.errors import RigError
-from rig.firmware.image_size import ImageSize
+from rig.firmware.toolchain import ImageSize
 from rig.measure.trace_windows import WindowRow
 from rig.model.finding import Finding
 from rig.network import graph
