@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Generator, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, nullcontext, suppress
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 from rig.bench import config, plugins, supply
 from rig.bench.compatibility import refuse_mismatch
@@ -21,7 +22,7 @@ from rig.bench.supply_watchdog import SupplyWatchdog, switching
 from rig.errors import RigError
 from rig.host.stop import Stop, pause
 from rig.interfaces.context import BenchContext, Wire
-from rig.interfaces.monitor import EnergyMonitor
+from rig.interfaces.monitor import EnergyMonitor, MonitorInfo
 from rig.interfaces.plugin_classes import Backend
 from rig.interfaces.sut import SutInfo, SystemUnderTest
 from rig.interfaces.task import Task
@@ -35,9 +36,10 @@ from rig.simulation.world import NS_PER_S
 from rig.store.events import Opening, PartOpened, RailState, Subscriber
 from rig.timebase.attach import attach
 from rig.timebase.edge_clock import EDGE_CLOCK, ticks_of_edges
-from rig.trace.tap import tapped
+from rig.trace.tap import MakeTap, tapped
 from rig.trace.trace import TRACE, Trace
 
+_DoneT = TypeVar("_DoneT")
 #: So long a supply is read.
 _READ_S = 0.25
 _NO_CLOCK = (
@@ -197,20 +199,13 @@ def _pulsed(
 ) -> Iterator[Finding]:
     """Record a SYNC burst with each monitor; yield whether it saw the edges, and the
     supply."""
-    readings: dict[str, Reading | None] = {}
+    supplies: dict[str, tuple[Reading | None, MonitorInfo]] = {}
     for rail, monitor in monitors.items():
-        with tempfile.TemporaryDirectory() as scratch:
-            make = partial(watching.tap, rail)
-            with tapped(Path(scratch), make), monitor.record(Path(scratch)):
-                completion = sut.do(Sync())
-            trace = Trace.open(Path(scratch) / TRACE)
-            readings[rail] = Reading.of(trace, monitor.info.accuracy)
+        tap = partial(watching.tap, rail)
+        with recorded(monitor, lambda: sut.do(Sync()), tap) as (completion, trace):
+            supplies[rail] = _reading(trace, monitor)
         yield sync_edges(_of("SYNC wire", rail), completion, sut.info, trace)
-    yield from supply.on(
-        "supply on",
-        readings,
-        {rail: monitor.info for rail, monitor in monitors.items()},
-    )
+    yield from supply.on("supply on", supplies)
 
 
 def _no_monitor(choice: PluginChoice) -> Finding:
@@ -223,16 +218,38 @@ def _no_monitor(choice: PluginChoice) -> Finding:
     )
 
 
+@contextmanager
+def recorded(
+    monitor: EnergyMonitor, action: Callable[[], _DoneT], tap: MakeTap | None = None
+) -> Iterator[tuple[_DoneT, Trace]]:
+    """Record with a monitor while an action runs; yield its result and the trace, which
+    is gone when the context is left.
+    """
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch)
+        with tapped(folder, tap) if tap else nullcontext(), monitor.record(folder):
+            done = action()
+        yield done, Trace.open(folder / TRACE)
+
+
+def _reading(
+    trace: Trace, monitor: EnergyMonitor
+) -> tuple[Reading | None, MonitorInfo]:
+    return Reading.of(trace, monitor.info.accuracy), monitor.info
+
+
 def read_supply(monitor: EnergyMonitor, context: BenchContext) -> Reading | None:
     """Read a supply for a moment."""
-    with tempfile.TemporaryDirectory() as scratch:
-        with monitor.record(Path(scratch)):
-            # A simulated instrument lives in the bench's time, a real one in ours.
-            if monitor.info.simulated:
-                context.world.wait(round(_READ_S * NS_PER_S))
-            else:
-                pause(_READ_S)
-        return Reading.of(Trace.open(Path(scratch) / TRACE), monitor.info.accuracy)
+
+    def wait() -> None:
+        # A simulated instrument lives in the bench's time, a real one in ours.
+        if monitor.info.simulated:
+            context.world.wait(round(_READ_S * NS_PER_S))
+        else:
+            pause(_READ_S)
+
+    with recorded(monitor, wait) as (_, trace):
+        return Reading.of(trace, monitor.info.accuracy)
 
 
 def supply_off(name: str, monitor: EnergyMonitor, context: BenchContext) -> Finding:
@@ -269,41 +286,30 @@ def _unanswered(
 ) -> Iterator[Finding]:
     """Read the supplies of a device that did not answer; a simulated one is not there
     by then."""
-    real = {
-        rail: monitor
-        for rail, monitor in monitors.items()
-        if not monitor.info.simulated and monitor.info.sync != "start"
-    }
-    yield from supply.on(
-        "supply on",
-        {rail: read_supply(monitor, context) for rail, monitor in real.items()},
-        {rail: monitor.info for rail, monitor in real.items()},
-    )
+    supplies = {}
+    for rail, monitor in monitors.items():
+        if not monitor.info.simulated and monitor.info.sync != "start":
+            supplies[rail] = read_supply(monitor, context), monitor.info
+    yield from supply.on("supply on", supplies)
 
 
 def _played(monitors: Mapping[str, EnergyMonitor]) -> Iterator[Finding]:
     """Yield what instruments that are played recorded of a device that is not."""
     said = "not asked: its line is recorded, and not played"
     yield Finding("device", True, said, tested=False)
-    readings: dict[str, Reading | None] = {}
+    supplies = {}
     for rail, monitor in monitors.items():
         if monitor.info.sync == "start":
             continue
-        with tempfile.TemporaryDirectory() as scratch:
-            # However short it is, all comes that was recorded.
-            with monitor.record(Path(scratch)):
-                pass
-            trace = Trace.open(Path(scratch) / TRACE)
-            readings[rail] = Reading.of(trace, monitor.info.accuracy)
+        # All that was recorded comes, also to a recording of no time.
+        with recorded(monitor, lambda: None) as (_, trace):
+            supplies[rail] = _reading(trace, monitor)
             edges = (
                 f"{len(trace.falls_s)} edges at the monitor, and no marks to compare"
                 " them with"
             )
         yield Finding(_of("SYNC wire", rail), True, edges)
-    infos = {
-        rail: monitor.info for rail, monitor in monitors.items() if rail in readings
-    }
-    yield from supply.on("supply on", readings, infos)
+    yield from supply.on("supply on", supplies)
 
 
 def _kinds(monitors: Mapping[str, PluginChoice]) -> str:

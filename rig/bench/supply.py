@@ -116,54 +116,49 @@ def unanswered(name: str, answer: str) -> Finding:
 
 
 def on(
-    name: str, readings: Mapping[str, Reading | None], infos: Mapping[str, MonitorInfo]
+    name: str, supplies: Mapping[str, tuple[Reading | None, MonitorInfo]]
 ) -> list[Finding]:
     """Judge supplies that are on, of a device that answers: voltage and power must
-    differ from those without any wire.
+    differ from those without any wire. `supplies` are the reading and the monitor of
+    each rail.
 
     Of several supplies, one may deliver no power.
     """
     drawn = any(
-        reading is not None and not reading.powerless for reading in readings.values()
+        reading is not None and not reading.powerless
+        for reading, _ in supplies.values()
     )
-    found = []
-    for rail, reading in readings.items():
+    findings = []
+    for rail, (reading, info) in supplies.items():
         title = f"{name} of {rail}" if rail else name
-        info = infos[rail]
-        if reading is None:
-            found.append(Finding(title, True, "nothing could be read"))
-            continue
-        said = in_words(reading, info)
-        if info.reads_voltage and abs(reading.voltage_v) <= reading.still_v:
-            hint = (
-                "switch on what feeds the monitor; is the device wired behind it, and"
-                " the right way round?"
-            )
-            found.append(Finding(title, False, f"{said}: there is no voltage", hint))
-        elif not reading.powerless:
-            found.append(Finding(title, True, said))
-        elif drawn:
-            found.append(
-                Finding(
-                    title,
-                    True,
-                    f"{said}: nothing is drawn from it, another rail feeds the device",
-                )
-            )
-        else:
-            cause = (
-                "no more than nothing wired may show: another cable feeds the device,"
-                " or its current takes another way"
-            )
-            found.append(
-                Finding(
-                    title,
-                    False,
-                    f"{said}, {cause}",
-                    f"{_OTHERS}; where it draws so little, another instrument",
-                )
-            )
-    return found
+        findings.append(_supplied(title, reading, info, drawn=drawn))
+    return findings
+
+
+def _supplied(
+    title: str, reading: Reading | None, info: MonitorInfo, *, drawn: bool
+) -> Finding:
+    """Judge one supply; `drawn`: any of them delivers power."""
+    if reading is None:
+        return Finding(title, True, "nothing could be read")
+    said = in_words(reading, info)
+    if info.reads_voltage and abs(reading.voltage_v) <= reading.still_v:
+        hint = (
+            "switch on what feeds the monitor; is the device wired behind it, and the"
+            " right way round?"
+        )
+        return Finding(title, False, f"{said}: there is no voltage", hint)
+    if not reading.powerless:
+        return Finding(title, True, said)
+    if drawn:
+        other = "nothing is drawn from it, another rail feeds the device"
+        return Finding(title, True, f"{said}: {other}")
+    cause = (
+        "no more than nothing wired may show: another cable feeds the device, or its"
+        " current takes another way"
+    )
+    hint = f"{_OTHERS}; where it draws so little, another instrument"
+    return Finding(title, False, f"{said}, {cause}", hint)
 
 
 def in_words(reading: Reading, info: MonitorInfo) -> str:

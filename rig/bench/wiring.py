@@ -17,7 +17,7 @@ from pathlib import Path
 
 from rig.bench import config, plugins, supply
 from rig.bench.opening import Announcer, monitored
-from rig.bench.probe import read_supply, supply_off, sync_edges
+from rig.bench.probe import read_supply, recorded, supply_off, sync_edges
 from rig.bench.supply import Reading
 from rig.bench.wire_rows import row_of, sync_rows, talk_rows
 from rig.errors import RigError
@@ -180,20 +180,17 @@ class _Proof:
 
     def _pulsed(self, sut: SystemUnderTest) -> Iterator[WireFinding]:
         """Record a SYNC burst with each monitor; yield findings on line and current."""
-        readings: dict[str, Reading | None] = {}
+        supplies: dict[str, tuple[Reading | None, MonitorInfo]] = {}
         for rail, monitor in self.monitors.items():
-            with tempfile.TemporaryDirectory() as scratch:
-                with monitor.record(Path(scratch)):
-                    completion = sut.do(Sync())
-                trace = Trace.open(Path(scratch) / TRACE)
-                readings[rail] = Reading.of(trace, monitor.info.accuracy)
+            info = monitor.info
+            with recorded(monitor, lambda: sut.do(Sync())) as (completion, trace):
+                supplies[rail] = Reading.of(trace, info.accuracy), info
                 edges = sync_edges("", completion, sut.info, trace)
-                for row in sync_rows(trace, completion, edges, monitor.info):
+                for row in sync_rows(trace, completion, edges, info):
                     yield replace(row, rail=rail)
-        infos = {rail: monitor.info for rail, monitor in self.monitors.items()}
-        found = supply.on("", readings, infos)
         cause = "another cable feeds the device past the monitor"
-        for rail, finding in zip(readings, found, strict=True):
+        findings = supply.on("", supplies)
+        for rail, finding in zip(supplies, findings, strict=True):
             yield replace(row_of(WireName.CURRENT, finding, cause), rail=rail)
 
 
