@@ -21,7 +21,6 @@ from collections.abc import Iterator
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 from rig.errors import ConfigError, DataError, storage_error
@@ -122,10 +121,7 @@ class ContactWriter:
         return self
 
     def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
+        self, kind: object, error: BaseException | None, trace: object
     ) -> None:
         said = {"cause": str(error) or repr(error)} if error is not None else {}
         said |= {

@@ -18,7 +18,6 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 
 from rig.bench import config, plugins
 from rig.bench.config import Config
@@ -70,12 +69,7 @@ class SupplyWatchdog:
     def __enter__(self) -> SupplyWatchdog:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._child is not None:
             self._child.say(_RELEASED)
             self._child.close(_LEAVE_S)

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from types import TracebackType
 
 from rig.store.events import Event, SessionFinished, SessionResumed, SessionStarted
 
@@ -30,10 +29,7 @@ class KeptSession:
         return self
 
     def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
+        self, kind: object, error: BaseException | None, trace: object
     ) -> None:
         """Add the notes to a KeyboardInterrupt."""
         if not isinstance(error, KeyboardInterrupt):
