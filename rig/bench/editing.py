@@ -88,12 +88,7 @@ class BenchText:
 
     def value(self, path: str) -> Any:
         """Return the value of a key, UNSET where it is not stated."""
-        node: Any = self.tree()
-        for key in path.split("."):
-            if not isinstance(node, Mapping) or key not in node:
-                return UNSET
-            node = node[key]
-        return node
+        return value_at(self.tree(), path)
 
     def kind(self, place: str) -> str:
         """Return the kind that stands at a place as "sut" or "rail.core"; "" where not
@@ -346,6 +341,16 @@ class BenchText:
             return self
         first = at - 1 if at and not lines[at - 1].strip() else at
         return self._of(lines[:first] + lines[at + 1 :])
+
+
+def value_at(tree: Mapping[str, Any], path: str) -> Any:
+    """Return the value below dotted keys, UNSET where there is none."""
+    node: Any = tree
+    for key in path.split("."):
+        if not isinstance(node, Mapping) or key not in node:
+            return UNSET
+        node = node[key]
+    return node
 
 
 def field_at(text: BenchText, path: str) -> SettingField | None:

@@ -11,7 +11,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from rig.bench import config, plugins
-from rig.bench.editing import UNSET, BenchText, TextProblem, Unset, settings_at
+from rig.bench.editing import (
+    UNSET,
+    BenchText,
+    TextProblem,
+    Unset,
+    settings_at,
+    value_at,
+)
 from rig.bench.structure import refusals
 from rig.errors import ConfigError
 from rig.settings.declare import UNITLESS
@@ -213,18 +220,9 @@ def _filled(part: FormSection, settings: type, values: Any, prefix: str) -> Form
         path = f"{prefix}.{name}"
         wrong = [key for key in refused if key == path or key.startswith(f"{path}[")]
         error = _sentence(refused.pop(wrong[0])) if wrong else ""
-        fields.append(FormField(path, name, setting, _value(values, name), error))
+        fields.append(FormField(path, name, setting, value_at(values, name), error))
     other = "; ".join(f"{path}: {_sentence(error)}" for path, error in refused.items())
     return replace(part, fields=tuple(fields), error=other)
-
-
-def _value(values: Mapping[str, Any], dotted: str) -> Any:
-    node: Any = values
-    for key in dotted.split("."):
-        if not isinstance(node, Mapping) or key not in node:
-            return UNSET
-        node = node[key]
-    return node
 
 
 def _sentence(error: ConfigError) -> str:

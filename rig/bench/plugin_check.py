@@ -100,10 +100,10 @@ def _takes(method: Any, count: int, bound: bool) -> bool:
 
 def methods_of(contract: type) -> dict[str, Any]:
     """Return the public methods of a contract, by name."""
-    functions = {
-        name: getattr(member, "__func__", member)
-        for name, member in vars(contract).items()
-    }
+    functions = {}
+    for name in dir(contract):
+        member = inspect.getattr_static(contract, name)
+        functions[name] = getattr(member, "__func__", member)
     return {
         name: function
         for name, function in functions.items()

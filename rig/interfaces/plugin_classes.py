@@ -32,12 +32,37 @@ from rig.model.pace import Pace
 from rig.model.wiring import Connection, Talk
 
 
-class Backend:
+class DevicePlugin:
+    """Methods that backends and drivers share; none touches a device."""
+
+    Settings: ClassVar[type[Any]]
+
+    @classmethod
+    def simulates(cls, settings: Any) -> bool | None:
+        """Check whether the SUT or instrument is simulated with these settings; None
+        where the settings do not determine it.
+        """
+        return None
+
+    @classmethod
+    def restated(cls, settings: Any, info: Any) -> Any:
+        """Return the SutInfo or MonitorInfo of a session with every field that the
+        settings determine computed a second time: rates, clocks, limits of error. The
+        fields that only the device knows stay as `info` has them, and so do limits from
+        a calibration file, which no session holds.
+        """
+        return info
+
+    @classmethod
+    def wires(cls, settings: Any) -> Sequence[Connection]:
+        """Return the wires that have to be made to the device."""
+        return ()
+
+
+class Backend(DevicePlugin):
     """Base class of backends, each a way to a kind of SUT. No method but `open`,
     `probe` and `overhears` touches a device.
     """
-
-    Settings: ClassVar[type[Any]]
 
     @classmethod
     def open(cls, settings: Any, context: BenchContext) -> SystemUnderTest:
@@ -45,26 +70,11 @@ class Backend:
         raise NotImplementedError
 
     @classmethod
-    def simulates(cls, settings: Any) -> bool | None:
-        """Check whether the SUT is simulated with these settings; None where the
-        settings do not determine it.
-        """
-        return None
-
-    @classmethod
     def origins(cls, settings: Any) -> Origins | None:
         """Return the origins of times and energies; None: measured, or simulated where
         `simulates` says so.
         """
         return None
-
-    @classmethod
-    def restated(cls, settings: Any, info: Any) -> Any:
-        """Return the SutInfo of a session with every field that the settings determine
-        computed a second time, such as rates and clocks. What only the device knows
-        stays as `info` has it.
-        """
-        return info
 
     @classmethod
     def answers(cls, settings: Any, right: bytes) -> Sequence[bytes] | None:
@@ -79,11 +89,6 @@ class Backend:
         without the device.
         """
         return Pace()
-
-    @classmethod
-    def wires(cls, settings: Any) -> Sequence[Connection]:
-        """Return the wires between device and host that have to be made."""
-        return ()
 
     @classmethod
     def probe(cls, settings: Any, context: BenchContext) -> Iterable[Finding]:
@@ -114,24 +119,15 @@ class Backend:
         return None
 
 
-class Driver:
+class Driver(DevicePlugin):
     """Base class of drivers, each for a kind of energy monitor. No method but `open`
     and `scan` touches an instrument.
     """
-
-    Settings: ClassVar[type[Any]]
 
     @classmethod
     def open(cls, settings: Any, context: BenchContext) -> EnergyMonitor:
         """Connect to the instrument; the DUT's supply stays as it is."""
         raise NotImplementedError
-
-    @classmethod
-    def simulates(cls, settings: Any) -> bool | None:
-        """Check whether the instrument is simulated with these settings; None where
-        the settings do not determine it.
-        """
-        return None
 
     @classmethod
     def origin(cls, settings: Any) -> Origin | None:
@@ -141,25 +137,11 @@ class Driver:
         return None
 
     @classmethod
-    def restated(cls, settings: Any, info: Any) -> Any:
-        """Return the MonitorInfo of a session with every field that the settings
-        determine computed a second time: rates, clocks, limits of error. What only the
-        instrument knows stays as `info` has it, and so do limits from a calibration
-        file, which no session holds.
-        """
-        return info
-
-    @classmethod
     def sampling(cls, settings: Any) -> Sampling | None:
         """Return the rates that the settings determine, for a plan without the
         instrument; None where they do not.
         """
         return None
-
-    @classmethod
-    def wires(cls, settings: Any) -> Sequence[Connection]:
-        """Return the wires between device and instrument that have to be made."""
-        return ()
 
     @classmethod
     def scan(cls) -> Sequence[FoundInstrument]:
