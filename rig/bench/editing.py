@@ -242,15 +242,10 @@ class BenchText:
         heads = [each for each in within if each.is_head and each.keys == keys[:-1]]
         if not heads:  # the table is an inline one, or made of dotted keys
             return edited._changed(path, value)
-        own = [
-            each
-            for each in edited._table(heads[0])
-            if not each.is_head or each.first == heads[0].first
-        ]
+        *_, last = edited._table(heads[0])
         lines = edited._lines
-        lines.insert(
-            own[-1].stop, f"{_key(keys[-1])} = {tomlkit.item(value).as_string()}"
-        )
+        line = f"{_key(keys[-1])} = {tomlkit.item(value).as_string()}"
+        lines.insert(last.stop, line)
         return edited._of(lines)
 
     def _table(self, head: Statement) -> list[Statement]:
@@ -273,16 +268,12 @@ class BenchText:
         together = list(
             chain.from_iterable(self._below(keys[:depth]) for depth in depths)
         )
-        before = [
-            each
-            for each in statements(lines)
-            if each.keys[0] in _ORDER
-            and keys[0] in _ORDER
-            and _ORDER.index(each.keys[0]) <= _ORDER.index(keys[0])
-        ]
+        rank = _rank(keys)
+        before = [each for each in statements(lines) if _rank(each.keys) <= rank]
         at = max((each.stop for each in together or before), default=0)
         head = f"[{'.'.join(map(_key, keys))}]"
-        return self._of([*lines[:at], *([""] if at else []), head, *lines[at:]])
+        lines[at:at] = ["", head] if at else [head]
+        return self._of(lines)
 
     def _without_table(self, path: str) -> BenchText:
         """Return it without a table or key and all below; comments above a removed head
@@ -376,6 +367,11 @@ def settings_at(keys: list[str]) -> tuple[type, str]:
     section, depth = config.section_of(keys)
     settings = plugins.find(section, keys[depth]).Settings
     return settings, ".".join(keys[: depth + 1])
+
+
+def _rank(keys: Keys) -> int:
+    """Return where a section stands in a file; other tables come last."""
+    return _ORDER.index(keys[0]) if keys[0] in _ORDER else len(_ORDER)
 
 
 def _same(value: Any, default: Any) -> bool:

@@ -16,6 +16,7 @@ from cattrs.strategies import configure_union_passthrough
 
 from rig.errors import ConfigError, did_you_mean
 from rig.settings.check import checked, violations
+from rig.settings.fields import default_of
 
 
 def typed(kind: Any, value: Any, path: str) -> Any:
@@ -48,16 +49,9 @@ def with_defaults(kind: Any, values: Mapping[str, Any]) -> dict[str, Any]:
     """
     filled = dict(values)
     for part in dataclasses.fields(kind):
-        default = (
-            part.default_factory()
-            if part.default_factory is not dataclasses.MISSING
-            else part.default
-        )
-        if (
-            isinstance(filled.get(part.name), dict)
-            and dataclasses.is_dataclass(default)
-            and not isinstance(default, type)
-        ):
+        default = default_of(part)
+        is_table = dataclasses.is_dataclass(default) and not isinstance(default, type)
+        if is_table and isinstance(filled.get(part.name), dict):
             filled[part.name] = dataclasses.asdict(default) | filled[part.name]
     return filled
 
@@ -70,17 +64,18 @@ def _refusal(place: str, cause: BaseException) -> ConfigError:
         return ConfigError(
             own, path=place, evidence=cause.evidence, try_next=cause.try_next
         )
-    return ConfigError(_message(cause), path=place, try_next=_hint(cause))
-
-
-def _message(cause: BaseException) -> str:
     if isinstance(cause, KeyError):
-        return "this key is needed"
-    return (
-        "no such key"
-        if isinstance(cause, cattrs.ForbiddenExtraKeysError)
-        else str(cause)
-    )
+        return ConfigError("this key is needed", path=place)
+    if isinstance(cause, _ChoiceError):
+        hint = f"one of {', '.join(map(str, cause.choices))}"
+        return ConfigError(str(cause), path=place, try_next=hint)
+    if isinstance(cause, cattrs.ForbiddenExtraKeysError):
+        allowed: list[str] = []
+        if dataclasses.is_dataclass(cause.cl):
+            allowed = [part.name for part in dataclasses.fields(cause.cl)]
+        hint = nearest(sorted(cause.extra_fields)[0], allowed)
+        return ConfigError("no such key", path=place, try_next=hint)
+    return ConfigError(str(cause), path=place)
 
 
 class _WrongTypeError(ValueError):
@@ -108,9 +103,8 @@ def _converter() -> cattrs.Converter:
 def _exactly(value: Any, kind: type) -> Any:
     # No value is converted silently: cattrs alone would turn 2.7 into 2 and "5" into 5;
     # true is not 1.
-    if not isinstance(value, (int, float) if kind is float else kind) or (
-        isinstance(value, bool) and kind is not bool
-    ):
+    is_right = isinstance(value, (int, float) if kind is float else kind)
+    if not is_right or (isinstance(value, bool) and kind is not bool):
         raise _WrongTypeError(
             f"{value!r} is not {'an' if kind is int else 'a'} {kind.__name__}"
         )
@@ -141,19 +135,6 @@ def _causes(error: BaseException, path: str) -> Iterator[tuple[str, BaseExceptio
         for note in getattr(inner, "__notes__", ()):
             place = f"{place}.{note.name}" if hasattr(note, "name") else place
         yield from _causes(inner, place)
-
-
-def _hint(cause: BaseException) -> str:
-    if isinstance(cause, _ChoiceError):
-        return f"one of {', '.join(map(str, cause.choices))}"
-    if not isinstance(cause, cattrs.ForbiddenExtraKeysError):
-        return ""
-    allowed = (
-        [part.name for part in dataclasses.fields(cause.cl)]
-        if dataclasses.is_dataclass(cause.cl)
-        else []
-    )
-    return nearest(sorted(cause.extra_fields)[0], allowed)
 
 
 def nearest(key: str, allowed: Sequence[str]) -> str:

@@ -193,12 +193,12 @@ def _print_table(out: Terminal, found: ModelComparison) -> None:
     as many tables as that takes.
     """
     heads = forms.head(found)
-    lines = [
-        [escape(row.name), "[red]did not run[/]"]
-        if row.failure is not None
-        else list(map(escape, forms.cells(row, found)))
-        for row in found.rows
-    ]
+    lines = []
+    for row in found.rows:
+        if row.failure is None:
+            lines.append(list(map(escape, forms.cells(row, found))))
+        else:
+            lines.append([escape(row.name), "[red]did not run[/]"])
     if whole := forms.quantisation_cells(found):
         lines.append([f"[dim]{escape(cell)}[/]" for cell in whole])
     table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
@@ -212,14 +212,9 @@ def _print_table(out: Terminal, found: ModelComparison) -> None:
         print_whole(out, table)
         return
     while lines:
-        count = next(
-            (
-                n
-                for n in range(len(lines), 1, -1)
-                if _fits(out, _upright(heads, lines[:n]))
-            ),
-            1,
-        )
+        count = len(lines)
+        while count > 1 and not _fits(out, _upright(heads, lines[:count])):
+            count -= 1
         print_table(out, _upright(heads, lines[:count]))
         out.print()
         lines = lines[count:]

@@ -374,15 +374,13 @@ def _spreads(
     pieces: list[_Piece],
 ) -> tuple[MeterSpread | None, MeterSpread | None, MeterSpread | None]:
     """Return current, voltage and power in whole pieces; the newest is not whole."""
-    whole = [piece for piece in pieces if piece.good and piece.count >= piece.size][
-        -_PIECES:
-    ]
+    whole = [piece for piece in pieces if piece.good and piece.count >= piece.size]
+    whole = whole[-_PIECES:]
     if not whole:
         return None, None, None
     now = whole[-1].sums / whole[-1].good
-    mean = sum((piece.sums for piece in whole), np.zeros(3)) / sum(
-        piece.good for piece in whole
-    )
+    samples = sum(piece.good for piece in whole)
+    mean = sum((piece.sums for piece in whole), np.zeros(3)) / samples
     least = np.min([piece.least for piece in whole], axis=0)
     most = np.max([piece.most for piece in whole], axis=0)
     current, voltage, power = (

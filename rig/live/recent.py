@@ -79,11 +79,8 @@ class Recent:
         Columns are put together in groups that stay in place while the picture moves.
         """
         with self._lock:
-            ring = (
-                self._rings.get(rail)
-                if rail is not None
-                else next(iter(self._rings.values()), None)
-            )
+            name = next(iter(self._rings), "") if rail is None else rail
+            ring = self._rings.get(name)
             return None if ring is None else ring.picture(seconds, columns)
 
 

@@ -106,12 +106,8 @@ class Reducer:
 
     def _forget(self) -> None:
         """Begin again after all that has come."""
-        self._start = self._at
+        self._begin(self._at)
         self._power_w = self._power_w[:0]
-        self._columns = []
-        self._falls = []
-        self._rises = []
-        self._waiting = self._short = self._lost = 0
         self._level_edges = LevelEdges(self._form.edge_hz)
 
     def _take(self, power_w: _Floats) -> None:
@@ -175,11 +171,14 @@ class Reducer:
             trace=self._trace,
             at_s=time.monotonic(),
         )
-        self._start += columns.shape[1] * self._per_column - self._short
-        self._short = 0
+        stop = self._start + columns.shape[1] * self._per_column
+        self._begin(stop - self._short)
+        self._out(block)
+
+    def _begin(self, start: int) -> None:
+        """Begin to collect columns at this sample."""
+        self._start = start
         self._columns = []
         self._falls = []
         self._rises = []
-        self._waiting = 0
-        self._lost = 0
-        self._out(block)
+        self._waiting = self._short = self._lost = 0

@@ -126,11 +126,12 @@ def _fields(kind: type, defaults: Any) -> Iterator[SettingField]:
     the class."""
     hints = typing.get_type_hints(kind, include_extras=True)
     for part in dataclasses.fields(kind):
-        default = _default(part) if defaults is None else getattr(defaults, part.name)
+        default = default_of(part) if defaults is None else getattr(defaults, part.name)
         yield _field(part.name, hints[part.name], default)
 
 
-def _default(part: dataclasses.Field[Any]) -> Any:
+def default_of(part: dataclasses.Field[Any]) -> Any:
+    """Return the default of a field, made where it has a factory."""
     if part.default_factory is not dataclasses.MISSING:
         return part.default_factory()
     return part.default

@@ -113,12 +113,11 @@ def _steps_of(inputs: Path, read: object) -> int:
     """Return how many steps the samples of an array have."""
     network = graph.network(read)
     values = array_of(inputs)
-    axes = (
-        len(network.place(network.inputs[0]).shape_out)
-        if len(network.inputs) == 1
-        else 1
-    )
-    axes = 1 if values.ndim <= axes else axes
+    axes = 1
+    if len(network.inputs) == 1:
+        axes = len(network.place(network.inputs[0]).shape_out)
+    if values.ndim <= axes:
+        axes = 1
     return int(values.shape[-axes - 1])
 
 
@@ -163,14 +162,11 @@ def _fitting(path: Path, found: Sizes, part: BoardMemory) -> int:
     fits = [slots for slots in _SLOTS if ram_b[slots] <= part.ram_b]
     if flash_b <= part.flash_b and fits:
         return fits[0]
-    lacking = [
-        f"{name}: {wanted:,} B wanted, {there:,} there"
-        for name, wanted, there in (
-            ("flash", flash_b, part.flash_b),
-            ("RAM", ram_b[1], part.ram_b),
-        )
-        if wanted > there
-    ]
+    lacking = []
+    memories = (("flash", flash_b, part.flash_b), ("RAM", ram_b[1], part.ram_b))
+    for name, wanted_b, there_b in memories:
+        if wanted_b > there_b:
+            lacking.append(f"{name}: {wanted_b:,} B wanted, {there_b:,} there")
     largest = "; ".join(
         f"{node.name} ({node.kind}): {node.constant_b:,} B of flash, "
         f"{node.state_b + node.value_b:,} of RAM"

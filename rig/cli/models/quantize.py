@@ -100,36 +100,22 @@ def as_json(made: Quantised) -> dict[str, Any]:
 
 def print_report(report: QuantisationReport) -> None:
     """Print a line for each node, then the agreement."""
-    columns = (
-        "node",
-        "kind",
-        "unit",
-        "rounding",
-        "clipped",
-        "limited",
-        "spikes",
-        "differ",
-    )
-    table = node_table(*columns)
-    run = report.samples > 0
+    columns = ("node", "kind", "unit", "rounding", "clipped", "limited")
+    table = node_table(*columns, "spikes", "differ")
+    is_run = report.samples > 0
     for node in report.nodes:
-        cells = [
-            escape(node.name),
-            node.kind,
-            f"{node.scale:.3g}",
-            f"{node.rounding:.1e}" if node.rounding else "",
-            str(node.clipped or ""),
-            str(node.saturated or "") if run else "?",
-            (str(node.spikes) if run else "?") if node.spiking else "",
-            (
-                (_share(node.differing, node.spikes) if run else "?")
-                if node.spiking
-                else ""
-            ),
-        ]
+        limited = str(node.saturated or "") if is_run else "?"
+        fired, differ = str(node.spikes), _share(node.differing, node.spikes)
+        if not is_run:
+            fired = differ = "?"
+        if not node.spiking:
+            fired = differ = ""
+        rounding = f"{node.rounding:.1e}" if node.rounding else ""
+        cells = [escape(node.name), node.kind, f"{node.scale:.3g}", rounding]
+        cells += [str(node.clipped or ""), limited, fired, differ]
         table.add_row(*cells)
     print_table(Terminal(), table)
-    if not run:
+    if not is_run:
         say_plain(
             "no inputs: whether it answers as in floating point is not known",
         )
