@@ -30,7 +30,7 @@ from rig.model.finding import Finding
 from rig.store import provenance, strict_json
 
 VERSION = 1
-#: What of a block may be shown as text: Latin-1 without most control characters.
+#: Bytes that are stored as text: Latin-1 without most control characters.
 _TEXT = bytes([*range(0x20, 0x7F), *b"\r\n\t\0"])
 
 

@@ -17,8 +17,7 @@ from rig.errors import ConfigError, did_you_mean
 from rig.files.shipped import shipped
 
 _KINDS = ("sut", "monitor", "scenario", "task")
-#: Where the images of the examples lie, and where those of a project named firmware
-#: will.
+#: Folder of the images in the examples, and the name of a project that replaces it.
 _IMAGES = '"../firmware/build/'
 _PROJECT = "firmware"
 

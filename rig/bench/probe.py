@@ -40,7 +40,7 @@ from rig.trace.tap import MakeTap, tapped
 from rig.trace.trace import TRACE, Trace
 
 _DoneT = TypeVar("_DoneT")
-#: So long a supply is read.
+#: Time for which a supply is read.
 _READ_S = 0.25
 _NO_CLOCK = (
     "firmware built for performance mode; or a monitor that sees edges (rig list)"

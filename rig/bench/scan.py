@@ -39,7 +39,7 @@ _LINUX = (
     ),
     f"USB instruments need {_UDEV}: 72-joulescope.rules for a Joulescope",
 )
-#: What to look at when a desk seems empty.
+#: Advice when no instrument is found.
 EMPTY = (
     *(_LINUX if sys.platform == "linux" else (_CABLES,)),
     "virtual machines and containers see only what is passed through to them",

@@ -21,8 +21,8 @@ _OTHERS = (
     " then look at jumpers that join supplies"
 )
 _SIGMAS = 3.0
-#: What may flow in either direction where the supply is off: an instrument's leakage,
-#: no device.
+#: Largest current in either direction while the supply is off: the leakage of an
+#: instrument, less than any device draws.
 _OFF_A = 100e-6
 
 
@@ -163,7 +163,7 @@ def _supplied(
 
 def in_words(reading: Reading, info: MonitorInfo) -> str:
     """Return voltage and current, or the power, in words."""
-    # What stands in for a voltage is none.
+    # A voltage that is neither read nor set is not stated.
     if not info.reads_voltage and not info.switches:
         return quantity(reading.power_w, "W")
     return f"{in_volts(reading, info)}, {quantity(reading.current_a, 'A')}"

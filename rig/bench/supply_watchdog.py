@@ -30,7 +30,7 @@ from rig.interfaces.context import BenchContext
 from rig.interfaces.monitor import EnergyMonitor
 
 _RELEASED = "released\n"
-#: So long the process may take to end once it is released; then it is killed.
+#: Time for the process to end once it is released; then it is killed.
 _LEAVE_S = 5.0
 #: A killed process's ports are free at once, a USB instrument may need to be found
 #: again.

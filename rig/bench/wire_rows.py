@@ -14,7 +14,7 @@ from rig.trace.trace import Trace
 
 #: A digital line that is low for more than this share of a burst rests low.
 _RESTS_LOW = 0.5
-#: How each wire is tested, in a line.
+#: The question that tests each wire, in a line.
 HOW = {
     WireName.SECOND_SUPPLY: "the supply is off: is there a voltage all the same?",
     WireName.SUPPLY: "the supply is on: is there a voltage?",

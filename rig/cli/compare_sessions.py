@@ -43,7 +43,7 @@ _COLOURS = {
 }
 #: Metrics with these outcomes are named above the table, and stand in it.
 _TELLING = (ComparisonOutcome.DIFFERS, ComparisonOutcome.IF_UNCHANGED)
-#: So many keys are shown that differ in how the sessions came about.
+#: Number of shown keys that differ in how the sessions came about.
 _CHANGES = 5
 
 

@@ -23,7 +23,7 @@ from rig.session import estimate, planning
 from rig.session.estimate import Estimate
 from rig.units import bytes_text, duration, quantity
 
-#: So many steps are shown.
+#: Number of shown steps.
 _STEPS = 12
 
 

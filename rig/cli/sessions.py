@@ -187,5 +187,5 @@ _COLUMNS: dict[str, Callable[[Listed], str]] = {
 _OUTCOME = 1
 _HEAD = "table.header"
 _BETWEEN = "  "
-#: So many of them are always there.
+#: Number of columns that are always shown.
 _KEPT = 4

@@ -13,7 +13,7 @@ from rig.importers.options import Options, flag
 from rig.settings.fields import fields_of
 
 _F = TypeVar("_F", bound=Callable[..., Any])
-#: What stands for a number in the help, by its unit.
+#: Metavariable of a number in the help, by its unit.
 _NUMBERS = {"V": "VOLTS", "ohm": "OHMS", "Hz": "HZ"}
 
 

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What click says of a command line that cannot be, as an error of the rig: cause and
-what to try.
-"""
+"""Usage errors of click as errors of the rig, with a cause and what to try."""
 
 from __future__ import annotations
 

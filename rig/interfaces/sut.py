@@ -11,7 +11,7 @@ from rig.model.completion import Completion
 from rig.model.origin import Origin, Origins, of_part
 from rig.model.steps import Step
 
-#: What stands in SutInfo.clock where ticks are the host's.
+#: SutInfo.clock where ticks are those of the host.
 HOST_CLOCK = "CLOCK_MONOTONIC"
 
 

@@ -17,7 +17,7 @@ from rig.uncertainty.accuracy import Accuracy
 from rig.uncertainty.window_effects import beyond, charge_u_c, of_energy, ranges_a
 
 _Floats = NDArray[np.float32]
-#: So many samples are summed at once.
+#: Number of samples that are summed at once.
 _AT_ONCE = 1 << 18
 #: Samples begin and end where they are counted: the ends of a sum are exact.
 _EXACT = (0.0, 0.0)

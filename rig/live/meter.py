@@ -33,7 +33,7 @@ _LATE_S = 0.5
 
 
 class TriggerKind(StrEnum):
-    """What begins a recording."""
+    """Events that begin a recording."""
 
     NOW = "at once"
     RISES = "current rises through"
@@ -44,8 +44,8 @@ class TriggerKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Trigger:
-    """What begins a recording, at which current, and how much before that is recorded
-    too."""
+    """The event that begins a recording, its level of the current, and the time before
+    it that is recorded too."""
 
     kind: TriggerKind = TriggerKind.NOW
     level_a: float = 0.0
@@ -58,7 +58,7 @@ class Trigger:
 
 
 class RecordState(StrEnum):
-    """How a recording stands."""
+    """States of a recording."""
 
     OFF = "off"
     ARMED = "armed"

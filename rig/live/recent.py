@@ -15,7 +15,7 @@ from rig.live.block import LiveBlock
 
 #: Edges that are kept of a rail; of more than these no picture shows any apart.
 _EDGES_MAX = 20_000
-#: So many columns are kept at most: an hour of the usual ones is 7.2 million.
+#: Largest number of columns that are kept: an hour of the usual ones is 7.2 million.
 _COLUMNS_MAX = 8_000_000
 
 

@@ -17,8 +17,8 @@ from rig.trace.tap import TraceForm
 
 #: Columns wait for so much of the trace, so that drivers with small blocks make few.
 _GATHER_S = 0.02
-#: So many samples are reduced at once: the product of a block of any length takes no
-#: more memory.
+#: Number of samples that are reduced at once, which limits the memory of their
+#: product.
 _AT_ONCE = 1 << 18
 
 _Floats = NDArray[np.float32]

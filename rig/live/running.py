@@ -51,7 +51,7 @@ class RunningMetric:
 
 @dataclass(frozen=True, slots=True)
 class RunState:
-    """How things are in a session that runs.
+    """State of a session that runs.
 
     `queries` are those done of the trial at hand, of `queries_due`. `step` is the one
     that is being done. `share` is which part of the session is done; `left_s` how long

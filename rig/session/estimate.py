@@ -51,7 +51,7 @@ _COMPLETION_B = 350
 _SAMPLE_B = 600
 #: results.json, report.html and the small files of a session.
 _SESSION_B = 400_000
-#: So many payloads are made to learn their mean length.
+#: Number of payloads that are made to learn their mean length.
 _PAYLOADS = 8
 #: Slots of a device that does not state them in its settings.
 _SLOTS = 64

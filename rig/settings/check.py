@@ -49,7 +49,7 @@ def checked(settings: T, path: str) -> T:
 def violations(settings: Any, path: str) -> Iterator[Violation]:
     """Yield what an instance of a Settings dataclass has outside what its fields
     declare."""
-    for field in fields_of(type(settings)):
+    for field in fields_of(settings.__class__):
         value = getattr(settings, field.name)
         place = f"{path}.{field.name}" if path else field.name
         if field.nested:

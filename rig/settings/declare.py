@@ -24,7 +24,7 @@ FolderText = Annotated[str, PATH, FOLDER]
 PROGRAM = "program"
 #: Names the program that a device is, which has to be there before anything is begun.
 ProgramText = Annotated[str, PATH, PROGRAM]
-#: So many of something.
+#: A number of things.
 Count = Annotated[int, Unit("count")]
 #: Names one of several: it is neither counted nor measured.
 Number = Annotated[int, Unit("number")]

@@ -94,9 +94,10 @@ class SettingField:
         return not self.is_number or all(map(self.range.holds, each))
 
 
+@cache
 def fields_of(kind: type) -> tuple[SettingField, ...]:
     """Return the fields of a Settings dataclass, in their order."""
-    return _described(kind, None)
+    return tuple(_fields(kind, None))
 
 
 def flat(
@@ -108,17 +109,6 @@ def flat(
             yield from flat(field.nested, f"{prefix}{field.name}.")
         else:
             yield f"{prefix}{field.name}", field
-
-
-@cache
-def _described_alone(kind: type) -> tuple[SettingField, ...]:
-    return tuple(_fields(kind, None))
-
-
-def _described(kind: type, defaults: Any) -> tuple[SettingField, ...]:
-    return (
-        _described_alone(kind) if defaults is None else tuple(_fields(kind, defaults))
-    )
 
 
 def _fields(kind: type, defaults: Any) -> Iterator[SettingField]:
@@ -148,7 +138,10 @@ def _field(name: str, hint: Any, default: Any) -> SettingField:
         kind = type(choices[0])
     nested: tuple[SettingField, ...] = ()
     if dataclasses.is_dataclass(kind) and isinstance(kind, type):
-        nested = _described(kind, None if default is REQUIRED or is_array else default)
+        if default is REQUIRED or is_array:
+            nested = fields_of(kind)
+        else:
+            nested = tuple(_fields(kind, default))
     word = "table" if nested else _TYPES[typing.get_origin(kind) or kind]
     word = "path" if PATH in words else word
     return SettingField(

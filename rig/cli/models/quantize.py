@@ -116,21 +116,18 @@ def print_report(report: QuantisationReport) -> None:
         table.add_row(*cells)
     print_table(Terminal(), table)
     if not is_run:
-        say_plain(
-            "no inputs: whether it answers as in floating point is not known",
-        )
+        say_plain("no inputs: whether it answers as in floating point is not known")
         return
     if report.limited_inputs:
         say_plain(
-            f"{report.limited_inputs} values of the inputs did not fit and were"
-            " limited",
+            f"{report.limited_inputs} values of the inputs did not fit and were limited"
         )
     differing = sum(node.differing for node in report.nodes)
     spikes = sum(node.spikes for node in report.nodes)
     say_plain(
         f"{report.same_decisions} of {report.samples} samples decided as in floating"
         " point; spikes missing or too many, step by step:"
-        f" {_share(differing, spikes)}",
+        f" {_share(differing, spikes)}"
     )
 
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What commands print: tables, labels, findings, verdicts, progress."""
+"""Output of commands: tables, labels, findings, verdicts, progress."""

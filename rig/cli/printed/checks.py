@@ -21,7 +21,7 @@ from rig.results.verdict import Outcome
 from rig.store.journal import RESUMABLE
 from rig.units import bytes_text
 
-#: So many differences are shown where not all findings are.
+#: Number of shown differences where not all findings are shown.
 _DIFFERENCES = 8
 _UNCHANGED = "unchanged"
 

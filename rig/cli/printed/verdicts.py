@@ -21,7 +21,7 @@ BADGES = {
     Outcome.NOT_TESTED: "[black on yellow] NOT TESTED [/]",
     Outcome.INVALID: "[white on red] INVALID [/]",
 }
-#: So many reasons why metrics were not tested are shown in a line.
+#: Number of reasons in a line why metrics were not tested.
 _REASONS = 3
 
 
