@@ -114,7 +114,7 @@ class BenchText:
         """Return the text with a value for a key. The default is not written, unless a
         comment follows the key.
         """
-        field = field_at(self, path)
+        field = field_at(path)
         if (
             field is not None
             and field.default is not REQUIRED
@@ -344,7 +344,7 @@ def value_at(tree: Mapping[str, Any], path: str) -> Any:
     return node
 
 
-def field_at(text: BenchText, path: str) -> SettingField | None:
+def field_at(path: str) -> SettingField | None:
     """Return the setting that a path names, with its kind in it; None where there is
     none."""
     keys = path.split(".")
