@@ -7,6 +7,7 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Generator
 
 import pytest
 
@@ -108,3 +109,39 @@ def test_a_request_that_no_wait_has_heard_is_pending() -> None:
     with stop.heard(), pytest.raises(Stopped):
         look()
     assert stop.requested and not stop.pending
+
+
+def test_a_generator_hears_the_stop_while_it_runs_and_is_closed_by_it() -> None:
+    stop = Stop()
+    closed: list[bool] = []
+
+    def rows() -> Generator[int, None, None]:
+        try:
+            yield 1
+            pause(60.0)
+            yield 2
+        finally:
+            closed.append(True)
+
+    heard = stop.heard_by(rows())
+    assert next(heard) == 1
+    stop.request()
+    pause(0.0)  # the consumer of the rows does not hear it
+    with pytest.raises(Stopped):
+        next(heard)
+    assert closed == [True]
+
+
+def test_a_generator_is_closed_with_the_rows_that_it_gives() -> None:
+    closed: list[bool] = []
+
+    def rows() -> Generator[int, None, None]:
+        try:
+            yield 1
+        finally:
+            closed.append(True)
+
+    heard = Stop().heard_by(rows())
+    next(heard)
+    heard.close()
+    assert closed == [True]
