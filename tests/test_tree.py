@@ -71,7 +71,6 @@ BY_NAME = {
     "gui/trace/screen.py": (1, WIDGETS),
     "rig/api/sessions/tables.py": (1, COLUMNS),
     "rig/api/traces/export.py": (2, COLUMNS),
-    "rig/bench/config.py": (1, NAMES),
     "rig/bench/forms.py": (1, NAMES),
     "rig/firmware/part.py": (2, GIVEN),
     "rig/importers/tables/csv_rows.py": (5, COLUMNS),
