@@ -32,7 +32,7 @@ from gui.shell import Shell, TraceRequest
 from gui.start.screen import StartScreen
 from gui.style import stylesheet
 from gui.theme import DARK, LIGHT, Recoloured, Theme
-from gui.widgets.controls import push_button
+from gui.widgets.controls import named, push_button
 from gui.widgets.layouts import in_column, in_row
 from gui.widgets.notice import Notice
 from gui.widgets.path_field import PathBar
@@ -230,9 +230,7 @@ class MainWindow(QMainWindow):
             self.go("trials")
 
     def _new_navigation(self) -> QListWidget:
-        navigation = _Navigation()
-        navigation.setObjectName("navigation")
-        navigation.setAccessibleName("Screens")
+        navigation = named(_Navigation(), "navigation", "Screens")
         navigation.setFixedWidth(_NAVIGATION_PX)
         navigation.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         for number, page in enumerate(_PLACES.values(), start=1):

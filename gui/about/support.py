@@ -6,20 +6,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from PySide6.QtCore import Qt
 from PySide6.QtGui import QFontDatabase
 from PySide6.QtWidgets import (
     QFrame,
     QLineEdit,
     QPlainTextEdit,
     QPushButton,
-    QSplitter,
 )
 
 from gui.shell import Shell
-from gui.widgets.controls import check_box, push_button
+from gui.widgets.controls import check_box, named, push_button
 from gui.widgets.file_dialog import FileRequest, with_chooser
-from gui.widgets.layouts import CARD, STRETCH, in_column, in_row
+from gui.widgets.layouts import CARD, STRETCH, in_column, in_row, split
 from gui.widgets.notice import Notice, Severity
 from gui.widgets.table import DataTable, TableColumn
 from gui.widgets.text import PlainLabel
@@ -57,20 +55,17 @@ class SupportCard(QFrame):
         self._bundle: Bundle | None = None
         self.setProperty("role", "card")
         self._serials = check_box(
-            "support-serials", "Keep serial &numbers of instruments"
+            "support-serials", "Keep serial &numbers of instruments", self._forget
         )
-        self._serials.toggled.connect(self._forget)
         self._collect = _button("support-collect", "&Collect", self._do_collect)
         self._write = _button("support-write", "&Write", self._do_write)
         self._write.setEnabled(False)
-        self._path = QLineEdit("~/neurorig-support.zip")
-        self._path.setObjectName("support-path")
-        self._path.setAccessibleName("File of the bundle")
+        self._path = named(
+            QLineEdit("~/neurorig-support.zip"), "support-path", "File of the bundle"
+        )
         self._files = DataTable(_COLUMNS, "support-files")
         self._files.chosen.connect(self._show_file)
-        self._text = QPlainTextEdit()
-        self._text.setObjectName("support-text")
-        self._text.setAccessibleName("Text of the file")
+        self._text = named(QPlainTextEdit(), "support-text", "Text of the file")
         self._text.setReadOnly(True)
         self._text.setTabChangesFocus(True)
         self._text.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
@@ -88,13 +83,9 @@ class SupportCard(QFrame):
         explained = PlainLabel(_EXPLAINED, role="muted", wrap=True)
         path = with_chooser(self._path, FileRequest.NAME, "Archives (*.zip)")
         row = in_row([self._collect, self._serials, STRETCH, (path, 2), self._write])
-        split = QSplitter(Qt.Orientation.Horizontal)
-        split.setObjectName("support-split")
-        split.addWidget(self._files)
-        split.addWidget(self._text)
-        split.setSizes([480, 520])
+        both = split([self._files, self._text], (480, 520), name="support-split")
         in_column(
-            [heading, explained, row, self._notice, (split, 1)],
+            [heading, explained, row, self._notice, (both, 1)],
             self,
             margins=CARD,
         )

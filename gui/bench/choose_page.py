@@ -53,19 +53,17 @@ class ChoosePage(QWidget):
             "examples-find", "Find an example", "find: uart, joulescope, qubo, ..."
         )
         self._find.setClearButtonEnabled(True)
-        self._find.textChanged.connect(lambda text: self._filter())
-        self._table = DataTable(_EXAMPLES, "examples")
-        self._table.setAccessibleName("Examples of benches")
+        self._find.textChanged.connect(self._filter)
+        self._table = DataTable(_EXAMPLES, "examples", "Examples of benches")
         self._table.chosen.connect(self._choose)
         self._target = LineField("new-path", "File to write", "file to write")
         self._target.returnPressed.connect(self._create)
         self._create_button = _button("new-create", "&Create", self._create)
         self._create_button.setProperty("role", "primary")
         self._create_button.setEnabled(False)
-        self._recent = DataTable(_RECENT, "recent-benches")
-        self._recent.setAccessibleName("Recent bench files")
+        self._recent = DataTable(_RECENT, "recent-benches", "Recent bench files")
         self._recent.setMaximumHeight(_RECENT_PX)
-        self._recent.activated.connect(lambda index: self._open_recent())
+        self._recent.activated.connect(self._open_recent)
         self._open = PathField(
             "open-bench", "Path of a bench file", "path of a bench file"
         )

@@ -5,12 +5,13 @@ proof, a probe or a scan.
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, Signal
+from functools import partial
+
+from PySide6.QtCore import Signal
 from PySide6.QtWidgets import (
     QFrame,
     QPushButton,
     QScrollArea,
-    QSplitter,
     QWidget,
 )
 
@@ -18,8 +19,8 @@ from gui.bench.card_view import CardRow
 from gui.bench.diagram_view import DiagramView
 from gui.bench.link import Deed
 from gui.bench.rows_view import RowsView
-from gui.widgets.controls import push_button
-from gui.widgets.layouts import STRETCH, in_column, in_row
+from gui.widgets.controls import named, push_button
+from gui.widgets.layouts import STRETCH, in_column, in_row, split
 from gui.widgets.notice import Notice, Severity
 from gui.widgets.text import PlainLabel, plain
 from rig.bench.diagram import Diagram
@@ -57,11 +58,11 @@ class ConnectPage(QWidget):
         self._stop = push_button(
             "bench-stop",
             "Stop",
+            self.stopped.emit,
             accessible="Stop, and switch the supply off",
             tip="Esc: end what goes on; the supply is off then",
             role="danger",
         )
-        self._stop.clicked.connect(self.stopped)
         self._lay_out()
         self.set_state(None, False)
 
@@ -104,27 +105,23 @@ class ConnectPage(QWidget):
 
     def _lay_out(self) -> None:
         for deed, text, _, _ in BUTTONS:
-            button = push_button(f"bench-{deed}", text)
-            button.clicked.connect(lambda _=False, deed=deed: self._clicked(deed))
-            if deed is Deed.CONNECT:
-                button.setProperty("role", "primary")
-            self._buttons[deed] = button
+            clicked = partial(self._clicked, deed)
+            role = "primary" if deed is Deed.CONNECT else ""
+            self._buttons[deed] = push_button(f"bench-{deed}", text, clicked, role=role)
         buttons = in_row([*self._buttons.values(), STRETCH, self._stop])
-        scroll = QScrollArea()
-        scroll.setObjectName("bench-diagram-area")
-        scroll.setAccessibleName("Wiring diagram")
+        scroll = named(QScrollArea(), "bench-diagram-area", "Wiring diagram")
         scroll.setWidgetResizable(True)
         scroll.setFrameShape(QFrame.Shape.NoFrame)
         scroll.setWidget(self.picture)
         heading = PlainLabel("Wiring", role="heading")
         left = QWidget()
         in_column([heading, (scroll, 1), self._notes], left)
-        split = QSplitter(Qt.Orientation.Vertical)
-        split.setObjectName("bench-connect-split")
-        split.addWidget(left)
-        split.addWidget(self.rows)
-        split.setStretchFactor(0, 0)
-        split.setStretchFactor(1, 1)
-        split.setSizes([290, 400])
-        split.setChildrenCollapsible(False)
-        in_column([self.notice, self.cards, buttons, (split, 1)], self, spacing=10)
+        both = split(
+            [left, self.rows],
+            (290, 400),
+            name="bench-connect-split",
+            down=True,
+            shares=(0, 1),
+        )
+        both.setChildrenCollapsible(False)
+        in_column([self.notice, self.cards, buttons, (both, 1)], self, spacing=10)

@@ -20,6 +20,7 @@ from PySide6.QtWidgets import QToolTip, QWidget
 
 from gui.bench.diagram_layout import Box, DiagramLayout, Route, lay_out
 from gui.theme import shown
+from gui.widgets.controls import named
 from gui.widgets.painter import ThemedPainter
 from gui.widgets.text import CENTRE, LEFT, RIGHT
 from rig.bench.diagram import Diagram, Wire
@@ -38,8 +39,7 @@ class DiagramView(QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        self.setObjectName("bench-diagram")
-        self.setAccessibleName("Wiring diagram")
+        named(self, "bench-diagram", "Wiring diagram")
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self._drawn: Diagram | None = None
         self._layout: DiagramLayout | None = None

@@ -13,6 +13,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from gui.widgets.controls import named
 from gui.widgets.file_dialog import BUTTON_PX, FileRequest, with_chooser
 from gui.widgets.text import PlainLabel, plain
 from rig.bench.forms import FormField, refusal
@@ -45,9 +46,9 @@ class FieldRow(QWidget):
         self.editor.setAccessibleDescription(field.help)
         self.editor.setMinimumWidth(_LEAST_PX)
         self._name.setBuddy(self.editor)
-        self._reset = QToolButton()
-        self._reset.setObjectName(f"reset-{field.path}")
-        self._reset.setAccessibleName(f"Default of {field.label}")
+        self._reset = named(
+            QToolButton(), f"reset-{field.path}", f"Default of {field.label}"
+        )
         self._reset.setToolTip("Back to the default")
         self._reset.setText("↺")
         self._reset.clicked.connect(lambda: self.reset.emit(self.field.path))

@@ -14,7 +14,7 @@ from PySide6.QtWidgets import (
 )
 
 from gui.bench.field_row import FieldRow, matches
-from gui.widgets.controls import check_box, combo_box, push_button
+from gui.widgets.controls import check_box, combo_box, named, push_button
 from gui.widgets.layouts import STRETCH, in_column, in_row
 from gui.widgets.line_field import LineField
 from gui.widgets.text import plain
@@ -40,11 +40,9 @@ class FormView(QWidget):
         self._shown: tuple[str, str, tuple[str, ...]] | None = None
         self._rows: dict[str, FieldRow] = {}
         self._wrong = ""
-        self._list = QListWidget()
-        self._list.setObjectName("form-parts")
-        self._list.setAccessibleName("Parts of the bench")
+        self._list = named(QListWidget(), "form-parts", "Parts of the bench")
         self._list.setFixedWidth(_LIST_PX)
-        self._list.currentRowChanged.connect(lambda row: self._show_section())
+        self._list.currentRowChanged.connect(self._show_section)
         self._kind = combo_box("form-kind", "Kind of this part")
         self._kind.textActivated.connect(self._choose_kind)
         self._about = plain("form-about", role="muted", wrap=True)
@@ -52,19 +50,17 @@ class FormView(QWidget):
         self._error.setProperty("severity", "error")
         self._find = LineField("form-find", "Find a setting", "find in all parts")
         self._find.setClearButtonEnabled(True)
-        self._find.textChanged.connect(lambda text: self._filter())
+        self._find.textChanged.connect(self._filter)
         self._none = plain(
             "form-none", "No setting of any part has these words.", wrap=True
         )
         self._only_set = check_box(
             "form-only-set",
             "only what the &file states",
+            self._filter,
             accessible="Only what the file states",
         )
-        self._only_set.toggled.connect(lambda on: self._filter())
-        self._scroll = QScrollArea()
-        self._scroll.setObjectName("form-scroll")
-        self._scroll.setAccessibleName("Settings")
+        self._scroll = named(QScrollArea(), "form-scroll", "Settings")
         self._scroll.setWidgetResizable(True)
         self._scroll.setFrameShape(QScrollArea.Shape.NoFrame)
         self._lay_out()

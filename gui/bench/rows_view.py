@@ -59,8 +59,7 @@ class RowsView(QWidget):
     def __init__(self, name: str, heading: str) -> None:
         super().__init__()
         self._heading = PlainLabel(heading, role="heading")
-        self.table = DataTable(_COLUMNS, name)
-        self.table.setAccessibleName(heading)
+        self.table = DataTable(_COLUMNS, name, heading)
         self.table.chosen.connect(self._explain)
         self._why = plain(f"{name}-why", wrap=True, selectable=True)
         self._why.hide()

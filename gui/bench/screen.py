@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
-from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from gui.bench import link, rows_view
@@ -19,6 +19,7 @@ from gui.bench.link import BenchLink, Deed, Due, Over, Ready, Told
 from gui.bench.settings_page import SettingsPage
 from gui.screen import Screen
 from gui.shell import Shell
+from gui.widgets.controls import shortcut
 from gui.widgets.layouts import PAGE, in_column
 from gui.widgets.notice import Notice, Severity
 from rig.bench import bench_file, examples
@@ -380,15 +381,11 @@ class BenchScreen(Screen):
         self.settings.text.textChanged.connect(self._show_state)
         self.settings.offer_kinds()
         for deed, _, key, _ in BUTTONS:
-            self._key(key, lambda deed=deed: self.connect_page.press(deed))
-        self._key("Esc", self.stop)
-        self._key("Ctrl+S", self.save)
+            shortcut(self, key, partial(self.connect_page.press, deed))
+        shortcut(self, "Esc", self.stop)
+        shortcut(self, "Ctrl+S", self.save)
         for name, _, key in PAGES:
-            self._key(key, lambda name=name: self.bar.press(name))
-
-    def _key(self, key: str, action: Any) -> None:
-        # Of the window, while this screen is seen.
-        QShortcut(QKeySequence(key), self).activated.connect(action)
+            shortcut(self, key, partial(self.bar.press, name))
 
     def _lay_out(self) -> None:
         self._pages = QStackedWidget()

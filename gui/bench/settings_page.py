@@ -3,14 +3,14 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtWidgets import QSplitter, QWidget
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QWidget
 
 from gui.bench.document import DocumentReading
 from gui.bench.form_view import FormView
 from gui.bench.text_view import TextView
-from gui.widgets.controls import push_button
-from gui.widgets.layouts import in_column
+from gui.widgets.controls import delayed, push_button
+from gui.widgets.layouts import in_column, split
 from gui.widgets.notice import Notice
 from gui.widgets.text import plain
 from rig.bench import plugins
@@ -44,10 +44,7 @@ class SettingsPage(QWidget):
         )
         self._said = plain("bench-problem-text", wrap=True)
         self._said.setProperty("severity", "error")
-        self._quiet = QTimer(self)
-        self._quiet.setSingleShot(True)
-        self._quiet.setInterval(_QUIET_MS)
-        self._quiet.timeout.connect(self.changed)
+        self._quiet = delayed(self, _QUIET_MS, self.changed.emit)
         self.text.textChanged.connect(self._quiet.start)
         self.form.edited.connect(self._edited)
         self.form.reset.connect(lambda path: self._change(self._text.without(path)))
@@ -129,12 +126,11 @@ class SettingsPage(QWidget):
         in_column([(self.text, 1), self._said, self._problem], right)
         self._said.hide()
         self._problem.hide()
-        split = QSplitter(Qt.Orientation.Horizontal)
-        split.setObjectName("bench-settings-split")
-        split.addWidget(self.form)
-        split.addWidget(right)
-        split.setStretchFactor(0, 3)
-        split.setStretchFactor(1, 2)
-        split.setSizes([680, 560])
-        split.setChildrenCollapsible(False)
-        in_column([self.notice, (split, 1)], self)
+        both = split(
+            [self.form, right],
+            (680, 560),
+            name="bench-settings-split",
+            shares=(3, 2),
+        )
+        both.setChildrenCollapsible(False)
+        in_column([self.notice, (both, 1)], self)

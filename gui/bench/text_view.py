@@ -22,6 +22,7 @@ from PySide6.QtWidgets import QPlainTextEdit, QTextEdit, QWidget
 
 from gui.bench.document import DocumentChange, change_between
 from gui.theme import Recoloured, shown
+from gui.widgets.controls import named
 from gui.widgets.painter import ThemedPainter
 
 _HEAD = re.compile(r"\s*\[")
@@ -60,15 +61,14 @@ class TextView(QPlainTextEdit, Recoloured):
 
     def __init__(self) -> None:
         super().__init__()
-        self.setObjectName("bench-text")
-        self.setAccessibleName("Text of the bench file")
+        named(self, "bench-text", "Text of the bench file")
         self.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
         self.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
         self.setTabChangesFocus(True)
         self._wrong: int | None = None
         self._numbers = _Numbers(self)
         self._colours = _Colours(self.document())
-        self.blockCountChanged.connect(lambda count: self._make_room())
+        self.blockCountChanged.connect(self._make_room)
         self.updateRequest.connect(self._scrolled)
         self._make_room()
 

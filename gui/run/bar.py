@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
 
 from gui.run import run_text
 from gui.run.record import RunSnapshot
-from gui.widgets.controls import push_button
+from gui.widgets.controls import named, push_button
 from gui.widgets.labels import Labels
 from gui.widgets.layouts import STRETCH, in_column, in_row
 from gui.widgets.text import heading, shortened, tip
@@ -52,9 +52,7 @@ class RunBar(QWidget):
             self._pages.addButton(button)
             self._buttons[name] = button
         self._buttons["plan"].setChecked(True)
-        self._bar = QProgressBar()
-        self._bar.setObjectName("run-progress")
-        self._bar.setAccessibleName("Progress of the session")
+        self._bar = named(QProgressBar(), "run-progress", "Progress of the session")
         self._bar.setRange(0, _FINE)
         self._bar.setTextVisible(False)
         self._bar.setFixedHeight(10)

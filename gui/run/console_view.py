@@ -3,14 +3,14 @@
 
 from __future__ import annotations
 
-from PySide6.QtGui import QFontDatabase, QKeySequence, QShortcut
+from PySide6.QtGui import QFontDatabase
 from PySide6.QtWidgets import (
     QPlainTextEdit,
     QWidget,
 )
 
-from gui.run.console_log import DIRECTIONS, ConsoleLog, Filter
-from gui.widgets.controls import combo_box
+from gui.run.console_log import ConsoleLog, Filter
+from gui.widgets.controls import combo_box, named, offer, shortcut
 from gui.widgets.layouts import in_column, in_row
 from gui.widgets.line_field import LineField
 from gui.widgets.text import PlainLabel
@@ -29,20 +29,17 @@ class ConsoleView(QWidget):
         self.setObjectName("run-console")
         self._log: ConsoleLog | None = None
         self._number = 0
-        self.direction = combo_box("console-direction", "Direction")
-        for direction in DIRECTIONS:
-            self.direction.addItem(_NAMES[direction], direction)
-        self.direction.currentIndexChanged.connect(self.render_all)
+        self.direction = combo_box(
+            "console-direction", "Direction", action=self.render_all
+        )
+        offer(self.direction, [(text, direction) for direction, text in _NAMES.items()])
         self.search = LineField(
             "console-filter", "Filter of the console", "filter (Ctrl+L)"
         )
         self.search.setClearButtonEnabled(True)
         self.search.textChanged.connect(self.render_all)
-        shortcut = QShortcut(QKeySequence("Ctrl+L"), self)
-        shortcut.activated.connect(self.search.setFocus)
-        self.lines = QPlainTextEdit()
-        self.lines.setObjectName("console-lines")
-        self.lines.setAccessibleName("Console")
+        shortcut(self, "Ctrl+L", self.search.setFocus)
+        self.lines = named(QPlainTextEdit(), "console-lines", "Console")
         self.lines.setReadOnly(True)
         self.lines.setUndoRedoEnabled(False)
         self.lines.setMaximumBlockCount(_SHOWN)

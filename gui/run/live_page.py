@@ -5,9 +5,7 @@ console."""
 from __future__ import annotations
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import (
-    QSplitter,
     QWidget,
 )
 
@@ -19,8 +17,8 @@ from gui.run.flight import Flight
 from gui.run.live_view import LiveControls, LiveView
 from gui.run.record import RunSnapshot
 from gui.run.tiles import Tiles
-from gui.widgets.controls import combo_box
-from gui.widgets.layouts import in_column, in_row
+from gui.widgets.controls import combo_box, offer, shortcut
+from gui.widgets.layouts import in_column, in_row, split
 from gui.widgets.table import DataTable, TableColumn
 from rig.report import palette
 
@@ -70,19 +68,16 @@ class LivePage(QWidget):
         self.console = ConsoleView()
         self.rail = combo_box("run-rail", "Rail")
         self.controls = LiveControls("run")
-        shortcut = QShortcut(QKeySequence(Qt.Key.Key_Space), self.view)
-        shortcut.setContext(Qt.ShortcutContext.WidgetShortcut)
-        shortcut.activated.connect(self.controls.hold.toggle)
+        hold = shortcut(self.view, "Space", self.controls.hold.toggle)
+        hold.setContext(Qt.ShortcutContext.WidgetShortcut)
         self.view.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self._shown_trials: tuple[object, ...] = ()
-        self._newest_s = -1.0
         self._lay_out()
 
     def set_flight(self, flight: Flight) -> None:
         """Show another flight from its beginning."""
         self._flight = flight
         self._shown_trials = ()
-        self._newest_s = -1.0
         self.controls.hold.setChecked(False)
         self.rail.clear()
         self.trials.set_rows([])
@@ -130,12 +125,8 @@ class LivePage(QWidget):
             self.view.set_silence("no samples were recorded")
 
     def _name_rails(self, rails: tuple[str, ...]) -> None:
-        chosen = self.rail.currentData()
-        self.rail.clear()
-        for rail in rails:
-            self.rail.addItem(rail or "supply", rail)
-        if chosen in rails:
-            self.rail.setCurrentIndex(rails.index(chosen))
+        rows = [(rail or "supply", rail) for rail in rails]
+        offer(self.rail, rows, self.rail.currentData())
         self.rail.setVisible(len(rails) > 1)
 
     def _lay_out(self) -> None:
@@ -144,14 +135,6 @@ class LivePage(QWidget):
         left = in_column([controls, (self.view, 1)])
         top = QWidget()
         in_row([(left, 1), self.tiles], top)
-        bottom = QSplitter()
-        bottom.addWidget(self.trials)
-        bottom.addWidget(self.metrics)
-        bottom.addWidget(self.console)
-        bottom.setSizes(list(_WIDTHS))
-        both = QSplitter(Qt.Orientation.Vertical)
-        both.addWidget(top)
-        both.addWidget(bottom)
-        both.setSizes(list(_HEIGHTS))
-        both.setStretchFactor(0, 1)
+        bottom = split([self.trials, self.metrics, self.console], _WIDTHS)
+        both = split([top, bottom], _HEIGHTS, down=True, shares=(1,))
         in_column([both], self)

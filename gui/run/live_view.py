@@ -21,7 +21,7 @@ from gui.picture.viewport import Viewport
 from gui.run.frame import LiveFrame, empty_frame
 from gui.run.phases import UNKNOWN, Strip
 from gui.run.scale import Ceiling
-from gui.widgets.controls import combo_box, push_button
+from gui.widgets.controls import combo_box, offer, push_button
 from gui.widgets.layouts import in_row
 from gui.widgets.painter import ThemedPainter
 from gui.widgets.text import CENTRE, RIGHT, PlainLabel
@@ -179,9 +179,7 @@ class LiveControls(QWidget):
     def __init__(self, screen: str) -> None:
         super().__init__()
         self._span = combo_box(f"{screen}-span", "Seconds that are shown")
-        for span_s in _SPANS_S:
-            self._span.addItem(f"{span_s:g} s", span_s)
-        self._span.setCurrentIndex(_SPANS_S.index(_SPAN_S))
+        offer(self._span, [(f"{span_s:g} s", span_s) for span_s in _SPANS_S], _SPAN_S)
         self.hold = push_button(
             f"{screen}-hold",
             "Hold",

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton
 
@@ -40,11 +42,13 @@ class RunOutcome(QFrame):
         self.buttons: dict[str, QPushButton] = {}
         for name, text, keys in _BUTTONS:
             button = push_button(
-                f"run-to-{name}", text, accessible=f"Show the {name} of this session"
+                f"run-to-{name}",
+                text,
+                partial(self.wanted.emit, name),
+                accessible=f"Show the {name} of this session",
+                tip=keys,
             )
             button.setShortcut(keys)
-            button.setToolTip(keys)
-            button.clicked.connect(lambda _=False, name=name: self.wanted.emit(name))
             row.addWidget(button)
             self.buttons[name] = button
         self.hide()

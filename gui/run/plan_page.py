@@ -6,18 +6,16 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import (
     QGridLayout,
-    QLabel,
-    QSplitter,
     QWidget,
 )
 
 from gui.run import plan_text
 from gui.run.setup_panel import SetupPanel
-from gui.widgets.layouts import STRETCH, in_column, in_row
+from gui.widgets.layouts import STRETCH, in_column, in_row, split
 from gui.widgets.line_field import LineField
 from gui.widgets.notice import Notice
 from gui.widgets.table import DataTable, TableColumn
-from gui.widgets.text import PlainLabel, plain, set_state, tip
+from gui.widgets.text import PlainLabel, heading, plain, set_state, tip
 from rig.session.estimate import Estimate
 
 _WIDTHS = (430, 800)
@@ -46,19 +44,14 @@ class PlanPage(QWidget):
         self._lines: list[tuple[PlainLabel, PlainLabel]] = []
         self._grid = QGridLayout()
         self._grid.setColumnStretch(1, 1)
-        self._head = _heading("What will happen")
+        self._head = heading("run-plan-head", "What will happen", 1.15)
         #: A line of its own, to be copied whole however long its paths are.
         self._same = LineField("run-plan-command", "The command that does the same")
         self._same.setReadOnly(True)
         self._same_row = QWidget()
         self._same_row.hide()
-        self._estimate: Estimate | None = None
+        self.estimate: Estimate | None = None
         self._lay_out()
-
-    @property
-    def estimate(self) -> Estimate | None:
-        """The estimate that is shown."""
-        return self._estimate
 
     @property
     def text(self) -> str:
@@ -72,7 +65,7 @@ class PlanPage(QWidget):
 
     def show_estimate(self, estimate: Estimate, command: str) -> None:
         """Show what will happen, and the command that does the same."""
-        self._estimate = estimate
+        self.estimate = estimate
         self._head.setText("What will happen")
         self.notice.clear()
         self.table.set_rows(estimate.rows)
@@ -90,7 +83,7 @@ class PlanPage(QWidget):
 
     def show_error(self, error: BaseException) -> None:
         """Show why it cannot begin."""
-        self._estimate = None
+        self.estimate = None
         self._head.setText("This cannot begin")
         self.table.hide()
         self._show_lines([])
@@ -117,7 +110,7 @@ class PlanPage(QWidget):
     def _lay_out(self) -> None:
         left = QWidget()
         in_column(
-            [_heading("What to run"), self.setup, STRETCH],
+            [heading("run-setup-head", "What to run", 1.15), self.setup, STRETCH],
             left,
             margins=(0, 0, 12, 0),
         )
@@ -126,18 +119,4 @@ class PlanPage(QWidget):
         head = in_column([self._head, self.notice, self._grid, self._same_row])
         column = in_column([head, 8, (self.table, 1)], right, margins=(12, 0, 0, 0))
         column.addStretch(0)
-        both = QSplitter()
-        both.addWidget(left)
-        both.addWidget(right)
-        both.setSizes(list(_WIDTHS))
-        both.setStretchFactor(1, 1)
-        in_row([both], self)
-
-
-def _heading(text: str) -> QLabel:
-    label = PlainLabel(text)
-    font = label.font()
-    font.setBold(True)
-    font.setPointSizeF(font.pointSizeF() * 1.15)
-    label.setFont(font)
-    return label
+        in_row([split([left, right], _WIDTHS, shares=(0, 1))], self)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from PySide6.QtCore import QTimer, Signal
+from PySide6.QtCore import Signal
 from PySide6.QtWidgets import (
     QComboBox,
     QFormLayout,
@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
 
 from gui.run import form
 from gui.run.form import BenchFacts, RunForm
-from gui.widgets.controls import combo_box
+from gui.widgets.controls import combo_box, delayed, named, offer
 from gui.widgets.file_dialog import BENCHES, FileRequest, with_chooser
 from gui.widgets.line_field import LineField
 from gui.widgets.text import tip
@@ -43,16 +43,11 @@ class SetupPanel(QWidget):
         self.setObjectName("run-setup")
         self._facts: BenchFacts | None = None
         self._bench: Path | None = None
-        self._settle = QTimer(self)
-        self._settle.setSingleShot(True)
-        self._settle.setInterval(_SETTLE_MS)
-        self._settle.timeout.connect(self.changed)
+        self._settle = delayed(self, _SETTLE_MS, self.changed.emit)
         self.bench = LineField("run-bench", "Bench file", "a bench file (.toml)")
         self.bench.editingFinished.connect(self._bench_typed)
         self.kinds = {section: self._kind(section) for section in form.SECTIONS}
-        self.trials = QSpinBox()
-        self.trials.setObjectName("run-trials")
-        self.trials.setAccessibleName("Trials")
+        self.trials = named(QSpinBox(), "run-trials", "Trials")
         self.trials.setSizePolicy(
             QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed
         )
@@ -66,9 +61,7 @@ class SetupPanel(QWidget):
         self.root = LineField("run-root", "Folder of the sessions", "sessions")
         self.root.setText(str(root))
         self.root.textChanged.connect(self._settle.start)
-        self.settings = QPlainTextEdit()
-        self.settings.setObjectName("run-settings")
-        self.settings.setAccessibleName("Settings")
+        self.settings = named(QPlainTextEdit(), "run-settings", "Settings")
         self.settings.setPlaceholderText(
             "one SECTION.KIND.KEY=VALUE a line, as\n"
             "task.asc.samples=12\nscenario.single_stream.idle_s=1"
@@ -114,12 +107,11 @@ class SetupPanel(QWidget):
         self._settle.start()
 
     def _kind(self, section: str) -> QComboBox:
-        box = combo_box(f"run-{section}", section.capitalize())
+        start = self._settle.start
+        box = combo_box(f"run-{section}", section.capitalize(), action=start)
         box.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        box.addItem(_OF_THE_FILE, "")
-        for kind in form.known_kinds(section):
-            box.addItem(kind, kind)
-        box.currentIndexChanged.connect(self._settle.start)
+        kinds = [(kind, kind) for kind in form.known_kinds(section)]
+        offer(box, [(_OF_THE_FILE, ""), *kinds])
         return box
 
     def _lay_out(self) -> None:

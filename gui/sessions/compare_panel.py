@@ -4,19 +4,17 @@ making."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Signal
 from PySide6.QtWidgets import (
-    QLabel,
-    QSplitter,
     QWidget,
 )
 
 from gui.widgets.controls import check_box, push_button
 from gui.widgets.labels import Labels
-from gui.widgets.layouts import CARD, STRETCH, in_column, in_row
+from gui.widgets.layouts import CARD, STRETCH, in_column, in_row, split
 from gui.widgets.notice import Notice
 from gui.widgets.table import DataTable, TableColumn
-from gui.widgets.text import PlainLabel
+from gui.widgets.text import PlainLabel, plain
 from rig.api.comparing.comparison import (
     ComparisonOutcome,
     MetricPair,
@@ -82,42 +80,38 @@ class ComparePanel(QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        self._found: SessionComparison | None = None
+        self.found: SessionComparison | None = None
         self.notice = Notice()
         self._title = PlainLabel("Compare", role="heading")
-        self._names = _text("compare-names", "The two sessions")
-        self._notes = _text("compare-notes", "Notes on the comparison")
-        self._notes.setProperty("role", "muted")
-        self._counts = _text("compare-counts", "Outcomes")
+        self._names = plain("compare-names", wrap=True, accessible="The two sessions")
+        self._notes = plain(
+            "compare-notes",
+            role="muted",
+            wrap=True,
+            accessible="Notes on the comparison",
+        )
+        self._counts = plain("compare-counts", wrap=True, accessible="Outcomes")
         self._labels = Labels()
         self._details = check_box(
             "compare-details",
             "&Details and ordinary changes too",
+            self._show,
             accessible="Show details and ordinary changes too",
         )
-        self._details.toggled.connect(self._show)
-        swap = push_button("compare-swap", "&Swap A and B")
-        swap.clicked.connect(self.asked_swap)
+        swap = push_button("compare-swap", "&Swap A and B", self.asked_swap.emit)
         self.metrics = DataTable(_METRICS, "compare-metrics")
         self.changes = DataTable(_CHANGES, "compare-changes")
-        split = QSplitter(Qt.Orientation.Vertical)
-        split.setObjectName("compare-split")
-        split.addWidget(self.metrics)
-        split.addWidget(self.changes)
-        split.setSizes([600, 300])
+        tables = split(
+            [self.metrics, self.changes], (600, 300), name="compare-split", down=True
+        )
         row = in_row([self._title, STRETCH, self._details, swap])
         texts = [self.notice, self._names, self._labels, self._notes, self._counts]
-        in_column([row, *texts, (split, 1)], self, margins=CARD, spacing=8)
-
-    @property
-    def found(self) -> SessionComparison | None:
-        """The comparison that is shown."""
-        return self._found
+        in_column([row, *texts, (tables, 1)], self, margins=CARD, spacing=8)
 
     def show_waiting(self, first: str, second: str) -> None:
         """Say which sessions are being compared."""
         self.notice.clear()
-        self._found = None
+        self.found = None
         self._names.setText(visible(f"A  {first}\nB  {second}"))
         self._labels.set_labels(())
         self._notes.setText("...")
@@ -127,14 +121,14 @@ class ComparePanel(QWidget):
 
     def show_comparison(self, comparison: SessionComparison) -> None:
         """Show a comparison."""
-        self._found = comparison
+        self.found = comparison
         labels = dict.fromkeys((*comparison.first.labels, *comparison.second.labels))
         self._labels.set_labels(tuple(labels))
         self.metrics.set_labels(tuple(labels))
         self._show()
 
     def _show(self) -> None:
-        comparison = self._found
+        comparison = self.found
         if comparison is None:
             return
         self._notes.setText(visible("\n".join(comparison.notes)))
@@ -160,11 +154,3 @@ class ComparePanel(QWidget):
 def _is_main(pair: MetricPair) -> bool:
     rows = [row for row in (pair.first, pair.second) if row is not None]
     return any(row.prominence is not Prominence.DETAIL for row in rows)
-
-
-def _text(name: str, accessible: str) -> QLabel:
-    label = PlainLabel()
-    label.setObjectName(name)
-    label.setAccessibleName(accessible)
-    label.setWordWrap(True)
-    return label

@@ -19,7 +19,7 @@ from gui.screen import Screen
 from gui.shell import Shell
 from gui.start import recent
 from gui.start.recent import RecentRow
-from gui.widgets.controls import push_button
+from gui.widgets.controls import named, push_button
 from gui.widgets.file_dialog import BENCHES, TRACES, FileRequest, ask, chooser
 from gui.widgets.layouts import CARD, PAGE, STRETCH, in_column, in_row
 from gui.widgets.notice import Notice, Severity
@@ -78,18 +78,19 @@ class StartScreen(Screen):
             role="muted",
         )
         self._notice = Notice()
-        self._recent = DataTable(_COLUMNS, "recent")
-        self._recent.setAccessibleName("Recent sessions, bench files and traces")
-        self._recent.activated.connect(lambda index: self._open_recent())
+        self._recent = DataTable(
+            _COLUMNS, "recent", "Recent sessions, bench files and traces"
+        )
+        self._recent.activated.connect(self._open_recent)
         self._demo = push_button(
             "start-demo",
             "Open a finished &demonstration",
             self.open_demonstration,
             role="primary",
         )
-        self._bar = QProgressBar()
-        self._bar.setObjectName("demo-progress")
-        self._bar.setAccessibleName("Progress of the demonstration")
+        self._bar = named(
+            QProgressBar(), "demo-progress", "Progress of the demonstration"
+        )
         self._bar.setRange(0, _FINE)
         cancel = push_button("demo-cancel", "Cancel", self._cancel_demo)
         cancel.setAccessibleName("Cancel the demonstration")

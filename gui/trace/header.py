@@ -3,14 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from PySide6.QtCore import QSignalBlocker, Signal
+from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QToolButton, QWidget
 
 from gui.picture.legend import Legend
 from gui.trace.shown.subject import Subject
-from gui.widgets.controls import combo_box
+from gui.widgets.controls import combo_box, named, offer
 from gui.widgets.labels import Labels
 from gui.widgets.layouts import STRETCH, in_column, in_row
 from gui.widgets.text import heading, shortened
@@ -56,9 +56,7 @@ class Header(QWidget):
         checked: bool = False,
     ) -> QToolButton:
         """Add a button to the tools; `checked` makes it one that stays pressed."""
-        button = QToolButton()
-        button.setObjectName(f"tool-{name}")
-        button.setAccessibleName(tip)
+        button = named(QToolButton(), f"tool-{name}", tip)
         button.setText(text)
         button.setToolTip(tip)
         button.setCheckable(checked)
@@ -87,21 +85,14 @@ class Header(QWidget):
         if subject.session is None:
             facts.append(trace.origin)
         self._facts.setText(visible(", ".join(facts)))
-        rails = list(subject.choice.rails)
-        self._offer(
-            self.trial,
-            [f"trial {n}" for n in subject.choice.trials],
-            subject.choice.trials,
-            subject.trial,
-        )
-        self._offer(self.rail, [rail or "rail" for rail in rails], rails, subject.rail)
-        numbers = list(range(1, subject.choice.segment_count + 1))
-        self._offer(
-            self.segment,
-            [f"segment {n}" for n in numbers],
-            numbers,
-            subject.choice.segment,
-        )
+        choice = subject.choice
+        trials = [(f"trial {number}", number) for number in choice.trials]
+        self._offer(self.trial, trials, choice.trial)
+        rails = [(rail or "rail", rail) for rail in choice.rails]
+        self._offer(self.rail, rails, choice.rail)
+        numbers = range(1, choice.segment_count + 1)
+        segments = [(f"segment {number}", number) for number in numbers]
+        self._offer(self.segment, segments, choice.segment)
         self.set_enabled(True)
 
     def set_enabled(self, enabled: bool) -> None:
@@ -113,20 +104,15 @@ class Header(QWidget):
                 widget.setEnabled(enabled)
 
     def _offer(
-        self, combo: QComboBox, texts: list[str], values: object, now: object
+        self, box: QComboBox, rows: Sequence[tuple[str, object]], now: object
     ) -> None:
-        with QSignalBlocker(combo):
-            combo.clear()
-            for text, value in zip(texts, list(values), strict=True):  # type: ignore[call-overload]
-                combo.addItem(text, value)
-            combo.setCurrentIndex(max(combo.findData(now), 0))
-        combo.setVisible(combo.count() > 1)
+        offer(box, rows, now)
+        box.setVisible(box.count() > 1)
 
     def _combo(self, name: str, accessible: str) -> QComboBox:
-        combo = combo_box(name, accessible)
-        combo.hide()
-        combo.currentIndexChanged.connect(lambda _: self._choose())
-        return combo
+        box = combo_box(name, accessible, action=self._choose)
+        box.hide()
+        return box
 
     def _choose(self) -> None:
         trial = self.trial.currentData()

@@ -8,9 +8,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import ClassVar
 
-from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeyEvent, QShowEvent
-from PySide6.QtWidgets import QSplitter, QWidget
+from PySide6.QtWidgets import QWidget
 
 from gui.picture.lane_painter import LineEdges
 from gui.screen import Screen
@@ -42,7 +41,7 @@ from gui.trace.tools import TraceTools
 from gui.trace.views.distribution_view import DistributionView
 from gui.trace.views.edge_view import EdgeView
 from gui.trace.views.overlay_view import OverlayView
-from gui.widgets.layouts import in_column
+from gui.widgets.layouts import in_column, split
 from gui.widgets.notice import Notice, Severity, error_text
 from gui.worker import BackgroundWorker
 from rig.annotations import Annotations
@@ -118,7 +117,7 @@ class TraceScreen(Screen):
         self.form.answered.connect(self.open)
         self.header.file.clicked.connect(self.form.ask_again)
         self.header.chosen.connect(self._choose)
-        self.export.save_picture.clicked.connect(lambda _: self.save_picture())
+        self.export.save_picture.clicked.connect(self.save_picture)
 
     # Display.
 
@@ -434,15 +433,9 @@ class TraceScreen(Screen):
             (self.export, "Export"),
         ):
             self.tabs.name(widget, title)
-        split = QSplitter(Qt.Orientation.Horizontal)
-        split.setObjectName("trace-split")
-        split.addWidget(left)
-        split.addWidget(self.tabs)
-        split.setStretchFactor(0, 5)
-        split.setStretchFactor(1, 3)
-        self._split = split
+        self._split = split([left, self.tabs], (), name="trace-split", shares=(5, 3))
         body = QWidget()
-        in_column([(split, 1), self.statistics], body, spacing=0)
+        in_column([(self._split, 1), self.statistics], body, spacing=0)
         in_column(
             [self.header, self.notice, (self.form, 1), (body, 1)], self, spacing=0
         )

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from PySide6.QtCore import QSignalBlocker
 from PySide6.QtWidgets import QWidget
 
 from gui.trace.panels.statistics_panel import StatisticsPanel
@@ -15,7 +14,7 @@ from gui.trace.picture.stack_mouse import InteractiveStack
 from gui.trace.shown.background import Pictures
 from gui.trace.shown.state import Topic, TraceState
 from gui.trace.shown.subject import Subject, open_subject
-from gui.widgets.controls import check_box, combo_box
+from gui.widgets.controls import check_box, combo_box, named, offer
 from gui.widgets.labels import Labels
 from gui.widgets.layouts import in_column, in_row
 from gui.widgets.notice import Notice
@@ -46,18 +45,19 @@ class SecondTrace(QWidget):
         self.path = PathField("second-path", "Second trace", "a trace, or a session")
         self.path.setMinimumWidth(60)
         self.path.given.connect(lambda path: self.choose(path))
-        self.trial = combo_box("second-trial", "Trial of the second trace")
-        self.trial.currentIndexChanged.connect(self._choose)
+        self.trial = combo_box(
+            "second-trial", "Trial of the second trace", action=self._choose
+        )
         self.linked = check_box(
             "second-linked",
             "Linked",
+            lambda: self._follow(self._first, self.state),
             accessible="Both traces show the same times from their starts",
         )
         self.linked.setChecked(True)
-        self.linked.toggled.connect(lambda _: self._follow(self._first, self.state))
-        self.stack = InteractiveStack()
-        self.stack.setObjectName("second-plots")
-        self.stack.setAccessibleName("The second trace over time")
+        self.stack = named(
+            InteractiveStack(), "second-plots", "The second trace over time"
+        )
         self.stack.ask_numbers = self._statistics.for_lanes
         self._statistics.changed.connect(self.stack.update)
         self._lay_out()
@@ -122,11 +122,8 @@ class SecondTrace(QWidget):
         )
         self.path.setText(str(subject.path))
         self.labels.set_labels(subject.labels)
-        with QSignalBlocker(self.trial):
-            self.trial.clear()
-            for trial in subject.choice.trials:
-                self.trial.addItem(f"trial {trial}", trial)
-            self.trial.setCurrentIndex(self.trial.findData(subject.trial))
+        trials = [(f"trial {trial}", trial) for trial in subject.choice.trials]
+        offer(self.trial, trials, subject.trial)
         self.trial.setVisible(len(subject.choice.trials) > 1)
         self.stack.set_state(state, self._pictures)
         self._statistics.set_state(state, self._numbers)

@@ -6,6 +6,8 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QTabWidget, QWidget
 
+from gui.widgets.controls import named
+
 #: The names of the tabs, and the columns up to the energy, need so much.
 _WIDTH_PX = 440
 
@@ -15,8 +17,7 @@ class Tabs(QTabWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        self.setObjectName("trace-tabs")
-        self.setAccessibleName("Windows, markers, problems, views of a part")
+        named(self, "trace-tabs", "Windows, markers, problems, views of a part")
         # Eight names in the width of a table.
         self.setUsesScrollButtons(False)
         self.setElideMode(Qt.TextElideMode.ElideRight)

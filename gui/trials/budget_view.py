@@ -7,6 +7,7 @@ from PySide6.QtCore import QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
+from gui.widgets.controls import named
 from gui.widgets.painter import ThemedPainter
 from gui.widgets.text import LEFT
 from rig.api.trials.replication import BudgetLine, MetricTrials
@@ -25,8 +26,7 @@ class BudgetView(QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        self.setObjectName("trials-budget")
-        self.setAccessibleName("Uncertainty budget")
+        named(self, "trials-budget", "Uncertainty budget")
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self._lines: tuple[BudgetLine, ...] = ()
         self._unit = ""

@@ -18,6 +18,7 @@ from PySide6.QtWidgets import QScrollArea, QSizePolicy, QWidget
 
 from gui.trials import words
 from gui.trials.words import DotScale
+from gui.widgets.controls import named
 from gui.widgets.painter import ThemedPainter
 from gui.widgets.text import CENTRE, LEFT, tip
 from rig.api.trials.drift import percent
@@ -42,8 +43,7 @@ class Dots(QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        self.setObjectName("trials-dots")
-        self.setAccessibleName("Trials of each metric as dots")
+        named(self, "trials-dots", "Trials of each metric as dots")
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setMouseTracking(True)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)

@@ -16,6 +16,7 @@ from PySide6.QtWidgets import QWidget
 from gui.theme import Recoloured, shown
 from gui.trials import words
 from gui.widgets import plots
+from gui.widgets.controls import named
 from gui.widgets.layouts import in_column
 from gui.widgets.text import no_markup
 from rig.api.trials.drift import percent
@@ -41,9 +42,9 @@ class DriftView(QWidget, Recoloured):
         super().__init__()
         self.setObjectName("trials-drift")
         self._metric: MetricTrials | None = None
-        self.plot = plots.new_plot()
-        self.plot.setObjectName("trials-drift-plot")
-        self.plot.setAccessibleName("Trials in order of time")
+        self.plot = named(
+            plots.new_plot(), "trials-drift-plot", "Trials in order of time"
+        )
         # Before there is a label: it would keep the prefix of that moment's range.
         self.plot.getAxis("left").enableAutoSIPrefix(False)
         self.plot.setToolTip(_MEANING)

@@ -11,6 +11,7 @@ from gui.trials import words
 from gui.trials.budget_view import BudgetView
 from gui.trials.drift_view import DriftView
 from gui.trials.what_if import WhatIfView
+from gui.widgets.controls import named
 from gui.widgets.layouts import STRETCH, in_column
 from gui.widgets.text import plain
 from rig.api.trials.replication import MetricTrials, SessionTrials
@@ -24,8 +25,7 @@ class MetricView(QScrollArea):
 
     def __init__(self) -> None:
         super().__init__()
-        self.setObjectName("trials-metric")
-        self.setAccessibleName("The metric at hand")
+        named(self, "trials-metric", "The metric at hand")
         self.setWidgetResizable(True)
         self.setFrameShape(QScrollArea.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)

@@ -13,7 +13,7 @@ from matplotlib.backends.backend_qt import NavigationToolbar2QT
 from matplotlib.backends.backend_qtagg import FigureCanvasQTAgg
 from matplotlib.colors import to_hex, to_rgb, to_rgba
 from matplotlib.figure import Figure
-from PySide6.QtCore import Qt, QTimer
+from PySide6.QtCore import Qt
 from PySide6.QtGui import (
     QImage,
     QKeyEvent,
@@ -25,6 +25,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QToolButton, QVBoxLayout, QWidget
 
 from gui.theme import Recoloured, Theme, shown
+from gui.widgets.controls import delayed, named
 from gui.widgets.text import plain
 from rig.model.picture import Picture
 from rig.report.style import BAD, FAINT, GOOD, INK, SERIES, STYLE
@@ -47,9 +48,11 @@ class PictureView(QWidget, Recoloured):
         self._roles = _MADE
         column = QVBoxLayout(self)
         if picture.figure is not None:
-            self.canvas = Canvas(picture.figure, file_name)
-            self.canvas.setObjectName(f"trials-plot-{picture.name}")
-            self.canvas.setAccessibleName(f"{picture.title}: {picture.caption}")
+            self.canvas = named(
+                Canvas(picture.figure, file_name),
+                f"trials-plot-{picture.name}",
+                f"{picture.title}: {picture.caption}",
+            )
             self.tools = PictureTools(self.canvas, self)
             self.canvas.tools = self.tools
             column.addWidget(self.tools)
@@ -81,10 +84,7 @@ class Canvas(FigureCanvasQTAgg):
         self.tools: PictureTools | None = None
         self.file_name = file_name
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self._resting = QTimer(self)
-        self._resting.setSingleShot(True)
-        self._resting.setInterval(_RESTING_MS)
-        self._resting.timeout.connect(self._take_size)
+        self._resting = delayed(self, _RESTING_MS, self._take_size)
 
     def get_default_filename(self) -> str:
         """Return the name that is offered for a file of it."""

@@ -6,11 +6,9 @@ to, what its scenario draws.
 from __future__ import annotations
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import (
     QLabel,
     QScrollArea,
-    QSplitter,
     QTabWidget,
     QWidget,
 )
@@ -21,9 +19,9 @@ from gui.trials import further, words
 from gui.trials.dots import Dots
 from gui.trials.metric_view import MetricView
 from gui.trials.pictures import PictureView
-from gui.widgets.controls import check_box, push_button
+from gui.widgets.controls import check_box, named, push_button, shortcut
 from gui.widgets.labels import Labels
-from gui.widgets.layouts import PAGE, TAB, in_column, in_row
+from gui.widgets.layouts import PAGE, TAB, in_column, in_row, split
 from gui.widgets.line_field import LineField
 from gui.widgets.notice import Notice, Severity
 from gui.widgets.table import DataTable
@@ -80,23 +78,22 @@ class TrialsScreen(Screen):
         )
         self.filter.setClearButtonEnabled(True)
         self.details = check_box(
-            "trials-details", "&Details", accessible="Show details too"
+            "trials-details",
+            "&Details",
+            self._choose_rows,
+            accessible="Show details too",
         )
         self.details.setToolTip("Show also percentiles and other details")
         self.dots = Dots()
         self.detail = MetricView()
-        self.tabs = QTabWidget()
-        self.tabs.setObjectName("trials-tabs")
-        self.tabs.setAccessibleName("Views of the trials")
+        self.tabs = named(QTabWidget(), "trials-tabs", "Views of the trials")
         self.pictures: list[PictureView] = []
         self._legend = _line("trials-legend", role="muted")
         self._lay_out()
         self.filter.textChanged.connect(self._choose_rows)
-        self.details.toggled.connect(self._choose_rows)
         self.dots.chosen.connect(self._show_metric)
         self.detail.drift.trial_chosen.connect(self._show_trace)
-        find = QShortcut(QKeySequence.StandardKey.Find, self)
-        find.activated.connect(self.filter.setFocus)
+        shortcut(self, "Ctrl+F", self.filter.setFocus)
         self._show_nothing(_EMPTY)
 
     def show_session(self, session: Session) -> None:
@@ -236,11 +233,7 @@ class TrialsScreen(Screen):
         search = in_row([(self.filter, 1), self.details])
         left = QWidget()
         in_column([search, (area, 1), self._legend], left, margins=TAB)
-        both = QSplitter()
-        both.setObjectName("trials-splitter")
-        both.addWidget(left)
-        both.addWidget(self.detail)
-        both.setSizes([640, 600])
+        both = split([left, self.detail], (640, 600), name="trials-splitter")
         both.setChildrenCollapsible(False)
         self.tabs.addTab(both, "Replication")
         in_column(

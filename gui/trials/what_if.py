@@ -16,7 +16,7 @@ from PySide6.QtWidgets import (
 )
 
 from gui.trials import words
-from gui.widgets.controls import push_button
+from gui.widgets.controls import named, push_button
 from gui.widgets.layouts import STRETCH, in_column, in_row
 from gui.widgets.painter import ThemedPainter
 from gui.widgets.text import LEFT, PlainLabel, set_state
@@ -47,22 +47,23 @@ class WhatIfView(QWidget):
         self._metric: MetricTrials | None = None
         self._factor = 1.0
         self.found: WhatIf | None = None
-        self.entry = QDoubleSpinBox()
-        self.entry.setObjectName("trials-claim")
-        self.entry.setAccessibleName("Claimed value")
+        self.entry = named(QDoubleSpinBox(), "trials-claim", "Claimed value")
         self.entry.setKeyboardTracking(False)
         self.entry.setButtonSymbols(QDoubleSpinBox.ButtonSymbols.NoButtons)
         self.entry.setToolTip("A value, or the arrow keys for thousandths of the mean")
         self.entry.setRange(-1e12, 1e12)
         self.entry.setMinimumWidth(150)
-        self.slider = QSlider(Qt.Orientation.Horizontal)
-        self.slider.setObjectName("trials-slider")
-        self.slider.setAccessibleName("Claimed value, in thousandths of the mean")
+        self.slider = named(
+            QSlider(Qt.Orientation.Horizontal),
+            "trials-slider",
+            "Claimed value, in thousandths of the mean",
+        )
         self.slider.setRange(-_STEPS, _STEPS)
         self.slider.setPageStep(10)
         self.back = push_button(
             "trials-claim-back",
             "Back",
+            self.reset,
             accessible="Back to the claim of the session",
             tip="Back to the session's claim, or to the mean of its trials",
         )
@@ -75,7 +76,6 @@ class WhatIfView(QWidget):
         self._lay_out()
         self.slider.valueChanged.connect(self._slid)
         self.entry.valueChanged.connect(self._entered)
-        self.back.clicked.connect(self.reset)
 
     def set_metric(
         self, view: SessionTrials | None, metric: MetricTrials | None

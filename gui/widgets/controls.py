@@ -1,17 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Buttons and boxes with names for tests, styles and screen readers."""
+"""Buttons, boxes, timers and keys of a part of the window; widgets have names for
+tests, styles and screen readers.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeVar
 
-from PySide6.QtWidgets import QCheckBox, QComboBox, QPushButton
+from PySide6.QtCore import QSignalBlocker, QTimer
+from PySide6.QtGui import QKeySequence, QShortcut
+from PySide6.QtWidgets import QCheckBox, QComboBox, QPushButton, QWidget
+
+Widget = TypeVar("Widget", bound=QWidget)
+Action = Callable[[], object]
+
+
+def named(widget: Widget, name: str, accessible: str) -> Widget:
+    """Give a widget its names, and return it."""
+    widget.setObjectName(name)
+    widget.setAccessibleName(accessible)
+    return widget
 
 
 def push_button(
     name: str,
     text: str,
-    action: Callable[[], object] | None = None,
+    action: Action | None = None,
     *,
     accessible: str = "",
     tip: str = "",
@@ -20,9 +35,7 @@ def push_button(
     """Return a button that calls `action`; it is read out as `accessible`, or else as
     its text. The style sheet has the roles.
     """
-    button = QPushButton(text)
-    button.setObjectName(name)
-    button.setAccessibleName(accessible or text.replace("&", ""))
+    button = named(QPushButton(text), name, accessible or text.replace("&", ""))
     button.setToolTip(tip)
     button.setProperty("role", role)
     if action is not None:
@@ -31,18 +44,51 @@ def push_button(
     return button
 
 
-def combo_box(name: str, accessible: str, items: Sequence[str] = ()) -> QComboBox:
-    """Return a box to choose one of some texts from."""
-    box = QComboBox()
-    box.setObjectName(name)
-    box.setAccessibleName(accessible)
+def combo_box(
+    name: str, accessible: str, items: Sequence[str] = (), action: Action | None = None
+) -> QComboBox:
+    """Return a box to choose one of some texts from; `action` is called with each
+    other choice.
+    """
+    box = named(QComboBox(), name, accessible)
     box.addItems(list(items))
+    if action is not None:
+        box.currentIndexChanged.connect(lambda number: action())
     return box
 
 
-def check_box(name: str, text: str, *, accessible: str = "") -> QCheckBox:
-    """Return a box to tick."""
-    box = QCheckBox(text)
-    box.setObjectName(name)
-    box.setAccessibleName(accessible or text.replace("&", ""))
+def offer(
+    box: QComboBox, rows: Iterable[tuple[str, object]], chosen: object = None
+) -> None:
+    """Offer texts with their values in a box; no action is called."""
+    with QSignalBlocker(box):
+        box.clear()
+        for text, value in rows:
+            box.addItem(text, value)
+        box.setCurrentIndex(max(box.findData(chosen), 0))
+
+
+def check_box(
+    name: str, text: str, action: Action | None = None, *, accessible: str = ""
+) -> QCheckBox:
+    """Return a box to tick; `action` is called with each change."""
+    box = named(QCheckBox(text), name, accessible or text.replace("&", ""))
+    if action is not None:
+        box.toggled.connect(lambda on: action())
     return box
+
+
+def delayed(owner: QWidget, delay_ms: int, action: Action) -> QTimer:
+    """Return a timer that calls `action` once, a time after its newest start."""
+    timer = QTimer(owner)
+    timer.setSingleShot(True)
+    timer.setInterval(delay_ms)
+    timer.timeout.connect(action)
+    return timer
+
+
+def shortcut(owner: QWidget, keys: str | QKeySequence, action: Action) -> QShortcut:
+    """Let keys call `action`, wherever the focus is while a widget is seen."""
+    made = QShortcut(QKeySequence(keys), owner)
+    made.activated.connect(action)
+    return made

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from gui.widgets.controls import named
 from gui.widgets.text import PlainLabel
 
 
@@ -14,8 +15,7 @@ class Labels(PlainLabel):
 
     def __init__(self) -> None:
         super().__init__()
-        self.setObjectName("labels")
-        self.setAccessibleName("Labels of the data")
+        named(self, "labels", "Labels of the data")
         self.setWordWrap(True)
         font = self.font()
         font.setBold(True)

@@ -6,7 +6,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeVar
 
-from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QLayout, QVBoxLayout, QWidget
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import (
+    QBoxLayout,
+    QHBoxLayout,
+    QLayout,
+    QSplitter,
+    QVBoxLayout,
+    QWidget,
+)
 
 Part = QWidget | QLayout
 #: A widget or a layout, by itself or with its share of the room; pixels; or STRETCH.
@@ -43,6 +51,29 @@ def in_column(
 ) -> QVBoxLayout:
     """Put items below each other, as `in_row` does beside each other."""
     return _filled(QVBoxLayout(), items, on, margins, spacing)
+
+
+def split(
+    parts: Sequence[QWidget],
+    sizes: Sequence[int],
+    *,
+    name: str = "",
+    down: bool = False,
+    shares: Sequence[int] = (),
+) -> QSplitter:
+    """Put widgets beside or below each other, with borders that can be moved; the
+    window remembers the sizes of one with a name. `shares` are of what the window
+    grows by.
+    """
+    orientation = Qt.Orientation.Vertical if down else Qt.Orientation.Horizontal
+    splitter = QSplitter(orientation)
+    splitter.setObjectName(name)
+    for part in parts:
+        splitter.addWidget(part)
+    for number, share in enumerate(shares):
+        splitter.setStretchFactor(number, share)
+    splitter.setSizes(list(sizes))
+    return splitter
 
 
 def _filled(

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from PySide6.QtWidgets import QLineEdit
 
+from gui.widgets.controls import named
 from gui.widgets.text import tip
 
 
@@ -15,8 +16,7 @@ class LineField(QLineEdit):
 
     def __init__(self, name: str, accessible: str, hint: str = "") -> None:
         super().__init__()
-        self.setObjectName(name)
-        self.setAccessibleName(accessible)
+        named(self, name, accessible)
         self.setPlaceholderText(hint)
         self.setToolTip(tip(hint or accessible))
         self.textChanged.connect(self._show_under_mouse)

@@ -9,6 +9,7 @@ from enum import StrEnum
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QSizePolicy, QToolButton, QWidget
 
+from gui.widgets.controls import named
 from gui.widgets.text import PlainLabel, repolish
 from rig.errors import RigError
 from rig.files.plain_text import visible
@@ -39,8 +40,7 @@ class Notice(QFrame):
 
     def __init__(self) -> None:
         super().__init__()
-        self.setObjectName("notice")
-        self.setAccessibleName("Notice")
+        named(self, "notice", "Notice")
         self.setFrameShape(QFrame.Shape.StyledPanel)
         self._word = PlainLabel()
         self._word.setObjectName("notice-word")
@@ -53,9 +53,7 @@ class Notice(QFrame):
         self._label.setSizePolicy(
             QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Minimum
         )
-        close = QToolButton()
-        close.setObjectName("notice-close")
-        close.setAccessibleName("Close the notice")
+        close = named(QToolButton(), "notice-close", "Close the notice")
         close.setText("×")
         close.clicked.connect(self.clear)
         row = QHBoxLayout(self)

@@ -68,8 +68,9 @@ class PathBar(QFrame):
         self._field.given.connect(self._hand_on)
         label = PlainLabel("&Open")
         label.setBuddy(self._field)
-        button = push_button("open-path-now", "Open", accessible="Open this path")
-        button.clicked.connect(self._field.give)
+        button = push_button(
+            "open-path-now", "Open", self._field.give, accessible="Open this path"
+        )
         row = in_row([label, (self._field, 1), button], self, margins=(9, 9, 9, 9))
         for name, text, wanted in (
             ("open-file", "File ...", FileRequest.FILE),

@@ -37,6 +37,7 @@ from PySide6.QtWidgets import (
 )
 
 from gui import theme
+from gui.widgets.controls import named
 from gui.widgets.text import LEFT, RIGHT, tip
 from rig.files import table_file
 from rig.files.plain_text import visible
@@ -186,10 +187,11 @@ class DataTable(QTableView):
     chosen = Signal(object)
     hovered = Signal(object)
 
-    def __init__(self, columns: Sequence[TableColumn], name: str) -> None:
+    def __init__(
+        self, columns: Sequence[TableColumn], name: str, accessible: str = ""
+    ) -> None:
         super().__init__()
-        self.setObjectName(name)
-        self.setAccessibleName(name.replace("-", " "))
+        named(self, name, accessible or name.replace("-", " "))
         self._labels: tuple[str, ...] = ()
         self._rows = _Rows(columns)
         self._sorted = QSortFilterProxyModel(self)

@@ -83,11 +83,13 @@ def plain(
     role: str = "",
     wrap: bool = False,
     selectable: bool = False,
+    accessible: str = "",
 ) -> PlainLabel:
     """Return a label; `wrap` breaks long lines, `selectable` lets the mouse copy of
     it."""
     label = PlainLabel(text, role=role, wrap=wrap)
     label.setObjectName(name)
+    label.setAccessibleName(accessible)
     if selectable:
         label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
     return label

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.widgets.controls import combo_box, push_button
+from gui.widgets.controls import combo_box, named, offer, push_button
 from gui.widgets.layouts import in_column, in_row
 from gui.widgets.path_field import PathField
 from gui.widgets.text import PlainLabel, plain
@@ -39,16 +39,15 @@ class RecordBar(QWidget):
             "meter-folder", "Folder of the recordings", "recordings"
         )
         self.folder.setText(str(folder))
-        self.kind = combo_box("meter-trigger", "What begins the recording")
-        for kind in TriggerKind:
-            self.kind.addItem(str(kind), kind)
-        self.level = QLineEdit("10 mA")
-        self.level.setObjectName("meter-level")
-        self.level.setAccessibleName("Current of the trigger")
+        self.kind = combo_box(
+            "meter-trigger", "What begins the recording", action=self._chosen
+        )
+        offer(self.kind, [(str(kind), kind) for kind in TriggerKind])
+        self.level = named(QLineEdit("10 mA"), "meter-level", "Current of the trigger")
         self.level.setFixedWidth(90)
         self.before = combo_box("meter-before", "Recorded before the trigger")
-        for before_s in _BEFORE_S:
-            self.before.addItem(f"{before_s:g} s before", before_s)
+        rows = [(f"{before_s:g} s before", before_s) for before_s in _BEFORE_S]
+        offer(self.before, rows)
         self.record = push_button(
             "meter-record",
             "Record",
@@ -59,7 +58,6 @@ class RecordBar(QWidget):
         self.said.setSizePolicy(
             QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred
         )
-        self.kind.currentIndexChanged.connect(self._chosen)
         self._state = RecordState.OFF
         self._running = False
         self._lay_out()

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from PySide6.QtCore import QTimer
-from PySide6.QtGui import QKeySequence, QShortcut
 
 from gui.run.live_view import LiveControls, LiveView
 from gui.run.meter.link import MeterLink, MeterOver, MeterSaid
@@ -18,7 +17,7 @@ from gui.run.meter.source_bar import SourceBar
 from gui.run.meter.values_view import ValuesView
 from gui.screen import Screen
 from gui.shell import Shell
-from gui.widgets.controls import push_button
+from gui.widgets.controls import push_button, shortcut
 from gui.widgets.layouts import PAGE, STRETCH, in_column, in_row
 from gui.widgets.notice import Notice, Severity, error_text
 from rig.bench import config
@@ -279,7 +278,7 @@ class MeterScreen(Screen):
             "Space": self.controls.hold.toggle,
         }
         for key, action in keys.items():
-            QShortcut(QKeySequence(key), self).activated.connect(action)
+            shortcut(self, key, action)
 
     def _lay_out(self) -> None:
         self._open.setEnabled(False)

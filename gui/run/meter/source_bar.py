@@ -30,7 +30,7 @@ class SourceBar(QWidget):
         self.setObjectName("meter-bar")
         self.labels = Labels()
         self.labels.setWordWrap(False)
-        self.choice = combo_box("meter-source", "What is metered")
+        self.choice = combo_box("meter-source", "What is metered", action=self._chosen)
         self.choice.setMinimumContentsLength(22)
         policy = QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon
         self.choice.setSizeAdjustPolicy(policy)
@@ -50,7 +50,6 @@ class SourceBar(QWidget):
             "Reset",
             tip="let energy, charge and time begin again (Ctrl+0)",
         )
-        self.choice.currentIndexChanged.connect(self._chosen)
         self._running = False
         self._lay_out()
         self.offer(None, (), ())

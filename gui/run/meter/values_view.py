@@ -11,6 +11,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from gui.widgets.controls import named
 from gui.widgets.layouts import in_row
 from gui.widgets.text import RIGHT, PlainLabel, plain, set_state
 from gui.widgets.values import digits, with_u
@@ -133,9 +134,7 @@ class ValuesView(QWidget):
 
 
 def _table(name: str, accessible: str) -> tuple[QFrame, QGridLayout]:
-    frame = QFrame()
-    frame.setObjectName(name)
-    frame.setAccessibleName(accessible)
+    frame = named(QFrame(), name, accessible)
     frame.setProperty("role", "card")
     grid = QGridLayout(frame)
     grid.setHorizontalSpacing(10)

@@ -6,6 +6,7 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFrame, QGridLayout, QWidget
 
+from gui.widgets.controls import named
 from gui.widgets.text import PlainLabel
 
 KEYS = (
@@ -45,8 +46,7 @@ class KeySheet(QFrame):
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
-        self.setObjectName("key-sheet")
-        self.setAccessibleName("Keys of the trace screen")
+        named(self, "key-sheet", "Keys of the trace screen")
         self.setFrameShape(QFrame.Shape.StyledPanel)
         self.setAutoFillBackground(True)
         grid = QGridLayout(self)

@@ -43,8 +43,10 @@ class ExportPanel(QWidget):
         self._size: BackgroundTask[int] = BackgroundTask(sizes, "trace-export-size")
         self._bridge = Bridge(self)
         self._state: TraceState | None = None
-        self.what = combo_box("export-what", "What is exported", _WHAT)
-        self.form = combo_box("export-form", "File format", tuple(_FORMS))
+        self.what = combo_box("export-what", "What is exported", _WHAT, self._estimate)
+        self.form = combo_box(
+            "export-form", "File format", tuple(_FORMS), self._renamed
+        )
         self.path = LineField("export-path", "File to write")
         self.picture = LineField("export-picture", "File of the picture")
         self.save_picture = push_button(
@@ -52,10 +54,10 @@ class ExportPanel(QWidget):
         )
         self.size_text = plain("export-size", wrap=True)
         self.button = push_button(
-            "export-start", "Export", accessible="Export the selection"
+            "export-start", "Export", self.export, accessible="Export the selection"
         )
         self.cancel = push_button(
-            "export-cancel", "Cancel", accessible="Cancel the export"
+            "export-cancel", "Cancel", self._cancel, accessible="Cancel the export"
         )
         self.cancel.setEnabled(False)
         self.progress = QProgressBar()
@@ -67,13 +69,9 @@ class ExportPanel(QWidget):
         self._bridge.arrived.connect(
             lambda share: self.progress.setValue(round(1000 * share))
         )
-        self.what.currentIndexChanged.connect(lambda _: self._estimate())
-        self.form.currentIndexChanged.connect(lambda _: self._renamed())
         self.path.editingFinished.connect(
             lambda: self._named(Path(self.path.text().strip()))
         )
-        self.button.clicked.connect(lambda _: self.export())
-        self.cancel.clicked.connect(lambda _: self._cancel())
 
     @property
     def waiting(self) -> bool:

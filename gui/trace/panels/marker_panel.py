@@ -63,8 +63,7 @@ class MarkerPanel(QWidget):
         super().__init__()
         self.setObjectName("trace-markers")
         self._state: TraceState | None = None
-        self.table = PanelTable(COLUMNS, "marker-table")
-        self.table.setAccessibleName("Markers")
+        self.table = PanelTable(COLUMNS, "marker-table", "Markers")
         self.notice = Notice()
         self.label = self._field("marker-label", "Label of the marker", self._set_label)
         self.a = self._field(

@@ -95,8 +95,7 @@ class ProblemsPanel(QWidget):
     def __init__(self) -> None:
         super().__init__()
         self.setObjectName("trace-problems")
-        self.table = PanelTable(COLUMNS, "problem-table")
-        self.table.setAccessibleName("Problems of the trial")
+        self.table = PanelTable(COLUMNS, "problem-table", "Problems of the trial")
         self._text = plain("problem-text", wrap=True, selectable=True)
         in_column([(self.table, 1), self._text, STRETCH], self)
         self.table.chosen.connect(self._chosen)

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from itertools import product
 
-from PySide6.QtCore import QTimer, Signal
+from PySide6.QtCore import Signal
 from PySide6.QtGui import QGuiApplication, QResizeEvent
 from PySide6.QtWidgets import (
     QFrame,
@@ -23,6 +23,7 @@ from gui.trace.picture.lane_numbers import LaneNumbers
 from gui.trace.shown.background import Numbers
 from gui.trace.shown.markers import Stretch
 from gui.trace.shown.state import Topic, TraceState
+from gui.widgets.controls import delayed, named
 from gui.widgets.layouts import in_column, in_row
 from gui.widgets.notice import Severity, error_text, set_severity
 from gui.widgets.text import LEFT, RIGHT, PlainLabel, plain, shortened
@@ -52,10 +53,7 @@ class StatisticsPanel(QWidget):
         self.selection_box = StatisticsBox("selection", "Selection")
         both = [(self.visible_box, 1), (self.selection_box, 1)]
         in_row(both, self, margins=(6, 0, 6, 4))
-        self._rest = QTimer(self)
-        self._rest.setSingleShot(True)
-        self._rest.setInterval(_REST_MS)
-        self._rest.timeout.connect(self._ask_visible)
+        self._rest = delayed(self, _REST_MS, self._ask_visible)
         self._state: TraceState | None = None
         self._of_view: Numbers | None = None
         self._of_selection: Numbers | None = None
@@ -151,8 +149,7 @@ class StatisticsBox(QFrame):
 
     def __init__(self, name: str, title: str) -> None:
         super().__init__()
-        self.setObjectName(f"statistics-{name}")
-        self.setAccessibleName(f"Statistics: {title.lower()}")
+        named(self, f"statistics-{name}", f"Statistics: {title.lower()}")
         self.setFrameShape(QFrame.Shape.StyledPanel)
         self._title = title
         self._stretch: Stretch | None = None
@@ -165,9 +162,9 @@ class StatisticsBox(QFrame):
         self.remark = shortened(f"{name}-remark")
         for label in (self._head, self.remark):
             label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
-        self._copy = QToolButton()
-        self._copy.setObjectName(f"{name}-copy")
-        self._copy.setAccessibleName(f"Copy the statistics: {title.lower()}")
+        self._copy = named(
+            QToolButton(), f"{name}-copy", f"Copy the statistics: {title.lower()}"
+        )
         self._copy.setText("Copy")
         self._copy.setToolTip("Copy all numbers with all digits, to paste into a table")
         self._copy.clicked.connect(self.copy)

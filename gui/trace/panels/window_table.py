@@ -80,8 +80,7 @@ class WindowTable(QWidget):
     def __init__(self) -> None:
         super().__init__()
         self.setObjectName("trace-windows")
-        self.table = PanelTable(COLUMNS, "window-table")
-        self.table.setAccessibleName("Windows of the trial")
+        self.table = PanelTable(COLUMNS, "window-table", "Windows of the trial")
         self._none = PlainLabel(
             "This trace has no windows: it is of no session.", wrap=True
         )

@@ -23,6 +23,7 @@ from gui.theme import Recoloured
 from gui.trace.shown.background import Pictures
 from gui.trace.shown.scales import Scale
 from gui.trace.shown.state import Topic, TraceState
+from gui.widgets.controls import named
 from gui.widgets.painter import ThemedPainter, faint
 from gui.widgets.text import RIGHT
 
@@ -37,8 +38,7 @@ class Overview(QWidget, Recoloured):
 
     def __init__(self) -> None:
         super().__init__()
-        self.setObjectName("trace-overview")
-        self.setAccessibleName("Overview of the whole trace")
+        named(self, "trace-overview", "Overview of the whole trace")
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.setFixedHeight(_HEIGHT_PX)
         self.setToolTip(

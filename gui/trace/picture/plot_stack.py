@@ -9,7 +9,7 @@ from time import perf_counter
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import QPointF, QRectF, QSize, Qt, QTimer
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
@@ -44,6 +44,7 @@ from gui.trace.picture.markers_item import paint_markers, paint_selection
 from gui.trace.picture.utc_ticks import of_utc
 from gui.trace.shown.background import Pictures
 from gui.trace.shown.state import SIGNALS, UART, UNITS, Topic, TraceState
+from gui.widgets.controls import delayed, named
 from gui.widgets.painter import ThemedPainter, faint
 from gui.widgets.text import CENTRE
 from rig.api.traces.columns import Band, Columns
@@ -60,8 +61,7 @@ class PlotStack(QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        self.setObjectName("trace-plots")
-        self.setAccessibleName("Current, voltage, power and SYNC over time")
+        named(self, "trace-plots", "Current, voltage, power and SYNC over time")
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setMouseTracking(True)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
@@ -73,10 +73,7 @@ class PlotStack(QWidget):
         #: painted.
         self.ask_numbers: AskNumbers | None = None
         self.y_ranges: dict[str, tuple[float, float]] = {}
-        self._late = QTimer(self)
-        self._late.setSingleShot(True)
-        self._late.setInterval(_PATIENCE_MS)
-        self._late.timeout.connect(self.update)
+        self._late = delayed(self, _PATIENCE_MS, self.update)
         #: Seconds that painting took, of the newest frame; and how many there were.
         self.paint_s = 0.0
         self.frames = 0

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import numpy as np
-from PySide6.QtCore import QTimer
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QWidget
 
@@ -13,7 +12,7 @@ from gui.trace.shown.background import BackgroundTask
 from gui.trace.shown.state import SIGNALS, UNITS, Topic, TraceState
 from gui.trace.views.panel import lay_out, offer_signals
 from gui.trace.views.plain_plot import PlainPlot
-from gui.widgets.controls import check_box, combo_box
+from gui.widgets.controls import check_box, combo_box, delayed
 from gui.widgets.layouts import in_row
 from gui.widgets.notice import Notice
 from gui.widgets.text import plain
@@ -37,23 +36,19 @@ class DistributionView(QWidget, Recoloured):
         )
         self._state: TraceState | None = None
         self.shown: Histogram | Spectrum | None = None
-        self.kind = combo_box("distribution-kind", "Histogram or spectrum", _KINDS)
-        self.signal = combo_box("distribution-signal", "Signal", SIGNALS)
+        self.kind = combo_box(
+            "distribution-kind", "Histogram or spectrum", _KINDS, self._ask
+        )
+        self.signal = combo_box("distribution-signal", "Signal", SIGNALS, self._ask)
         self.logarithmic = check_box(
-            "distribution-log", "log y", accessible="Logarithmic y axis"
+            "distribution-log", "log y", self.recolour, accessible="Logarithmic y axis"
         )
         self.plot = PlainPlot("distribution-plot", "Histogram or spectrum")
         self.notice = Notice()
         self.text = plain("distribution-text", wrap=True)
-        self._rest = QTimer(self)
-        self._rest.setSingleShot(True)
-        self._rest.setInterval(_REST_MS)
-        self._rest.timeout.connect(self._ask)
+        self._rest = delayed(self, _REST_MS, self._ask)
         row = in_row([self.kind, self.signal, self.logarithmic])
         lay_out(self, row, self.notice, self.plot, self.text)
-        self.kind.currentIndexChanged.connect(lambda _: self._ask())
-        self.signal.currentIndexChanged.connect(lambda _: self._ask())
-        self.logarithmic.toggled.connect(lambda _: self._again())
 
     @property
     def waiting(self) -> bool:
@@ -67,10 +62,6 @@ class DistributionView(QWidget, Recoloured):
         offer_signals(self.signal, state)
         state.listen(self._changed)
         self._ask()
-
-    def recolour(self) -> None:
-        """Draw in the colours of the theme that is shown."""
-        self._again()
 
     def stop(self) -> None:
         """Cancel the computation."""
@@ -120,7 +111,8 @@ class DistributionView(QWidget, Recoloured):
         self.text.clear()
         self.notice.show_error(error)
 
-    def _again(self) -> None:
+    def recolour(self) -> None:
+        """Draw in the colours of the theme that is shown."""
         if self.shown is not None:
             self._show(self.shown)
 

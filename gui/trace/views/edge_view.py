@@ -6,6 +6,7 @@ well that is known.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,7 +71,7 @@ class EdgeView(QWidget, Recoloured):
         self._state: TraceState | None = None
         self._edge: Edge | None = None
         self.shown: EdgePicture | None = None
-        self.signal = combo_box("edge-signal", "Signal")
+        self.signal = combo_box("edge-signal", "Signal", action=self._ask)
         self.plot = PlainPlot("edge-plot", "Samples around an edge")
         self.notice = Notice()
         self.text = plain("edge-text", wrap=True, selectable=True)
@@ -79,12 +80,13 @@ class EdgeView(QWidget, Recoloured):
             ("edge-previous", "◂", "Previous edge", False),
             ("edge-next", "▸", "Next edge", True),
         ):
-            button = push_button(name, text, accessible=accessible, tip=accessible)
-            button.clicked.connect(lambda _, forward=forward: self.step(forward))
+            step = partial(self.step, forward)
+            button = push_button(
+                name, text, step, accessible=accessible, tip=accessible
+            )
             row.addWidget(button)
         row.addWidget(self.signal)
         lay_out(self, row, self.notice, self.plot, self.text)
-        self.signal.currentIndexChanged.connect(lambda _: self._ask())
 
     @property
     def waiting(self) -> bool:

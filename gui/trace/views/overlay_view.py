@@ -62,7 +62,9 @@ class OverlayView(QWidget, Recoloured):
         self._stale = True
         self.shown: Overlay | None = None
         #: The samples of the trial that is shown, in the order of time.
-        self.occasion = combo_box("overlay-occasion", "Sample of the overlay")
+        self.occasion = combo_box(
+            "overlay-occasion", "Sample of the overlay", action=self._ask
+        )
         self.occasion.setSizeAdjustPolicy(
             QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon
         )
@@ -89,7 +91,6 @@ class OverlayView(QWidget, Recoloured):
         self.notice = Notice()
         self._remark = plain("overlay-remark", wrap=True)
         self._lay_out()
-        self.occasion.currentIndexChanged.connect(lambda _: self._ask())
 
     @property
     def waiting(self) -> bool:

@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from gui.theme import Recoloured, shown
 from gui.widgets import plots
+from gui.widgets.controls import named
 from gui.widgets.text import no_markup
 
 Array = NDArray[np.float64]
@@ -30,8 +31,7 @@ class PlainPlot(QWidget, Recoloured):
 
     def __init__(self, name: str, accessible: str) -> None:
         super().__init__()
-        self.setObjectName(name)
-        self.setAccessibleName(accessible)
+        named(self, name, accessible)
         self._made: Any = None
         self._legend: Any = None
         self._layout = QVBoxLayout(self)
@@ -141,9 +141,9 @@ class PlainPlot(QWidget, Recoloured):
     @property
     def _plot(self) -> Any:
         if self._made is None:
-            self._made = plots.new_plot()
-            self._made.setObjectName(f"{self.objectName()}-plot")
-            self._made.setAccessibleName(self.accessibleName())
+            self._made = named(
+                plots.new_plot(), f"{self.objectName()}-plot", self.accessibleName()
+            )
             self._made.showGrid(x=True, y=True, alpha=0.15)
             self._layout.addWidget(self._made)
             self._colour(self._made)
