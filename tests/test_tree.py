@@ -67,8 +67,6 @@ BY_NAME = {
     "gui/run/bar.py": (1, WIDGETS),
     "gui/run/setup_panel.py": (2, WIDGETS),
     "gui/sessions/detail.py": (5, WIDGETS),
-    "gui/trace/keyboard/key_map.py": (1, WIDGETS),
-    "gui/trace/screen.py": (1, WIDGETS),
     "rig/api/sessions/tables.py": (1, COLUMNS),
     "rig/api/traces/export.py": (2, COLUMNS),
     "rig/bench/forms.py": (1, NAMES),

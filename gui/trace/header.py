@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import partial
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QToolButton, QWidget
+from PySide6.QtWidgets import QComboBox, QToolButton, QWidget
 
 from gui.picture.legend import Legend
 from gui.trace.shown.subject import Subject
@@ -18,14 +19,28 @@ from rig.files.plain_text import visible
 from rig.units import quantity
 
 _FILE = "What the file does not say itself: volts, columns, SYNC"
+#: The tools: name, text, tip, and the keys that do the same.
+_TOOLS = (
+    ("fit", "Whole", "Show the whole trace (*)", "*"),
+    ("zoom-in", "+", "Zoom in (+)", "+"),
+    ("zoom-out", "−", "Zoom out (-)", "-"),
+    ("selection", "Selection", "Zoom to the selection (Z)", "Z"),
+    ("single", "Marker", "Single marker (S)", "S"),
+    ("dual", "Dual marker", "Dual marker (D)", "D"),
+    ("undo", "Undo", "Undo markers (Ctrl+Z)", "Ctrl+Z"),
+    ("redo", "Redo", "Redo markers (Shift+Ctrl+Z)", "Ctrl+Y"),
+)
+_SNAP = "Markers snap to edges of SYNC (X; Alt places freely)"
 
 
 class Header(QWidget):
-    """The line; emits `chosen` with trial, rail and segment when a person
-    chooses them.
+    """The line; emits `chosen` with trial, rail and segment when a person chooses them,
+    and `pressed` with the keys that do what a tool does. `snap` and `logarithmic` stay
+    pressed.
     """
 
     chosen = Signal(int, str, int)
+    pressed = Signal(str)
 
     def __init__(self) -> None:
         super().__init__()
@@ -40,30 +55,22 @@ class Header(QWidget):
         self.trial = self._combo("trace-trial", "Trial")
         self.rail = self._combo("trace-rail", "Rail")
         self.segment = self._combo("trace-segment", "Segment")
-        self._tools = QHBoxLayout()
-        self._tools.setSpacing(2)
-        self._lay_out()
-        self.file = self.tool("file", "File ...", _FILE, lambda _: None)
+        self.file = self._tool("file", "File ...", _FILE)
         self.file.hide()
+        self.snap = self._tool("snap", "Snap to edges", _SNAP, "X")
+        self.logarithmic = self._tool("log", "Log", "Logarithmic y axes (L)", "L")
+        for button in (self.snap, self.logarithmic):
+            button.setCheckable(True)
+        self._tools = [
+            self.file,
+            *[self._tool(*row) for row in _TOOLS],
+            self.snap,
+            self.logarithmic,
+            self._tool("picture", "Picture", "Save the picture (P)", "P"),
+            self._tool("keys", "?", "Keys (?)", "?"),
+        ]
+        self._lay_out()
         self.set_enabled(False)
-
-    def tool(
-        self,
-        name: str,
-        text: str,
-        tip: str,
-        action: Callable[[bool], None],
-        checked: bool = False,
-    ) -> QToolButton:
-        """Add a button to the tools; `checked` makes it one that stays pressed."""
-        button = named(QToolButton(), f"tool-{name}", tip)
-        button.setText(text)
-        button.setToolTip(tip)
-        button.setCheckable(checked)
-        button.setAutoRaise(True)
-        button.clicked.connect(action)
-        self._tools.addWidget(button)
-        return button
 
     def set_subject(self, subject: Subject) -> None:
         """Show title and facts, and offer the other trials, rails and segments."""
@@ -97,11 +104,17 @@ class Header(QWidget):
 
     def set_enabled(self, enabled: bool) -> None:
         """Let the tools be used, or not."""
-        for number in range(self._tools.count()):
-            item = self._tools.itemAt(number)
-            widget = None if item is None else item.widget()
-            if widget is not None:
-                widget.setEnabled(enabled)
+        for button in self._tools:
+            button.setEnabled(enabled)
+
+    def _tool(self, name: str, text: str, tip: str, keys: str = "") -> QToolButton:
+        button = named(QToolButton(), f"tool-{name}", tip)
+        button.setText(text)
+        button.setToolTip(tip)
+        button.setAutoRaise(True)
+        if keys:
+            button.clicked.connect(partial(self.pressed.emit, keys))
+        return button
 
     def _offer(
         self, box: QComboBox, rows: Sequence[tuple[str, object]], now: object
@@ -122,5 +135,6 @@ class Header(QWidget):
     def _lay_out(self) -> None:
         choices = [self.trial, self.rail, self.segment]
         first = in_row([self._title, 8, self._labels, 8, (self._facts, 1), *choices])
-        second = in_row([self._tools, 12, STRETCH, self.readout])
+        tools = in_row(self._tools, spacing=2)
+        second = in_row([tools, 12, STRETCH, self.readout])
         in_column([first, second], self, margins=(8, 4, 8, 2), spacing=2)

@@ -5,10 +5,13 @@ markers, problems and views of a part.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
-from PySide6.QtGui import QKeyEvent, QShowEvent
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QKeyEvent, QKeySequence, QShowEvent
 from PySide6.QtWidgets import QWidget
 
 from gui.picture.lane_painter import LineEdges
@@ -16,8 +19,8 @@ from gui.screen import Screen
 from gui.shell import Shell, TraceRequest
 from gui.trace.file_form import FileForm
 from gui.trace.header import Header
-from gui.trace.keyboard import key_map
 from gui.trace.keyboard.key_sheet import KEYS, KeySheet
+from gui.trace.keyboard.keys import pressed
 from gui.trace.panels.export_panel import ExportPanel
 from gui.trace.panels.marker_panel import MarkerPanel
 from gui.trace.panels.problems_panel import ProblemsPanel
@@ -37,7 +40,6 @@ from gui.trace.shown.state import Topic, TraceState
 from gui.trace.shown.subject import Subject, open_subject
 from gui.trace.shown.uart_lane import UartLane
 from gui.trace.tabs import Tabs
-from gui.trace.tools import TraceTools
 from gui.trace.views.distribution_view import DistributionView
 from gui.trace.views.edge_view import EdgeView
 from gui.trace.views.overlay_view import OverlayView
@@ -100,23 +102,24 @@ class TraceScreen(Screen):
         self.scales = ScalePanel()
         self.tabs = Tabs()
         self.sheet = KeySheet(self)
-        self._keys = key_map.ScreenKeys(
-            reach_s=lambda: self.stack.reach_s,
-            next_window=self.windows.step,
-            save_picture=self.save_picture,
-            show_keys=self.sheet.toggle,
-            copy_statistics=self.copy_statistics,
-            save_annotations=self.save_annotations,
-            toggle_levels=self.stack.toggle_levels,
-            show_second=self.show_second,
-        )
+        #: Actions of keys that need more than the state.
+        self._actions: dict[str, Callable[[], object]] = {
+            "N": partial(self.windows.step, True),
+            "Shift+N": partial(self.windows.step, False),
+            "P": self.save_picture,
+            "?": self.sheet.toggle,
+            "H": self.stack.toggle_levels,
+            "V": self.show_second,
+            "Ctrl+C": self.copy_statistics,
+            "Ctrl+S": self.save_annotations,
+        }
         self.stack.ask_numbers = self.statistics.for_lanes
         self.statistics.changed.connect(self.stack.update)
-        self.tools = TraceTools(self.header, lambda: self.state, self._keys)
         self._lay_out()
         self.form.answered.connect(self.open)
         self.header.file.clicked.connect(self.form.ask_again)
         self.header.chosen.connect(self._choose)
+        self.header.pressed.connect(self.press)
         self.export.save_picture.clicked.connect(self.save_picture)
 
     # Display.
@@ -334,8 +337,22 @@ class TraceScreen(Screen):
         """Carry out the actions of the key sheet."""
         if self.sheet.isVisible():
             self.sheet.hide()
-        elif self.state is None or not key_map.pressed(event, self._keys, self.state):
+        elif not self.press(_keys(event)):
             super().keyPressEvent(event)
+
+    def press(self, keys: str) -> bool:
+        """Carry out the action of keys, as "Shift+F"; return whether they have one.
+        Shift may be needed to type a sign: without another meaning it has none.
+        """
+        if self.state is None:
+            return False
+        for name in (keys, keys.removeprefix("Shift+")):
+            if name in self._actions:
+                self._actions[name]()
+                return True
+            if pressed(name, self.state, self.stack.reach_s):
+                return True
+        return False
 
     def copy_statistics(self) -> None:
         """Copy the numbers of the selection, or of the view without a selection."""
@@ -412,9 +429,9 @@ class TraceScreen(Screen):
         if state is None:
             return
         if topic == "snap":
-            self.tools.snap.setChecked(state.snap)
+            self.header.snap.setChecked(state.snap)
         elif topic == "scale":
-            self.tools.logarithmic.setChecked(state.scales["power"].logarithmic)
+            self.header.logarithmic.setChecked(state.logarithmic)
         elif topic == "cursor":
             self.header.readout.setText(cursor_text(state, self._pictures))
 
@@ -440,3 +457,11 @@ class TraceScreen(Screen):
             [self.header, self.notice, (self.form, 1), (body, 1)], self, spacing=0
         )
         self.form.in_place_of = (body,)
+
+
+def _keys(event: QKeyEvent) -> str:
+    """Return the name of pressed keys, as "Ctrl+Shift+Z"."""
+    held = event.modifiers()
+    parts = ["Ctrl"] if held & Qt.KeyboardModifier.ControlModifier else []
+    parts += ["Shift"] if held & Qt.KeyboardModifier.ShiftModifier else []
+    return "+".join([*parts, QKeySequence(event.key()).toString()])

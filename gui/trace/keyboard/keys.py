@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What keys do with the state of the trace screen; no Qt."""
+"""Actions on the state of the trace screen by their keys; no Qt. The sheet of keys is
+gui/trace/keyboard/key_sheet.py.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 from gui.picture.viewport import PAN_STEP, ZOOM_STEP
 from gui.trace.shown.markers import Part, Stretch
@@ -102,9 +106,11 @@ def to_edge(state: TraceState, forward: bool) -> None:
         state.set_view(state.view.centred(edge.at_s))
 
 
-def logarithmic(state: TraceState, on: bool) -> None:
-    """Show all signals on logarithmic axes, or on linear ones; exact ends are given
-    up."""
+def logarithmic(state: TraceState) -> None:
+    """Show all signals on logarithmic axes, or on linear ones again; exact ends are
+    given up.
+    """
+    on = not state.logarithmic
     for signal in SIGNALS:
         state.set_scale(signal, Scale(on))
 
@@ -113,3 +119,49 @@ def nothing(state: TraceState) -> None:
     """Clear the selection."""
     state.select(None)
     state.choose(None)
+
+
+#: Actions by the names that Qt has for their keys; some need how near an edge snaps, in
+#: seconds.
+ACTIONS: dict[str, Callable[[TraceState, float], object]] = {
+    "S": single,
+    "D": dual,
+    "F": lambda state, reach_s: to_edge(state, True),
+    "Shift+F": lambda state, reach_s: to_edge(state, False),
+    "Z": lambda state, reach_s: zoom_to_selection(state),
+    "X": lambda state, reach_s: state.set_snap(not state.snap),
+    "L": lambda state, reach_s: logarithmic(state),
+    "U": lambda state, reach_s: state.set_utc(not state.utc),
+    "I": lambda state, reach_s: state.set_numbered(not state.numbered),
+    "Left": lambda state, reach_s: pan(state, False),
+    "Right": lambda state, reach_s: pan(state, True),
+    "+": lambda state, reach_s: zoom(state, True),
+    "-": lambda state, reach_s: zoom(state, False),
+    "*": lambda state, reach_s: fit(state),
+    "Del": lambda state, reach_s: delete(state),
+    "Esc": lambda state, reach_s: nothing(state),
+    "Ctrl+A": lambda state, reach_s: whole(state),
+    "Ctrl+Z": lambda state, reach_s: state.undo(),
+    "Ctrl+Y": lambda state, reach_s: state.redo(),
+}
+#: Other keys for the same.
+_SAME = {
+    "Up": "+",
+    "=": "+",
+    "Down": "-",
+    "Home": "*",
+    "Backspace": "Del",
+    "Ctrl+Shift+Z": "Ctrl+Y",
+}
+
+
+def pressed(keys: str, state: TraceState, reach_s: float) -> bool:
+    """Carry out the action of keys, as "Shift+F"; return whether they have one."""
+    action = ACTIONS.get(_SAME.get(keys, keys))
+    if action is not None:
+        action(state, reach_s)
+    elif keys in set("123456789"):
+        number(state, int(keys))
+    else:
+        return False
+    return True

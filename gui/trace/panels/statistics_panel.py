@@ -4,6 +4,7 @@ exact."""
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import product
 
 from PySide6.QtCore import Signal
@@ -55,18 +56,14 @@ class StatisticsPanel(QWidget):
         in_row(both, self, margins=(6, 0, 6, 4))
         self._rest = delayed(self, _REST_MS, self._ask_visible)
         self._state: TraceState | None = None
-        self._of_view: Numbers | None = None
-        self._of_selection: Numbers | None = None
 
     def set_state(self, state: TraceState, worker: BackgroundWorker) -> None:
         """Show a trace."""
         self.stop()
         self._state = state
-        trace = state.subject.trace
-        self._of_view = Numbers(worker, trace, "trace-visible", self._show_visible)
-        self._of_selection = Numbers(
-            worker, trace, "trace-selection", self._show_selection
-        )
+        for box in (self.visible_box, self.selection_box):
+            key, changed = f"trace-{box.objectName()}", partial(self._show, box)
+            box.numbers = Numbers(worker, state.subject.trace, key, changed)
         state.listen(self._changed)
         self._ask_visible()
         self._ask_selection()
@@ -77,14 +74,14 @@ class StatisticsPanel(QWidget):
 
     @property
     def view(self) -> TraceStatistics | None:
-        """The numbers of the visible span; None while they are computed."""
-        return None if self._of_view is None or self.waiting else self._of_view.now
+        """Return the numbers of the visible span; None while they are computed."""
+        return None if self.waiting else self.visible_box.now
 
     @property
     def selection(self) -> TraceStatistics | None:
         """The numbers of the selection; None while they are computed, or without
         one."""
-        return None if self._of_selection is None else self._of_selection.now
+        return self.selection_box.now
 
     def for_lanes(self) -> LaneNumbers:
         """Return the numbers that stand above the lanes: of the selection, else of the
@@ -95,21 +92,15 @@ class StatisticsPanel(QWidget):
 
     @property
     def waiting(self) -> bool:
-        """Whether numbers are being computed, or the view still moves."""
-        numbers = [
-            numbers_of
-            for numbers_of in (self._of_view, self._of_selection)
-            if numbers_of is not None
-        ]
-        return self._rest.isActive() or any(
-            numbers_of.pending for numbers_of in numbers
-        )
+        """Return whether numbers are being computed, or the view still moves."""
+        pending = self.visible_box.pending or self.selection_box.pending
+        return self._rest.isActive() or pending
 
     def stop(self) -> None:
         """Cancel the computation."""
-        for numbers in (self._of_view, self._of_selection):
-            if numbers is not None:
-                numbers.cancel()
+        for box in (self.visible_box, self.selection_box):
+            if box.numbers is not None:
+                box.numbers.cancel()
 
     def _changed(self, topic: Topic) -> None:
         if topic == "view":
@@ -119,28 +110,24 @@ class StatisticsPanel(QWidget):
             self._ask_selection()
 
     def _ask_visible(self) -> None:
-        if self._state is not None and self._of_view is not None:
-            self._of_view.want((self._state.view.start_s, self._state.view.stop_s))
+        if self._state is not None and self.visible_box.numbers is not None:
+            view = self._state.view
+            self.visible_box.numbers.want((view.start_s, view.stop_s))
 
     def _ask_selection(self) -> None:
-        if self._state is None or self._of_selection is None:
+        if self._state is None or self.selection_box.numbers is None:
             return
         selection = self._state.selection
         self.selection_box.set_stretch(selection)
-        self._of_selection.want(
+        self.selection_box.numbers.want(
             None if selection is None else (selection.start_s, selection.stop_s)
         )
-        if selection is not None and self._of_selection.now is not None:
-            self._show_selection()
+        if self.selection_box.now is not None:
+            self._show(self.selection_box)
 
-    def _show_visible(self) -> None:
-        if self._of_view is not None and not self._rest.isActive():
-            self.visible_box.show_numbers(self._of_view)
-            self.changed.emit()
-
-    def _show_selection(self) -> None:
-        if self._of_selection is not None:
-            self.selection_box.show_numbers(self._of_selection)
+    def _show(self, box: StatisticsBox) -> None:
+        if box is self.selection_box or not self._rest.isActive():
+            box.show_numbers()
             self.changed.emit()
 
 
@@ -153,7 +140,7 @@ class StatisticsBox(QFrame):
         self.setFrameShape(QFrame.Shape.StyledPanel)
         self._title = title
         self._stretch: Stretch | None = None
-        self._numbers: Numbers | None = None
+        self.numbers: Numbers | None = None
         self._head = shortened(f"{name}-title")
         font = self._head.font()
         font.setBold(True)
@@ -181,11 +168,21 @@ class StatisticsBox(QFrame):
         }
         self._lay_out()
 
+    @property
+    def now(self) -> TraceStatistics | None:
+        """Return the numbers; None while they are computed."""
+        return None if self.numbers is None else self.numbers.now
+
+    @property
+    def pending(self) -> bool:
+        """Return whether numbers are being computed."""
+        return self.numbers is not None and self.numbers.pending
+
     def copy(self) -> None:
         """Copy the numbers as text."""
-        if self._numbers is not None and self._numbers.now is not None:
+        if self.now is not None:
             name = self._stretch.name if self._stretch is not None else self._title
-            QGuiApplication.clipboard().setText(readout.copied(self._numbers.now, name))
+            QGuiApplication.clipboard().setText(readout.copied(self.now, name))
 
     def set_stretch(self, stretch: Stretch | None) -> None:
         """Show the name of the stretch."""
@@ -201,16 +198,15 @@ class StatisticsBox(QFrame):
         """Say that numbers are being computed."""
         self._fill(_PENDING)
 
-    def show_numbers(self, numbers: Numbers) -> None:
-        """Show numbers, or why there are none."""
-        self._numbers = numbers
-        statistics = numbers.now
+    def show_numbers(self) -> None:
+        """Show the numbers, or why there are none."""
+        numbers, statistics = self.numbers, self.now
+        if numbers is None:
+            return
         if statistics is None:
             self._fill(_PENDING if numbers.pending else "")
-            self._remark(
-                "" if numbers.error is None else error_text(numbers.error),
-                Severity.ERROR,
-            )
+            text = "" if numbers.error is None else error_text(numbers.error)
+            self._remark(text, Severity.ERROR)
             return
         self._fill("-")
         for key, text in readout.headline(statistics):

@@ -93,6 +93,11 @@ class TraceState:
             return Stretch(start_s, stop_s, name) if stop_s > start_s else None
         return self.chosen
 
+    @property
+    def logarithmic(self) -> bool:
+        """Return whether the lane of power, as L leaves all, has a logarithmic axis."""
+        return self.scales[SIGNALS[-1]].logarithmic
+
     def set_view(self, view: Viewport) -> None:
         """Show another stretch."""
         if view != self.view:
