@@ -74,6 +74,7 @@ QLabel[severity="warning"] {{ color: {warn}; }}
 QLabel[severity="error"] {{ color: {bad}; }}
 QLabel[role="title"] {{ font-size: 20px; font-weight: 600; }}
 QLabel[role="heading"] {{ font-size: 14px; font-weight: 600; }}
+QLabel[role="strong"] {{ font-weight: bold; }}
 QLabel[role="muted"] {{ color: {muted}; }}
 QLabel[state="ok"] {{ color: {ok}; font-weight: bold; }}
 QLabel[state="warn"] {{ color: {warn}; font-weight: bold; }}

@@ -14,7 +14,7 @@ from PySide6.QtWidgets import (
 )
 
 from gui.bench.cards import Card, Cards
-from gui.widgets.layouts import STRETCH, in_row
+from gui.widgets.layouts import LOW, STRETCH, in_row
 from gui.widgets.painter import ThemedPainter
 from gui.widgets.text import PlainLabel, ShortenedLabel, set_state
 
@@ -53,7 +53,7 @@ class CardView(QFrame):
         self.setProperty("role", "card")
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setMinimumWidth(210)
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.setSizePolicy(LOW)
         self._dot = Dot()
         self._title = PlainLabel(role="heading")
         self._state = PlainLabel(role="muted")

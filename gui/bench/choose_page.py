@@ -135,8 +135,3 @@ def _button(name: str, text: str, action: Callable[[], object]) -> QPushButton:
     button = push_button(name, text, action)
     button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
     return button
-
-
-def _found(each: Example, words: list[str]) -> bool:
-    text = f"{each.name} {' '.join(each.kinds)} {each.about}".lower()
-    return all(word in text for word in words)

@@ -54,7 +54,6 @@ class ConnectPage(QWidget):
         self._notes.setWordWrap(True)
         self._buttons: dict[Deed, QPushButton] = {}
         self._running: Deed | None = None
-        self._usable = False
         self._stop = push_button(
             "bench-stop",
             "Stop",
@@ -82,7 +81,7 @@ class ConnectPage(QWidget):
 
     def set_state(self, running: Deed | None, usable: bool) -> None:
         """Show the deed at work, and enable the buttons that can be used."""
-        self._running, self._usable = running, usable
+        self._running = running
         for deed, text, key, other in BUTTONS:
             button = self._buttons[deed]
             mine = running is deed

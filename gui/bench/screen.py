@@ -131,7 +131,10 @@ class BenchScreen(Screen):
             return
         self.stop()
         self.shell.worker.do(
-            lambda: BenchFile.read(path), self._take_file, self._fail, key="bench-file"
+            lambda: BenchFile.read(path),
+            self._take_file,
+            self.notice.show_error,
+            key="bench-file",
         )
 
     def _take_file(self, file: BenchFile) -> None:
@@ -154,7 +157,7 @@ class BenchScreen(Screen):
         self.shell.worker.do(
             lambda: read_text(text, folder),
             self._take_reading,
-            self._fail,
+            self.notice.show_error,
             key="bench-text",
         )
         self._show_state()
@@ -229,7 +232,7 @@ class BenchScreen(Screen):
         self._saving = False
         if self._file is not None:
             self.bar.offer_name(self._file.path, True)
-        self._fail(error)
+        self.notice.show_error(error)
 
     def _reload(self) -> None:
         if self._file is not None:
@@ -237,7 +240,7 @@ class BenchScreen(Screen):
             self.shell.worker.do(
                 lambda: BenchFile.read(path),
                 self._take_file,
-                self._fail,
+                self.notice.show_error,
                 key="bench-file",
             )
 
@@ -245,7 +248,7 @@ class BenchScreen(Screen):
         self.shell.worker.do(
             lambda: examples.new(name, path),
             lambda file: self.shell.set_bench(file.path),
-            self._fail,
+            self.notice.show_error,
             key="bench-file",
         )
 
@@ -255,7 +258,9 @@ class BenchScreen(Screen):
         def made() -> Path:
             return path if path.exists() else examples.new(name, path).path
 
-        self.shell.worker.do(made, self.shell.set_bench, self._fail, key="bench-file")
+        self.shell.worker.do(
+            made, self.shell.set_bench, self.notice.show_error, key="bench-file"
+        )
 
     # The engine
 
@@ -352,9 +357,6 @@ class BenchScreen(Screen):
         self._show_state()
 
     # Display
-
-    def _fail(self, error: BaseException) -> None:
-        self.notice.show_error(error)
 
     def _show_cards(self) -> None:
         self.connect_page.cards.show_cards(self._cards)

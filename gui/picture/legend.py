@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 
 from PySide6.QtCore import QPointF, QRectF, QSize
 from PySide6.QtGui import QColor, QFontMetrics, QFontMetricsF, QPaintEvent
-from PySide6.QtWidgets import QSizePolicy, QWidget
+from PySide6.QtWidgets import QWidget
 
 from gui.picture.bands_item import band_colour
+from gui.widgets.layouts import SHRINKING
 from gui.widgets.painter import ThemedPainter
 from gui.widgets.text import LEFT, tip
 from rig.files.plain_text import visible
@@ -24,7 +25,7 @@ class Legend(QWidget):
     def __init__(self) -> None:
         super().__init__()
         self.setObjectName("trace-legend")
-        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        self.setSizePolicy(SHRINKING)
         self.entries: list[tuple[int, str]] = []
 
     def set_phases(self, names: Mapping[int, str]) -> None:

@@ -10,7 +10,6 @@ from PySide6.QtWidgets import (
     QComboBox,
     QFormLayout,
     QPlainTextEdit,
-    QSizePolicy,
     QSpinBox,
     QWidget,
 )
@@ -19,6 +18,7 @@ from gui.run import form
 from gui.run.form import BenchFacts, RunForm
 from gui.widgets.controls import combo_box, delayed, named, offer
 from gui.widgets.file_dialog import BENCHES, FileRequest, with_chooser
+from gui.widgets.layouts import LOW
 from gui.widgets.line_field import LineField
 from gui.widgets.text import tip
 from rig.files.user_folders import expanded
@@ -48,9 +48,7 @@ class SetupPanel(QWidget):
         self.bench.editingFinished.connect(self._bench_typed)
         self.kinds = {section: self._kind(section) for section in form.SECTIONS}
         self.trials = named(QSpinBox(), "run-trials", "Trials")
-        self.trials.setSizePolicy(
-            QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed
-        )
+        self.trials.setSizePolicy(LOW)
         self.trials.setRange(0, 1000)
         self.trials.setSpecialValueText(_OF_THE_FILE)
         self.trials.valueChanged.connect(self._settle.start)
@@ -109,7 +107,7 @@ class SetupPanel(QWidget):
     def _kind(self, section: str) -> QComboBox:
         start = self._settle.start
         box = combo_box(f"run-{section}", section.capitalize(), action=start)
-        box.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        box.setSizePolicy(LOW)
         kinds = [(kind, kind) for kind in form.known_kinds(section)]
         offer(box, [(_OF_THE_FILE, ""), *kinds])
         return box

@@ -23,7 +23,6 @@ from rig.api.comparing.comparison import (
 )
 from rig.api.comparing.provenance_changes import ProvenanceChange
 from rig.api.comparing.text import difference_text, spread_text, value_text
-from rig.files.plain_text import visible
 from rig.model.metric import Prominence
 
 _COLOURS = {
@@ -112,7 +111,7 @@ class ComparePanel(QWidget):
         """Say which sessions are being compared."""
         self.notice.clear()
         self.found = None
-        self._names.setText(visible(f"A  {first}\nB  {second}"))
+        self._names.setText(f"A  {first}\nB  {second}")
         self._labels.set_labels(())
         self._notes.setText("...")
         self._counts.setText("")
@@ -131,7 +130,7 @@ class ComparePanel(QWidget):
         comparison = self.found
         if comparison is None:
             return
-        self._notes.setText(visible("\n".join(comparison.notes)))
+        self._notes.setText("\n".join(comparison.notes))
         self._notes.setVisible(bool(comparison.notes))
         lines = [
             f"{count} {outcome.value}"

@@ -15,7 +15,6 @@ from gui.widgets.controls import push_button
 from gui.widgets.layouts import STRETCH, in_column, in_row
 from gui.widgets.text import PlainLabel
 from rig.api.archive.listing import Listed
-from rig.files.plain_text import visible
 from rig.units import bytes_text
 
 
@@ -44,7 +43,7 @@ class DeleteBar(QFrame):
         size = bytes_text(sum(row.size_b for row in rows))
         what = rows[0].name if len(rows) == 1 else f"{len(rows)} sessions"
         self._text.setText(
-            visible(f"Take away {what} ({size})? From the trash it can come back.")
+            f"Take away {what} ({size})? From the trash it can come back."
         )
         self.show()
         self._keep.setFocus()
@@ -86,7 +85,7 @@ class UndoBar(QFrame):
         what = (
             f"{paths[0].name} is" if len(paths) == 1 else f"{len(paths)} sessions are"
         )
-        self._text.setText(visible(f"{what} in the trash, {paths[0].parent}"))
+        self._text.setText(f"{what} in the trash, {paths[0].parent}")
         self.show()
 
     def _bring_back(self) -> None:

@@ -27,7 +27,6 @@ from gui.widgets.table import DataTable, TableColumn
 from gui.widgets.text import PlainLabel, ShortenedLabel, plain, set_state, shortened
 from rig.api.archive.listing import RUNNING, Listed
 from rig.check.check import Check
-from rig.files.plain_text import visible
 from rig.model.finding import Finding
 
 _FINDINGS = (
@@ -85,8 +84,8 @@ class DetailPanel(QWidget):
         """Show a session; the findings of another one are removed."""
         other = self._row is None or self._row.path != row.path
         self._row = row
-        self._name.setText(visible(row.bench or row.name))
-        self._reason.setText(visible(row.reason))
+        self._name.setText(row.bench or row.name)
+        self._reason.setText(row.reason)
         self._reason.setVisible(bool(row.reason))
         self._labels.set_labels(row.labels)
         while self._facts.rowCount():

@@ -9,9 +9,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from PySide6.QtCore import Qt, QTimer
-from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import (
-    QSplitter,
     QStackedWidget,
     QWidget,
 )
@@ -22,9 +20,9 @@ from gui.sessions.delete_bar import UndoBar
 from gui.sessions.detail import DetailPanel
 from gui.sessions.rows import COLUMNS
 from gui.shell import Shell
-from gui.widgets.controls import push_button
+from gui.widgets.controls import push_button, shortcut
 from gui.widgets.file_dialog import FileRequest, with_chooser
-from gui.widgets.layouts import PAGE, in_column, in_row
+from gui.widgets.layouts import PAGE, in_column, in_row, split
 from gui.widgets.line_field import LineField
 from gui.widgets.notice import Notice, Severity
 from gui.widgets.path_field import PathField
@@ -37,7 +35,6 @@ from rig.api.comparing.comparison import SessionComparison, compare
 from rig.api.report import write_report
 from rig.api.sessions.session import Session, open_session
 from rig.check.check import Check, check
-from rig.files.plain_text import visible
 
 #: A list of a thousand sessions costs 50 ms to look at again, in the background.
 _LOOK_MS = 4000
@@ -96,7 +93,6 @@ class SessionsScreen(Screen):
             role="muted",
             wrap=True,
         )
-        self._split = QSplitter(Qt.Orientation.Horizontal)
         self._side = QStackedWidget()
         self._connect()
         self._lay_out()
@@ -151,7 +147,7 @@ class SessionsScreen(Screen):
                 f"no sessions in {self._listing.root}: run a bench, or name another"
                 " folder"
             )
-        self._summary.setText(visible(summary))
+        self._summary.setText(summary)
         self._choose(kept)
 
     def _choose(self, paths: Sequence[Path]) -> None:
@@ -327,15 +323,12 @@ class SessionsScreen(Screen):
         actions = {
             "Ctrl+F": self._search.setFocus,
             "F5": self.look,
-            "Ctrl+K": self._check,
+            "Ctrl+K": lambda: self._check(),
         }
         for key, action in actions.items():
-            # Of a screen that is hidden Qt hears no keys.
-            shortcut = QShortcut(QKeySequence(key), self)
-            shortcut.activated.connect(lambda action=action: action())
-        delete = QShortcut(QKeySequence("Delete"), self.table)
+            shortcut(self, key, action)
+        delete = shortcut(self.table, "Delete", self._ask_delete)
         delete.setContext(Qt.ShortcutContext.WidgetShortcut)
-        delete.activated.connect(self._ask_delete)
 
     def _lay_out(self) -> None:
         title = PlainLabel("Sessions", role="title")
@@ -347,14 +340,10 @@ class SessionsScreen(Screen):
             self._side.addWidget(widget)
         left = QWidget()
         in_column([(self.table, 1), self._undo, self._summary], left)
-        split = self._split
-        split.setObjectName("sessions-split")
-        split.addWidget(left)
-        split.addWidget(self._side)
-        split.setSizes([760, 560])
-        split.setChildrenCollapsible(False)
+        self._split = split([left, self._side], (760, 560), name="sessions-split")
+        self._split.setChildrenCollapsible(False)
         in_column(
-            [top, self._notice, (split, 1)],
+            [top, self._notice, (self._split, 1)],
             self,
             margins=PAGE,
             spacing=10,

@@ -97,7 +97,7 @@ class FileForm(QFrame):
             widget.show()
 
     def _show(self, path: Path, questions: tuple[Question, ...]) -> None:
-        self._title.setText(visible(f"What does {path.name} hold?"))
+        self._title.setText(f"What does {path.name} hold?")
         self._questions = questions
         self._editors = {}
         rows = QWidget()
@@ -181,7 +181,7 @@ class FileForm(QFrame):
         try:
             options = self._options()
         except ConfigError as error:
-            self._command.setText(visible(error.cause))
+            self._command.setText(error.cause)
             return
         words = ["rig", "measure", str(self._path)]
         for field in fields(options):
@@ -190,7 +190,7 @@ class FileForm(QFrame):
                     flag(field.name),
                     f"{value:g}" if isinstance(value, float) else value,
                 ]
-        self._command.setText(visible(f"The same in a terminal: {shlex.join(words)}"))
+        self._command.setText(f"The same in a terminal: {shlex.join(words)}")
 
     def _lay_out(self) -> None:
         explained = PlainLabel(_EXPLAINED, role="muted")

@@ -15,7 +15,6 @@ from gui.widgets.controls import combo_box, named, offer
 from gui.widgets.labels import Labels
 from gui.widgets.layouts import STRETCH, in_column, in_row
 from gui.widgets.text import heading, shortened
-from rig.files.plain_text import visible
 from rig.units import quantity
 
 _FILE = "What the file does not say itself: volts, columns, SYNC"
@@ -75,7 +74,7 @@ class Header(QWidget):
     def set_subject(self, subject: Subject) -> None:
         """Show title and facts, and offer the other trials, rails and segments."""
         trace = subject.trace
-        self._title.setText(visible(subject.title))
+        self._title.setText(subject.title)
         self._labels.set_labels(subject.labels)
         self.legend.set_phases(subject.phases)
         facts = [
@@ -91,7 +90,7 @@ class Header(QWidget):
         self.file.setVisible(trace.origin != "rig")
         if subject.session is None:
             facts.append(trace.origin)
-        self._facts.setText(visible(", ".join(facts)))
+        self._facts.setText(", ".join(facts))
         choice = subject.choice
         trials = [(f"trial {number}", number) for number in choice.trials]
         self._offer(self.trial, trials, choice.trial)

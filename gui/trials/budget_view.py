@@ -5,9 +5,10 @@ from __future__ import annotations
 
 from PySide6.QtCore import QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QPaintEvent
-from PySide6.QtWidgets import QSizePolicy, QWidget
+from PySide6.QtWidgets import QWidget
 
 from gui.widgets.controls import named
+from gui.widgets.layouts import LOW
 from gui.widgets.painter import ThemedPainter
 from gui.widgets.text import LEFT
 from rig.api.trials.replication import BudgetLine, MetricTrials
@@ -27,7 +28,7 @@ class BudgetView(QWidget):
     def __init__(self) -> None:
         super().__init__()
         named(self, "trials-budget", "Uncertainty budget")
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.setSizePolicy(LOW)
         self._lines: tuple[BudgetLine, ...] = ()
         self._unit = ""
 

@@ -14,11 +14,12 @@ from PySide6.QtGui import (
     QPen,
     QPolygonF,
 )
-from PySide6.QtWidgets import QScrollArea, QSizePolicy, QWidget
+from PySide6.QtWidgets import QScrollArea, QWidget
 
 from gui.trials import words
 from gui.trials.words import DotScale
 from gui.widgets.controls import named
+from gui.widgets.layouts import LOW
 from gui.widgets.painter import ThemedPainter
 from gui.widgets.text import CENTRE, LEFT, tip
 from rig.api.trials.drift import percent
@@ -46,7 +47,7 @@ class Dots(QWidget):
         named(self, "trials-dots", "Trials of each metric as dots")
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setMouseTracking(True)
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.setSizePolicy(LOW)
         self._metrics: tuple[MetricTrials, ...] = ()
         self._scale = DotScale(LIMIT * 1.4)
         self._at = -1

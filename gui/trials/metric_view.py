@@ -13,7 +13,7 @@ from gui.trials.drift_view import DriftView
 from gui.trials.what_if import WhatIfView
 from gui.widgets.controls import named
 from gui.widgets.layouts import STRETCH, in_column
-from gui.widgets.text import plain
+from gui.widgets.text import enlarge, plain
 from rig.api.trials.replication import MetricTrials, SessionTrials
 
 _PLOT_PX = 215
@@ -30,10 +30,7 @@ class MetricView(QScrollArea):
         self.setFrameShape(QScrollArea.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._title = _label("trials-metric-title")
-        font = self._title.font()
-        font.setBold(True)
-        font.setPointSizeF(font.pointSizeF() * 1.25)
-        self._title.setFont(font)
+        enlarge(self._title, 1.25)
         self._intervals = _label("trials-metric-intervals", role="muted")
         self._judged = _label("trials-metric-judged")
         self._slope = _label("trials-slope", role="muted")

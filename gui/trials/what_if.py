@@ -10,14 +10,13 @@ from PySide6.QtGui import QColor, QPaintEvent, QPen
 from PySide6.QtWidgets import (
     QDoubleSpinBox,
     QGridLayout,
-    QSizePolicy,
     QSlider,
     QWidget,
 )
 
 from gui.trials import words
 from gui.widgets.controls import named, push_button
-from gui.widgets.layouts import STRETCH, in_column, in_row
+from gui.widgets.layouts import LOW, STRETCH, in_column, in_row
 from gui.widgets.painter import ThemedPainter
 from gui.widgets.text import LEFT, PlainLabel, set_state
 from rig.api.trials.replication import (
@@ -200,7 +199,7 @@ class HoldStrip(QWidget):
     def __init__(self) -> None:
         super().__init__()
         self.setAccessibleName("Claims that hold by each rule")
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.setSizePolicy(LOW)
         self.setFixedHeight(38)
         self._ends: tuple[tuple[float, ...] | None, ...] = (None, None)
         self._at = 0.0

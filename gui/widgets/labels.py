@@ -14,12 +14,8 @@ class Labels(PlainLabel):
     """A line of labels; hidden where there is none."""
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__(role="strong", wrap=True)
         named(self, "labels", "Labels of the data")
-        self.setWordWrap(True)
-        font = self.font()
-        font.setBold(True)
-        self.setFont(font)
         self.hide()
 
     def set_labels(self, labels: Sequence[str]) -> None:

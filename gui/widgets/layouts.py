@@ -11,6 +11,7 @@ from PySide6.QtWidgets import (
     QBoxLayout,
     QHBoxLayout,
     QLayout,
+    QSizePolicy,
     QSplitter,
     QVBoxLayout,
     QWidget,
@@ -27,7 +28,11 @@ NO_MARGINS = (0, 0, 0, 0)
 PAGE = (16, 12, 16, 10)
 CARD = (16, 12, 16, 12)
 TAB = (0, 6, 6, 0)
-#: Room that takes the rest of the items.
+#: Sizes of a widget with the height of its content: as wide as may be, or as there is
+#: room for.
+LOW = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+SHRINKING = QSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+#: Room that takes what the items leave.
 STRETCH = None
 
 

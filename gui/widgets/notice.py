@@ -12,7 +12,6 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QSizePolicy, QToolButton, QWi
 from gui.widgets.controls import named
 from gui.widgets.text import PlainLabel, repolish
 from rig.errors import RigError
-from rig.files.plain_text import visible
 
 
 class Severity(StrEnum):
@@ -74,7 +73,7 @@ class Notice(QFrame):
 
     def show_text(self, text: str, severity: Severity) -> None:
         """Show a sentence."""
-        self._label.setText(visible(text))
+        self._label.setText(text)
         self._word.setText(_WORDS[severity])
         set_severity(self, severity)
         self.show()

@@ -298,8 +298,7 @@ class DataTable(QTableView):
 
     def choose(self, row: Any) -> None:
         """Select a row and scroll to it."""
-        source = self._rows.index(self._rows.rows.index(row), 0)
-        index = self._sorted.mapFromSource(source)
+        index = self._index(row)
         self.selectionModel().setCurrentIndex(
             index,
             QItemSelectionModel.SelectionFlag.ClearAndSelect
@@ -312,9 +311,8 @@ class DataTable(QTableView):
         model = self.selectionModel()
         model.clearSelection()
         for row in rows:
-            source = self._rows.index(self._rows.rows.index(row), 0)
             model.setCurrentIndex(
-                self._sorted.mapFromSource(source),
+                self._index(row),
                 QItemSelectionModel.SelectionFlag.Select
                 | QItemSelectionModel.SelectionFlag.Rows,
             )
@@ -344,6 +342,10 @@ class DataTable(QTableView):
         return sorted(
             self.selectionModel().selectedRows(), key=lambda index: index.row()
         )
+
+    def _index(self, row: Any) -> QModelIndex:
+        source = self._rows.index(self._rows.rows.index(row), 0)
+        return self._sorted.mapFromSource(source)
 
     def _row(self, index: Index) -> Any:
         return self._rows.rows[self._sorted.mapToSource(index).row()]

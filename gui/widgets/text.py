@@ -107,11 +107,16 @@ def heading(name: str, text: str, scale: float) -> ShortenedLabel:
     shrinks.
     """
     label = shortened(name, text)
+    enlarge(label, scale)
+    return label
+
+
+def enlarge(label: QLabel, scale: float) -> None:
+    """Show a label in bold letters, `scale` times as large as others."""
     font = label.font()
     font.setBold(True)
     font.setPointSizeF(font.pointSizeF() * scale)
     label.setFont(font)
-    return label
 
 
 def set_state(label: QLabel, state: str) -> None:

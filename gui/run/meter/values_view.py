@@ -7,13 +7,12 @@ from PySide6.QtWidgets import (
     QFrame,
     QGridLayout,
     QLabel,
-    QSizePolicy,
     QWidget,
 )
 
 from gui.widgets.controls import named
-from gui.widgets.layouts import in_row
-from gui.widgets.text import RIGHT, PlainLabel, plain, set_state
+from gui.widgets.layouts import SHRINKING, in_row
+from gui.widgets.text import RIGHT, PlainLabel, enlarge, plain, set_state
 from gui.widgets.values import digits, with_u
 from rig.live.accumulated import Amounts
 from rig.live.meter import MeterReading, RecordState
@@ -102,10 +101,7 @@ class ValuesView(QWidget):
             for column, head in enumerate(_HEADS, start=1):
                 cell = self._cell(f"{name}-{head}", f"{name} {head}")
                 if head == "now":
-                    font = cell.font()
-                    font.setPointSizeF(font.pointSizeF() * _LARGE)
-                    font.setBold(True)
-                    cell.setFont(font)
+                    enlarge(cell, _LARGE)
                 grid.addWidget(cell, row, column)
         return frame
 
@@ -128,7 +124,7 @@ class ValuesView(QWidget):
         label.setAccessibleName(accessible)
         label.setAlignment(RIGHT)
         # Numbers that grow by a digit must not widen the window.
-        label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        label.setSizePolicy(SHRINKING)
         self._cells[name] = label
         return label
 

@@ -55,10 +55,7 @@ class KeySheet(QFrame):
         half = -(-len(KEYS) // 2)
         for row, (keys, text) in enumerate(KEYS):
             column = 3 * (row // half)
-            name = PlainLabel(keys)
-            font = name.font()
-            font.setBold(True)
-            name.setFont(font)
+            name = PlainLabel(keys, role="strong")
             name.setAlignment(Qt.AlignmentFlag.AlignRight)
             grid.addWidget(name, row % half, column)
             grid.addWidget(PlainLabel(text), row % half, column + 1)

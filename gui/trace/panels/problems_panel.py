@@ -15,7 +15,6 @@ from gui.trace.shown.subject import Subject
 from gui.widgets.layouts import STRETCH, in_column
 from gui.widgets.table import TableColumn
 from gui.widgets.text import plain
-from rig.files.plain_text import visible
 from rig.units import quantity
 
 #: A gap of no time at all is still to be seen.
@@ -111,9 +110,7 @@ class ProblemsPanel(QWidget):
         return len(rows)
 
     def _chosen(self, trouble: ProblemRow) -> None:
-        self._text.setText(
-            visible(f"{trouble.what}: {trouble.detail}\n{trouble.meaning}")
-        )
+        self._text.setText(f"{trouble.what}: {trouble.detail}\n{trouble.meaning}")
         state = self._state
         if state is None or trouble.start_s is None or trouble.stop_s is None:
             return

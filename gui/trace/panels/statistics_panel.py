@@ -14,7 +14,6 @@ from PySide6.QtWidgets import (
     QGridLayout,
     QHBoxLayout,
     QLabel,
-    QSizePolicy,
     QToolButton,
     QWidget,
 )
@@ -25,12 +24,11 @@ from gui.trace.shown.background import Numbers
 from gui.trace.shown.markers import Stretch
 from gui.trace.shown.state import Topic, TraceState
 from gui.widgets.controls import delayed, named
-from gui.widgets.layouts import in_column, in_row
+from gui.widgets.layouts import LOW, SHRINKING, in_column, in_row
 from gui.widgets.notice import Severity, error_text, set_severity
 from gui.widgets.text import LEFT, RIGHT, PlainLabel, plain, shortened
 from gui.worker import BackgroundWorker
 from rig.api.traces.statistics import TraceStatistics
-from rig.files.plain_text import visible
 
 #: A view that moves is not summed up until it rests.
 _REST_MS = 120
@@ -49,7 +47,7 @@ class StatisticsPanel(QWidget):
     def __init__(self) -> None:
         super().__init__()
         self.setObjectName("trace-statistics")
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.setSizePolicy(LOW)
         self.visible_box = StatisticsBox("visible", "Visible span")
         self.selection_box = StatisticsBox("selection", "Selection")
         both = [(self.visible_box, 1), (self.selection_box, 1)]
@@ -141,14 +139,10 @@ class StatisticsBox(QFrame):
         self._title = title
         self._stretch: Stretch | None = None
         self.numbers: Numbers | None = None
-        self._head = shortened(f"{name}-title")
-        font = self._head.font()
-        font.setBold(True)
-        self._head.setFont(font)
-        self._head.setText(title)
+        self._head = shortened(f"{name}-title", title, role="strong")
         self.remark = shortened(f"{name}-remark")
         for label in (self._head, self.remark):
-            label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+            label.setSizePolicy(SHRINKING)
         self._copy = named(
             QToolButton(), f"{name}-copy", f"Copy the statistics: {title.lower()}"
         )
@@ -159,7 +153,7 @@ class StatisticsBox(QFrame):
         self._grid = QGridLayout()
         self._narrow: bool | None = None
         self.headline = {
-            key: _label(f"{name}-{key}")
+            key: _label(f"{name}-{key}", role="strong" if key == "energy" else "")
             for key in ("energy", "charge", "span", "samples", "lost")
         }
         self.cells = {
@@ -192,7 +186,7 @@ class StatisticsBox(QFrame):
             if stretch is None
             else stretch.name
         )
-        self._head.setText(visible(f"{self._title}: {what}"))
+        self._head.setText(f"{self._title}: {what}")
 
     def show_pending(self) -> None:
         """Say that numbers are being computed."""
@@ -258,10 +252,6 @@ class StatisticsBox(QFrame):
             name = PlainLabel(key)
             name.setEnabled(False)
             first.addWidget(name)
-            if key == "energy":
-                font = label.font()
-                font.setBold(True)
-                label.setFont(font)
             first.addWidget(label)
             first.addSpacing(8)
         rows[0].addStretch(1)
@@ -280,10 +270,10 @@ def _turned(row: int, column: int, narrow: bool) -> tuple[int, int]:
     return (column, row) if narrow else (row, column)
 
 
-def _label(name: str, right: bool = False) -> QLabel:
-    label = plain(name, selectable=True)
+def _label(name: str, *, right: bool = False, role: str = "") -> QLabel:
+    label = plain(name, role=role, selectable=True)
     if right:
         # Numbers that grow by a digit must not widen the window.
-        label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        label.setSizePolicy(SHRINKING)
         label.setAlignment(RIGHT)
     return label

@@ -12,7 +12,7 @@ from PySide6.QtGui import (
     QPixmap,
     QResizeEvent,
 )
-from PySide6.QtWidgets import QSizePolicy, QWidget
+from PySide6.QtWidgets import QWidget
 
 from gui.picture.bands_item import BandsItem, paint_gaps
 from gui.picture.envelope_item import Envelope, paint_envelope
@@ -24,6 +24,7 @@ from gui.trace.shown.background import Pictures
 from gui.trace.shown.scales import Scale
 from gui.trace.shown.state import Topic, TraceState
 from gui.widgets.controls import named
+from gui.widgets.layouts import LOW
 from gui.widgets.painter import ThemedPainter, faint
 from gui.widgets.text import RIGHT
 
@@ -39,7 +40,7 @@ class Overview(QWidget, Recoloured):
     def __init__(self) -> None:
         super().__init__()
         named(self, "trace-overview", "Overview of the whole trace")
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.setSizePolicy(LOW)
         self.setFixedHeight(_HEIGHT_PX)
         self.setToolTip(
             "Drag the frame to move the view; drag beside it to choose another one"

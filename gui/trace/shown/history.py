@@ -19,16 +19,6 @@ class History(Generic[State]):
         self._before: list[State] = []
         self._undone: list[State] = []
 
-    @property
-    def can_undo(self) -> bool:
-        """Whether there is a state before."""
-        return bool(self._before)
-
-    @property
-    def can_redo(self) -> bool:
-        """Whether something was undone."""
-        return bool(self._undone)
-
     def do(self, state: State) -> None:
         """Take another state; undone states are dropped."""
         if state == self.now:

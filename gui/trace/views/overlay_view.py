@@ -22,7 +22,6 @@ from gui.widgets.table import TableColumn
 from gui.widgets.text import PlainLabel, plain
 from gui.worker import BackgroundWorker
 from rig.api.trials.overlay import Occasion, Overlay, overlay
-from rig.files.plain_text import visible
 from rig.units import quantity
 
 #: Kinds of steps that trials are made for.
@@ -244,9 +243,7 @@ class OverlayView(QWidget, Recoloured):
             plot.line(0.0, shown().marker, dashed=True)
             plot.fit()
         self.table.set_rows(overlay.trials)
-        self._remark.setText(
-            visible(overlay.remark or "no trial stands out in this sample")
-        )
+        self._remark.setText(overlay.remark or "no trial stands out in this sample")
 
     def _lay_out(self) -> None:
         row = in_row(
