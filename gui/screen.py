@@ -45,11 +45,6 @@ class Screen(QWidget):
     def show_trace(self, request: TraceRequest) -> None:
         """Show a trace; only the trace screen can."""
 
-    def open_file(self, path: Path) -> bool:
-        """Take a file that was dropped or named; return whether this screen can use
-        it."""
-        return False
-
     def close_down(self) -> bool:
         """End threads and let go of devices, the DUT's supply off; return whether the
         window may close.

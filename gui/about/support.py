@@ -52,7 +52,7 @@ class SupportCard(QFrame):
     def __init__(self, shell: Shell) -> None:
         super().__init__()
         self._shell = shell
-        self._bundle: Bundle | None = None
+        self.bundle: Bundle | None = None
         self.setProperty("role", "card")
         self._serials = check_box(
             "support-serials", "Keep serial &numbers of instruments", self._forget
@@ -73,11 +73,6 @@ class SupportCard(QFrame):
         self._notice = Notice()
         self._lay_out()
 
-    @property
-    def bundle(self) -> Bundle | None:
-        """The collected bundle; None before Collect."""
-        return self._bundle
-
     def _lay_out(self) -> None:
         heading = PlainLabel("Support bundle", role="heading")
         explained = PlainLabel(_EXPLAINED, role="muted", wrap=True)
@@ -92,7 +87,7 @@ class SupportCard(QFrame):
 
     def _forget(self) -> None:
         """Drop a bundle that was collected with other choices."""
-        self._bundle = None
+        self.bundle = None
         self._files.set_rows([])
         self._text.clear()
         self._write.setEnabled(False)
@@ -114,7 +109,7 @@ class SupportCard(QFrame):
         self._collect.setEnabled(True)
         if made.serials_kept != self._serials.isChecked():
             return
-        self._bundle = made
+        self.bundle = made
         self._files.set_rows(made.files)
         self._files.choose(made.files[0])
         self._write.setEnabled(True)
@@ -127,9 +122,9 @@ class SupportCard(QFrame):
         self._text.setPlainText(visible(file.text))
 
     def _do_write(self) -> None:
-        if self._bundle is None:
+        if self.bundle is None:
             return
-        made = self._bundle
+        made = self.bundle
         path = expanded(self._path.text())
         if path.exists():
             self._notice.show_text(

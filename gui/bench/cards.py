@@ -84,11 +84,6 @@ class Cards:
             )
         return cls({card.key: card for card in cards})
 
-    @property
-    def supply_on(self) -> bool:
-        """Whether any supply is on."""
-        return any(card.supply == "on" for card in self.by_key.values())
-
     def take(self, what: Any) -> bool:
         """Take an event or a finding; return whether a card changed."""
         match what:

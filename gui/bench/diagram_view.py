@@ -41,18 +41,13 @@ class DiagramView(QWidget):
         super().__init__()
         named(self, "bench-diagram", "Wiring diagram")
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        self._drawn: Diagram | None = None
+        self.drawn: Diagram | None = None
         self._layout: DiagramLayout | None = None
         self._found: dict[tuple[str, str], bool] = {}
 
-    @property
-    def drawn(self) -> Diagram | None:
-        """The diagram."""
-        return self._drawn
-
     def set_diagram(self, drawn: Diagram | None) -> None:
         """Show another diagram, without test results."""
-        self._drawn = drawn
+        self.drawn = drawn
         self._found = {}
         description = "; ".join(drawn.lines()) if drawn is not None else ""
         self.setAccessibleDescription(description)
@@ -91,9 +86,9 @@ class DiagramView(QWidget):
 
     def minimumSizeHint(self) -> QSize:  # noqa: N802
         """Return the size below which wires would lie on each other."""
-        if self._drawn is None:
+        if self.drawn is None:
             return QSize(300, 120)
-        least = lay_out(self._drawn, self._text_width, 0.0)
+        least = lay_out(self.drawn, self._text_width, 0.0)
         return QSize(round(least.width), round(least.height))
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
@@ -197,10 +192,10 @@ class DiagramView(QWidget):
         return QFontMetricsF(self.font()).horizontalAdvance(text)
 
     def _place(self) -> None:
-        if self._drawn is None:
+        if self.drawn is None:
             self._layout = None
         else:
-            self._layout = lay_out(self._drawn, self._text_width, float(self.width()))
+            self._layout = lay_out(self.drawn, self._text_width, float(self.width()))
         self.updateGeometry()
         self.update()
 

@@ -53,7 +53,7 @@ class BenchScreen(Screen):
         super().__init__(shell)
         self._file: BenchFile | None = None
         self._reading: DocumentReading | None = None
-        self._cards = Cards()
+        self.cards = Cards()
         self._link: BenchLink | None = None
         self._failed = False
         self._wanted: Deed | None = None
@@ -97,22 +97,10 @@ class BenchScreen(Screen):
         self._wanted = None
         return self._ends(self._link, _CLOSE_S, self.notice)
 
-    def open_file(self, path: Path) -> bool:
-        """Take a bench file."""
-        if path.suffix != ".toml":
-            return False
-        self.shell.set_bench(path)
-        return True
-
     @property
     def busy(self) -> bool:
         """Whether something goes on, and a supply may be on."""
         return self._link is not None
-
-    @property
-    def cards(self) -> Cards:
-        """Return how the parts stand."""
-        return self._cards
 
     def show_page(self, name: str) -> None:
         """Show one of the pages: files, parts, settings."""
@@ -167,7 +155,7 @@ class BenchScreen(Screen):
         self.settings.show_reading(reading)
         self.connect_page.set_problem(reading.sentence)
         if self._link is None:
-            self._cards = (
+            self.cards = (
                 Cards.of(reading.resolved) if reading.resolved is not None else Cards()
             )
             self._show_cards()
@@ -179,7 +167,7 @@ class BenchScreen(Screen):
                 self._proved = reading.due
                 self.connect_page.set_diagram(reading.picture)
                 self.connect_page.rows.begin("Wires to prove", reading.due)
-        simulated = any(card.simulated for card in self._cards.by_key.values())
+        simulated = any(card.simulated for card in self.cards.by_key.values())
         self.bar.labels.set_labels(["SIMULATED"] if simulated else [])
         self._show_state()
         if self._wanted is not None and not self.changed:
@@ -280,7 +268,7 @@ class BenchScreen(Screen):
         self.notice.clear()
         self._failed = False
         if self._reading is not None and self._reading.resolved is not None:
-            self._cards = Cards.of(self._reading.resolved)
+            self.cards = Cards.of(self._reading.resolved)
             self._show_cards()
         self.connect_page.picture.clear_found()
         self.connect_page.rows.begin(link.HEADINGS[deed])
@@ -300,7 +288,7 @@ class BenchScreen(Screen):
             return
         what = item.what
         rows = self.connect_page.rows
-        if self._cards.take(what):
+        if self.cards.take(what):
             self._show_cards()
         match what:
             case Due():
@@ -325,7 +313,7 @@ class BenchScreen(Screen):
                 pass
 
     def _ready(self, ready: Ready) -> None:
-        self._cards.readings(ready.readings)
+        self.cards.readings(ready.readings)
         self._show_cards()
         assert self._link is not None
         connected = self._link.deed is Deed.CONNECT
@@ -348,7 +336,7 @@ class BenchScreen(Screen):
         assert self._link is not None
         deed, stopped = self._link.deed, self._link.stopped
         self._link = None
-        self._cards.over(error is not None)
+        self.cards.over(error is not None)
         self._show_cards()
         if error is not None:
             self.notice.show_error(error)
@@ -359,7 +347,7 @@ class BenchScreen(Screen):
     # Display
 
     def _show_cards(self) -> None:
-        self.connect_page.cards.show_cards(self._cards)
+        self.connect_page.cards.show_cards(self.cards)
 
     def _show_state(self) -> None:
         running = self._link.deed if self._link is not None else None

@@ -50,7 +50,7 @@ class LiveView(QWidget):
         self.setMinimumSize(360, 200)
         self.frames_painted = 0
         self._ceiling = Ceiling()
-        self._frame = empty_frame(1, 1.0)
+        self.frame = empty_frame(1, 1.0)
         self._bands = BandsItem()
         self._phases: tuple[str, ...] = ()
         self._silence = (
@@ -61,11 +61,6 @@ class LiveView(QWidget):
     def columns(self) -> int:
         """Number of columns of the curve."""
         return max(int(self._lanes.time.width()), 1)
-
-    @property
-    def frame(self) -> LiveFrame:
-        """The frame that is shown."""
-        return self._frame
 
     def set_phases(self, names: Sequence[str]) -> None:
         """Take the names of the task's phases, which have their colours by their
@@ -79,7 +74,7 @@ class LiveView(QWidget):
 
     def show_frame(self, frame: LiveFrame) -> None:
         """Show a frame."""
-        self._frame = frame
+        self.frame = frame
         self.update()
 
     def reset(self) -> None:
@@ -96,12 +91,12 @@ class LiveView(QWidget):
         with ThemedPainter(self) as painter:
             painter.fillRect(self.rect(), QColor(painter.theme.base))
             self.frames_painted += 1
-            if self._frame.empty:
+            if self.frame.empty:
                 painter.setPen(QColor(painter.theme.muted))
                 words = CENTRE | Qt.TextFlag.TextWordWrap
                 painter.drawText(self.rect(), words, self._silence)
             else:
-                self._paint(painter, self._frame)
+                self._paint(painter, self.frame)
 
     @property
     def _lanes(self) -> PlotLanes:
@@ -139,7 +134,7 @@ class LiveView(QWidget):
         self._paint_head(painter, lanes.markers)
 
     def _paint_head(self, painter: ThemedPainter, area: QRectF) -> None:
-        frame = self._frame
+        frame = self.frame
         age_s = frame.age_s
         if age_s is None:
             return

@@ -154,13 +154,8 @@ class RunRecord:
         self._unswitched: frozenset[str] = frozenset()
         self._running = RunningSession(clock)
         self._tick_hz = 0.0
-        self._phases: tuple[str, ...] = ()
+        self.phases: tuple[str, ...] = ()
         self._trial_began_s: float | None = None
-
-    @property
-    def phases(self) -> tuple[str, ...]:
-        """The names of the task's phases, once the session has begun."""
-        return self._phases
 
     def snapshot(self) -> RunSnapshot:
         """Return how things are."""
@@ -246,7 +241,7 @@ class RunRecord:
             if self._snapshot.stage is RunStage.STOPPING
             else RunStage.RUNNING
         )
-        self._phases = typed.from_json(_About, about, PROVENANCE).task.phases
+        self.phases = typed.from_json(_About, about, PROVENANCE).task.phases
         self._set(
             stage=stage,
             folder=folder,

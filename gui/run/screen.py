@@ -58,7 +58,7 @@ class RunScreen(Screen):
 
     def __init__(self, shell: Shell) -> None:
         super().__init__(shell)
-        self._flight: Flight | None = None
+        self.flight: Flight | None = None
         self._resumable: Path | None = None
         self._starting = False
         self._dirty = False
@@ -79,17 +79,12 @@ class RunScreen(Screen):
         self._connect()
         self._bench_changed(shell.bench_path)
 
-    @property
-    def flight(self) -> Flight | None:
-        """The run at hand, or the last one."""
-        return self._flight
-
     def enter(self) -> None:
         """Go on drawing; where there was no plan, look whether there is one by now."""
         self._timer.setInterval(_FRAME_MS)
         if self.plan.estimate is None:
             self._plan()
-        if self._flight is not None and self._flight.alive:
+        if self.flight is not None and self.flight.alive:
             self._timer.start()
 
     def leave(self) -> None:
@@ -111,7 +106,7 @@ class RunScreen(Screen):
 
     def close_down(self) -> bool:
         """Stop the run and wait until the supply is off."""
-        return self._ends(self._flight, _CLOSE_S, self.notice)
+        return self._ends(self.flight, _CLOSE_S, self.notice)
 
     def start(self) -> None:
         """Begin a new session."""
@@ -138,14 +133,14 @@ class RunScreen(Screen):
 
     def stop(self) -> None:
         """Ask the engine to stop."""
-        if self._flight is not None and self._flight.alive:
-            self._flight.stop()
+        if self.flight is not None and self.flight.alive:
+            self.flight.stop()
             self._refresh_rest()
 
     @property
     def _busy(self) -> bool:
-        """Whether a run is at work, or about to begin."""
-        return self._starting or (self._flight is not None and self._flight.alive)
+        """Return whether a run is at work, or about to begin."""
+        return self._starting or (self.flight is not None and self.flight.alive)
 
     def _launch(self, ready: tuple[RunForm, list[str]]) -> None:
         self._starting = False
@@ -162,7 +157,7 @@ class RunScreen(Screen):
 
     def _new_flight(self) -> Flight:
         flight = Flight(self.shell.bridge.post)
-        self._flight = flight
+        self.flight = flight
         self._resumable = None
         self._dirty = True
         self.notice.clear()
@@ -175,16 +170,16 @@ class RunScreen(Screen):
 
     def _arrived(self, item: Any) -> None:
         match item:
-            case FlightChanged(flight=flight) if flight is self._flight:
+            case FlightChanged(flight=flight) if flight is self.flight:
                 self._dirty = True
-            case FlightEnded(flight=flight) if flight is self._flight:
+            case FlightEnded(flight=flight) if flight is self.flight:
                 self._ended(flight)
             case _:
                 pass
 
     def _frame(self) -> None:
         """Draw one frame: the curve each time, numbers and console more seldom."""
-        flight = self._flight
+        flight = self.flight
         if flight is not None and not self.isVisible():
             self.shell.say(f"running: {run_text.progress(flight.record.snapshot())}")
             return
@@ -194,7 +189,7 @@ class RunScreen(Screen):
             self._refresh_rest()
 
     def _refresh_rest(self) -> None:
-        flight = self._flight
+        flight = self.flight
         if flight is None:
             return
         if self._dirty:
@@ -256,7 +251,7 @@ class RunScreen(Screen):
 
     def _go_to(self, name: str) -> None:
         folder = (
-            self._flight.record.snapshot().folder if self._flight is not None else None
+            self.flight.record.snapshot().folder if self.flight is not None else None
         )
         if folder is None:
             return

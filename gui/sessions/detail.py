@@ -53,7 +53,7 @@ class DetailPanel(QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        self._row: Listed | None = None
+        self.row: Listed | None = None
         self._report: Path | None = None
         self.notice = Notice()
         self.question = DeleteBar()
@@ -75,15 +75,10 @@ class DetailPanel(QWidget):
         self._buttons = self._new_buttons()
         self._lay_out()
 
-    @property
-    def row(self) -> Listed | None:
-        """The session that is shown."""
-        return self._row
-
     def show_row(self, row: Listed) -> None:
         """Show a session; the findings of another one are removed."""
-        other = self._row is None or self._row.path != row.path
-        self._row = row
+        other = self.row is None or self.row.path != row.path
+        self.row = row
         self._name.setText(row.bench or row.name)
         self._reason.setText(row.reason)
         self._reason.setVisible(bool(row.reason))
@@ -111,7 +106,7 @@ class DetailPanel(QWidget):
 
     def show_check(self, row: Listed, checked: Check) -> None:
         """Show the findings of a check, the failed ones first."""
-        if self._row is None or self._row.path != row.path:
+        if self.row is None or self.row.path != row.path:
             return
         self.set_busy("")
         good = sum(finding.ok for finding in checked.findings)
@@ -129,7 +124,7 @@ class DetailPanel(QWidget):
 
     def show_report(self, row: Listed, path: Path) -> None:
         """Say where the report lies."""
-        if self._row is None or self._row.path != row.path:
+        if self.row is None or self.row.path != row.path:
             return
         self.set_busy("")
         self._report = path
@@ -145,20 +140,20 @@ class DetailPanel(QWidget):
         self._checked.setVisible(bool(work))
 
     def _tag(self) -> None:
-        if self._row is not None:
-            self.tagged.emit(self._row, self._tags.text())
+        if self.row is not None:
+            self.tagged.emit(self.row, self._tags.text())
 
     def _see_report(self) -> None:
         if self._report is not None:
             QDesktopServices.openUrl(QUrl.fromLocalFile(str(self._report)))
 
     def _ask_delete(self) -> None:
-        if self._row is not None:
-            self.question.ask((self._row,))
+        if self.row is not None:
+            self.question.ask((self.row,))
 
     def _emit(self, signal: object) -> None:
-        if self._row is not None:
-            signal.emit(self._row)  # type: ignore[attr-defined]
+        if self.row is not None:
+            signal.emit(self.row)  # type: ignore[attr-defined]
 
     def _new_buttons(self) -> dict[str, QPushButton]:
         actions: dict[str, tuple[str, str, Callable[[], None]]] = {

@@ -152,11 +152,6 @@ class TraceScreen(Screen):
         self._waiting = None
         self.open(request.path, request.trial, request.rail or None, span=request.span)
 
-    def open_file(self, path: Path) -> bool:
-        """Show any file; an error is shown on the screen."""
-        self.open(path)
-        return True
-
     def open(
         self,
         path: Path,

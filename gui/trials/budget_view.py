@@ -29,42 +29,37 @@ class BudgetView(QWidget):
         super().__init__()
         named(self, "trials-budget", "Uncertainty budget")
         self.setSizePolicy(LOW)
-        self._lines: tuple[BudgetLine, ...] = ()
+        self.lines: tuple[BudgetLine, ...] = ()
         self._unit = ""
-
-    @property
-    def lines(self) -> tuple[BudgetLine, ...]:
-        """The components that are shown."""
-        return self._lines
 
     def set_metric(self, metric: MetricTrials | None) -> None:
         """Show the budget of a metric."""
-        self._lines = () if metric is None else metric.budget[:_ROWS_MAX]
+        self.lines = () if metric is None else metric.budget[:_ROWS_MAX]
         self._unit = "" if metric is None else metric.metric.unit
         lines = [
             f"{line.component} {quantity(line.standard_uncertainty, self._unit)}"
-            for line in self._lines
+            for line in self.lines
         ]
         self.setAccessibleDescription("; ".join(lines))
-        self.setFixedHeight(max(_ROW_PX * len(self._lines), _ROW_PX))
+        self.setFixedHeight(max(_ROW_PX * len(self.lines), _ROW_PX))
         self.update()
 
     def sizeHint(self) -> QSize:  # noqa: N802
         """Return the size that shows all lines."""
-        return QSize(500, max(_ROW_PX * len(self._lines), _ROW_PX))
+        return QSize(500, max(_ROW_PX * len(self.lines), _ROW_PX))
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802
         """Paint a bar a component."""
         painter = ThemedPainter(self)
-        if not self._lines:
+        if not self.lines:
             text = "No budget is stated for it."
             left = Qt.AlignmentFlag.AlignLeft
             painter.text(self.rect(), left, text, painter.theme.muted)
         largest = (
-            max((line.standard_uncertainty for line in self._lines), default=0.0) or 1.0
+            max((line.standard_uncertainty for line in self.lines), default=0.0) or 1.0
         )
         room = max(self.width() - _NAME_PX - _NUMBER_PX, 40)
-        for row, line in enumerate(self._lines):
+        for row, line in enumerate(self.lines):
             self._paint_line(
                 painter, line, row, line.standard_uncertainty / largest * room
             )

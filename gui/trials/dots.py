@@ -48,27 +48,22 @@ class Dots(QWidget):
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setMouseTracking(True)
         self.setSizePolicy(LOW)
-        self._metrics: tuple[MetricTrials, ...] = ()
+        self.metrics: tuple[MetricTrials, ...] = ()
         self._scale = DotScale(LIMIT * 1.4)
         self._at = -1
         self._name_px = 0
 
     @property
-    def metrics(self) -> tuple[MetricTrials, ...]:
-        """The metrics that are shown, from top to bottom."""
-        return self._metrics
-
-    @property
     def current(self) -> str:
         """The name of the metric at hand; empty where there is none."""
         return (
-            self._metrics[self._at].name if 0 <= self._at < len(self._metrics) else ""
+            self.metrics[self._at].name if 0 <= self._at < len(self.metrics) else ""
         )
 
     def set_metrics(self, metrics: tuple[MetricTrials, ...]) -> None:
         """Show other metrics; the one at hand stays, where it is among them."""
         before = self.current
-        self._metrics = metrics
+        self.metrics = metrics
         self._scale = DotScale.of(metrics)
         words_px = QFontMetrics(self.font())
         names = [words_px.horizontalAdvance(metric.name) for metric in metrics]
@@ -84,9 +79,9 @@ class Dots(QWidget):
 
     def choose(self, row: int) -> None:
         """Take the metric of a row in hand."""
-        if not self._metrics:
+        if not self.metrics:
             return
-        self._at = min(max(row, 0), len(self._metrics) - 1)
+        self._at = min(max(row, 0), len(self.metrics) - 1)
         viewport = self.parent()
         area = viewport.parent() if viewport is not None else None
         if isinstance(area, QScrollArea):
@@ -98,20 +93,13 @@ class Dots(QWidget):
 
     def choose_named(self, name: str) -> None:
         """Take a metric in hand, where it is shown."""
-        for row, metric in enumerate(self._metrics):
+        for row, metric in enumerate(self.metrics):
             if metric.name == name:
                 self.choose(row)
 
-    def row_middle(self, name: str) -> QPointF:
-        """Return the middle of a metric's row."""
-        row = next(
-            number for number, metric in enumerate(self._metrics) if metric.name == name
-        )
-        return QPointF(self.width() / 2, _HEAD_PX + (row + 0.5) * _ROW_PX)
-
     def sizeHint(self) -> QSize:  # noqa: N802
         """Return the size that shows all rows."""
-        return QSize(620, _HEAD_PX + _ROW_PX * max(len(self._metrics), 1))
+        return QSize(620, _HEAD_PX + _ROW_PX * max(len(self.metrics), 1))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802
         """Go up and down by the arrows, to both ends by Home and End."""
@@ -121,7 +109,7 @@ class Dots(QWidget):
             Qt.Key.Key_PageUp: self._at - 10,
             Qt.Key.Key_PageDown: self._at + 10,
             Qt.Key.Key_Home: 0,
-            Qt.Key.Key_End: len(self._metrics) - 1,
+            Qt.Key.Key_End: len(self.metrics) - 1,
         }
         key = Qt.Key(event.key())
         if key in steps:
@@ -132,14 +120,14 @@ class Dots(QWidget):
     def mousePressEvent(self, event: QMouseEvent) -> None:  # noqa: N802
         """Take the metric under the mouse in hand."""
         row = int((event.position().y() - _HEAD_PX) // _ROW_PX)
-        if 0 <= row < len(self._metrics):
+        if 0 <= row < len(self.metrics):
             self.choose(row)
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:  # noqa: N802
         """Tell the values of the row under the mouse."""
         row = int((event.position().y() - _HEAD_PX) // _ROW_PX)
         self.setToolTip(
-            tip(self._tip(self._metrics[row])) if 0 <= row < len(self._metrics) else ""
+            tip(self._tip(self.metrics[row])) if 0 <= row < len(self.metrics) else ""
         )
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802
@@ -156,7 +144,7 @@ class Dots(QWidget):
         self._paint_scale(painter, plot)
         first = max((event.rect().top() - _HEAD_PX) // _ROW_PX, 0)
         last = min(
-            (event.rect().bottom() - _HEAD_PX) // _ROW_PX + 1, len(self._metrics)
+            (event.rect().bottom() - _HEAD_PX) // _ROW_PX + 1, len(self.metrics)
         )
         for row in range(first, last):
             self._paint_row(painter, plot, row)
@@ -183,7 +171,7 @@ class Dots(QWidget):
             painter.drawText(box, CENTRE, text)
 
     def _paint_row(self, painter: ThemedPainter, plot: QRectF, row: int) -> None:
-        metric = self._metrics[row]
+        metric = self.metrics[row]
         top = _HEAD_PX + row * _ROW_PX
         whole = QRect(0, top, self.width(), _ROW_PX)
         if row == self._at:

@@ -107,12 +107,6 @@ class PlotStack(QWidget):
         return self._late.isActive()
 
     @property
-    def painted_bands(self) -> int:
-        """Number of bands that the newest frame has, of those that share a pixel
-        one."""
-        return self._bands.count
-
-    @property
     def pixels(self) -> int:
         """Width of the lanes in columns."""
         return max(int(self.lanes.time.width()), 2)

@@ -77,7 +77,7 @@ def test_cards_follow_the_events_of_the_bench() -> None:
     assert all(card.simulated for key, card in cards.by_key.items() if key != "sync")
     cards.take(Opening("sut", "virtual"))
     cards.take(RailState("", True))
-    assert cards.supply_on
+    assert cards.by_key["monitor:"].supply == "on"
     assert cards.by_key["dut"].state == "opening ..."
     cards.take(WireFinding(WireName.LEVEL, True, "high"))
     cards.take(WireFinding(WireName.SYNC, False, "0 at the monitor"))
@@ -85,7 +85,7 @@ def test_cards_follow_the_events_of_the_bench() -> None:
     assert cards.by_key["sync"].state == "failed"
     cards.take(RailState("", False))
     cards.over(failed=True)
-    assert not cards.supply_on
+    assert cards.by_key["monitor:"].supply == "off"
     assert cards.by_key["dut"].state == "failed"
     assert "simulated" in cards.by_key["dut"].spoken
 

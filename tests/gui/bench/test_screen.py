@@ -77,7 +77,8 @@ class Bench:
 
     @property
     def supply_on(self) -> bool:
-        return self.screen.cards.supply_on
+        cards = self.screen.cards.by_key.values()
+        return any(card.supply == "on" for card in cards)
 
 
 @pytest.fixture

@@ -79,8 +79,12 @@ def test_arrows_and_clicks_take_another_metric_in_hand(
     assert text(screen, "trials-metric-title").startswith(names[1])
     qtbot.keyClick(screen.dots, Qt.Key.Key_End)
     assert screen.dots.current == names[-1]
-    middle = screen.dots.row_middle(ENERGY).toPoint()
-    qtbot.mouseClick(screen.dots, Qt.MouseButton.LeftButton, pos=middle)
+    from gui.trials import dots
+
+    row = names.index(ENERGY)
+    middle = round(dots._HEAD_PX + (row + 0.5) * dots._ROW_PX)
+    point = QPoint(screen.dots.width() // 2, middle)
+    qtbot.mouseClick(screen.dots, Qt.MouseButton.LeftButton, pos=point)
     assert screen.dots.current == ENERGY
     assert screen.detail.budget.lines
     assert "Improve first" in text(screen, "trials-advice")
