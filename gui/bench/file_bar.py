@@ -4,17 +4,16 @@ shown."""
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QButtonGroup, QPushButton, QWidget
+from PySide6.QtWidgets import QWidget
 
 from gui.bench.document import file_title
-from gui.widgets.controls import push_button
+from gui.widgets.controls import page_buttons, push_button
 from gui.widgets.file_dialog import BENCHES, FileRequest, with_chooser
 from gui.widgets.labels import Labels
-from gui.widgets.layouts import in_row
+from gui.widgets.layouts import Item, in_row
 from gui.widgets.path_field import PathField
 from gui.widgets.text import shortened
 from rig.bench.bench_file import BenchFile
@@ -55,23 +54,9 @@ class FileBar(QWidget):
         self._name_line = with_chooser(self._name, FileRequest.NAME, BENCHES)
         self._name_line.hide()
         names = [(self._place, 1), (self._name_line, 1)]
-        row = in_row(
-            [self._title, self.labels, *names, self._save, self._load, 24], self
-        )
-        self._tabs: dict[str, QPushButton] = {}
-        group = QButtonGroup(self)
-        group.setExclusive(True)
-        for name, text, key in PAGES:
-            button = push_button(
-                f"bench-page-{name}",
-                text,
-                partial(self.page_chosen.emit, name),
-                tip=key,
-            )
-            button.setCheckable(True)
-            group.addButton(button)
-            self._tabs[name] = button
-            row.addWidget(button)
+        self._tabs = page_buttons("bench", PAGES, self.page_chosen.emit)
+        file: list[Item] = [self._title, self.labels, *names, self._save, self._load]
+        in_row([*file, 24, *self._tabs.values()], self)
 
     def show_file(self, file: BenchFile | None, changed: bool, wrong: bool) -> None:
         """Show which file it is, whether it was changed here, and whether it is one at

@@ -8,18 +8,16 @@ from pathlib import Path
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import (
-    QButtonGroup,
     QProgressBar,
     QPushButton,
-    QSizePolicy,
     QWidget,
 )
 
 from gui.run import run_text
 from gui.run.record import RunSnapshot
-from gui.widgets.controls import named, push_button
+from gui.widgets.controls import named, page_buttons, push_button
 from gui.widgets.labels import Labels
-from gui.widgets.layouts import STRETCH, in_column, in_row
+from gui.widgets.layouts import STRETCH, Item, in_column, in_row
 from gui.widgets.text import heading, shortened, tip
 
 _FINE = 1000
@@ -40,17 +38,9 @@ class RunBar(QWidget):
         self.start = _button("run-start", "Start", "F5")
         self.stop = _button("run-stop", "Stop", "Shift+F5")
         self.resume = _button("run-resume", "Resume", "F6")
-        self._pages = QButtonGroup(self)
-        self._pages.setExclusive(True)
-        self._buttons: dict[str, QPushButton] = {}
-        for name, text, keys in _PAGES:
-            button = _button(f"run-page-{name}", text, keys)
-            button.setCheckable(True)
-            button.clicked.connect(
-                lambda _=False, name=name: self.page_chosen.emit(name)
-            )
-            self._pages.addButton(button)
-            self._buttons[name] = button
+        self._buttons = page_buttons("run", _PAGES, self.page_chosen.emit)
+        for button in self._buttons.values():
+            button.setShortcut(button.toolTip())
         self._buttons["plan"].setChecked(True)
         self._bar = named(QProgressBar(), "run-progress", "Progress of the session")
         self._bar.setRange(0, _FINE)
@@ -99,14 +89,9 @@ class RunBar(QWidget):
         self.labels.set_labels(snapshot.labels)
 
     def _lay_out(self) -> None:
-        top = in_row([self._title, 12, self.labels, STRETCH])
-        for button in (self.start, self.stop, self.resume):
-            button.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
-            top.addWidget(button)
-        top.addSpacing(16)
-        for button in self._buttons.values():
-            button.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
-            top.addWidget(button)
+        acts = [self.start, self.stop, self.resume]
+        head: list[Item] = [self._title, 12, self.labels, STRETCH]
+        top = in_row([*head, *acts, 16, *self._buttons.values()])
         in_column([top, self._bar, self._progress], self)
 
 

@@ -70,25 +70,17 @@ class ConsoleLog:
     def add(self, line: WireLine) -> None:
         """Add a line, from any thread."""
         text = line.text if line.name == "text" else f"{line.name} {line.text}"
-        short = (
-            text
-            if len(text) <= SHOWN
-            else f"{text[:SHOWN]}... ({len(text)} characters)"
-        )
+        if len(text) > SHOWN:
+            text = f"{text[:SHOWN]}... ({len(text)} characters)"
         with self._lock:
             self._count += 1
             at_s = self._clock() - self._began_s
             self._lines.append(
-                ConsoleLine(self._count, at_s, line.direction, short, line.ok)
+                ConsoleLine(self._count, at_s, line.direction, text, line.ok)
             )
 
     def since(self, number: int, wanted: Filter) -> list[ConsoleLine]:
         """Return the lines after a number that pass a filter, oldest first."""
         with self._lock:
-            new = self._count - number
-            lines = (
-                list(self._lines)[-new:]
-                if new < len(self._lines)
-                else list(self._lines)
-            )
+            lines = list(self._lines)
         return [line for line in lines if line.number > number and wanted.passes(line)]

@@ -7,7 +7,7 @@ queries: each trial has one row, and its steps are only counted.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from pathlib import Path
@@ -236,14 +236,10 @@ class RunRecord:
     def _begin(
         self, folder: Path, trials: int, queries: int, about: dict[str, Any]
     ) -> None:
-        stage = (
-            RunStage.STOPPING
-            if self._snapshot.stage is RunStage.STOPPING
-            else RunStage.RUNNING
-        )
+        stopping = self._snapshot.stage is RunStage.STOPPING
         self.phases = typed.from_json(_About, about, PROVENANCE).task.phases
         self._set(
-            stage=stage,
+            stage=RunStage.STOPPING if stopping else RunStage.RUNNING,
             folder=folder,
             trials_due=trials,
             queries_due=queries,
@@ -277,23 +273,18 @@ class RunRecord:
         marks = event.done.completion.marks
         latency = snapshot.latency
         if self._tick_hz and len(marks) > 1 and event.done.step.kind == "query":
-            runs = getattr(event.done.step, "repeat", 1) * len(
-                event.done.step.samples_named
-            )
-            latency = latency.with_value(
-                (marks[-1].tick - marks[0].tick) / self._tick_hz / runs
-            )
+            step = event.done.step
+            runs = getattr(step, "repeat", 1) * len(step.samples_named)
+            ticks = marks[-1].tick - marks[0].tick
+            latency = latency.with_value(ticks / self._tick_hz / runs)
         self._set(retransmissions=retransmissions, right=right, latency=latency)
 
     def _trial_finished(self, event: TrialFinished) -> None:
         trial = event.trial
-        took_s = (
-            None if self._trial_began_s is None else self._clock() - self._trial_began_s
-        )
-        problems = tuple(
-            f"{problem.code}: {problem.detail}" for problem in trial.problems
-        )
-        trials = (*self._snapshot.trials, TrialRow(trial.number, problems, took_s))
+        began_s = self._trial_began_s
+        took_s = None if began_s is None else self._clock() - began_s
+        row = TrialRow(trial.number, _texts(trial.problems), took_s)
+        trials = (*self._snapshot.trials, row)
         metrics = shown_metrics(self._running.state.metrics)
         self._set(trials=trials, metrics=metrics, doing="the trial is measured")
 
@@ -321,8 +312,10 @@ def _before(folder: SessionFolder, finished: int) -> tuple[TrialRow, ...]:
     problems: dict[int, tuple[str, ...]] = {}
     for event in folder.events():
         if event.event == "trial_finished" and event.trial is not None:
-            problems[event.trial] = tuple(
-                f"{problem.code}: {problem.detail}" for problem in event.problems
-            )
+            problems[event.trial] = _texts(event.problems)
     numbers = range(1, finished + 1)
     return tuple(TrialRow(number, problems.get(number, ()), None) for number in numbers)
+
+
+def _texts(problems: Iterable[Any]) -> tuple[str, ...]:
+    return tuple(f"{problem.code}: {problem.detail}" for problem in problems)

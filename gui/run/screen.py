@@ -128,8 +128,7 @@ class RunScreen(Screen):
         if self._busy or self._resumable is None:
             return
         folder = self._resumable
-        flight = self._new_flight()
-        flight.resume(folder)
+        self._new_flight().resume(folder)
 
     def stop(self) -> None:
         """Ask the engine to stop."""
@@ -147,8 +146,7 @@ class RunScreen(Screen):
         value, overrides = ready
         assert value.bench is not None
         self.shell.memory.set("sessions", str(value.root))
-        flight = self._new_flight()
-        flight.run(value.bench, overrides, value.trials, value.root)
+        self._new_flight().run(value.bench, overrides, value.trials, value.root)
 
     def _not_begun(self, error: BaseException) -> None:
         self._starting = False
@@ -156,8 +154,7 @@ class RunScreen(Screen):
         self._buttons()
 
     def _new_flight(self) -> Flight:
-        flight = Flight(self.shell.bridge.post)
-        self.flight = flight
+        flight = self.flight = Flight(self.shell.bridge.post)
         self._resumable = None
         self._dirty = True
         self.notice.clear()
@@ -207,10 +204,9 @@ class RunScreen(Screen):
         snapshot = flight.record.snapshot()
         if snapshot.error is not None:
             self.notice.show_error(snapshot.error)
-        if snapshot.stage is not RunStage.FINISHED or snapshot.powered:
-            self._resumable = (
-                None if snapshot.stage is RunStage.FINISHED else snapshot.folder
-            )
+        finished = snapshot.stage is RunStage.FINISHED
+        if not finished or snapshot.powered:
+            self._resumable = None if finished else snapshot.folder
             severity = Severity.ERROR if snapshot.powered else Severity.WARNING
             self.outcome.say(
                 run_text.outcome(snapshot), severity, session=bool(snapshot.trials)
@@ -218,25 +214,18 @@ class RunScreen(Screen):
         self._buttons()
         if snapshot.folder is not None:
             self.shell.open_session(snapshot.folder)
-        if (
-            snapshot.stage is RunStage.FINISHED
-            and not snapshot.powered
-            and snapshot.folder is not None
-        ):
-            self._judge(snapshot.folder)
+            if finished and not snapshot.powered:
+                self._judge(snapshot.folder)
 
     def _judge(self, folder: Path) -> None:
         def verdict() -> tuple[str, Severity]:
             session = open_session(folder)
             judged = session.verdict
+            sentence = f"{judged.outcome.upper()}: {judged.reason} ({judged.rule})."
             if judged:
                 count = len(session.results.trials)
                 about = f" for {judged.scope}" if judged.scope else ""
-                return (
-                    f"PASS: {count} trials agree{about} ({judged.rule}).",
-                    Severity.SUCCESS,
-                )
-            sentence = f"{judged.outcome.upper()}: {judged.reason} ({judged.rule})."
+                sentence = f"PASS: {count} trials agree{about} ({judged.rule})."
             return sentence, _SEVERITIES[judged.outcome]
 
         self.outcome.say(
@@ -250,9 +239,7 @@ class RunScreen(Screen):
         )
 
     def _go_to(self, name: str) -> None:
-        folder = (
-            self.flight.record.snapshot().folder if self.flight is not None else None
-        )
+        folder = None if self.flight is None else self.flight.record.snapshot().folder
         if folder is None:
             return
         if name == "trace":

@@ -55,10 +55,8 @@ class Dots(QWidget):
 
     @property
     def current(self) -> str:
-        """The name of the metric at hand; empty where there is none."""
-        return (
-            self.metrics[self._at].name if 0 <= self._at < len(self.metrics) else ""
-        )
+        """Return the name of the metric at hand; empty where there is none."""
+        return self.metrics[self._at].name if 0 <= self._at < len(self.metrics) else ""
 
     def set_metrics(self, metrics: tuple[MetricTrials, ...]) -> None:
         """Show other metrics; the one at hand stays, where it is among them."""
@@ -143,9 +141,7 @@ class Dots(QWidget):
         )
         self._paint_scale(painter, plot)
         first = max((event.rect().top() - _HEAD_PX) // _ROW_PX, 0)
-        last = min(
-            (event.rect().bottom() - _HEAD_PX) // _ROW_PX + 1, len(self.metrics)
-        )
+        last = min((event.rect().bottom() - _HEAD_PX) // _ROW_PX + 1, len(self.metrics))
         for row in range(first, last):
             self._paint_row(painter, plot, row)
         painter.end()

@@ -6,6 +6,7 @@ tests, styles and screen readers.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import TypeVar
 
 from PySide6.QtCore import QSignalBlocker, QTimer
@@ -42,6 +43,23 @@ def push_button(
         # The signal's argument, whether a button is pressed, is left out.
         button.clicked.connect(lambda checked=False: action())
     return button
+
+
+def page_buttons(
+    prefix: str, pages: Iterable[tuple[str, str, str]], chosen: Callable[[str], object]
+) -> dict[str, QPushButton]:
+    """Return a button for each page, given as name, text and keys: one stays pressed;
+    `chosen` is called with the name of a page.
+    """
+    buttons = {}
+    for name, text, keys in pages:
+        button = push_button(
+            f"{prefix}-page-{name}", text, partial(chosen, name), tip=keys
+        )
+        button.setCheckable(True)
+        button.setAutoExclusive(True)
+        buttons[name] = button
+    return buttons
 
 
 def combo_box(
