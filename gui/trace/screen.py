@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeyEvent, QKeySequence, QShowEvent
@@ -48,7 +48,6 @@ from gui.widgets.notice import Notice, Severity, error_text
 from gui.worker import BackgroundWorker
 from rig.annotations import Annotations
 from rig.api.sessions.session import Session
-from rig.api.traces.edges import EdgeTimes
 from rig.api.traces.uart_lines import UartLines
 from rig.errors import RigError
 from rig.files.user_folders import expanded
@@ -250,77 +249,81 @@ class TraceScreen(Screen):
     def _prepare(self, subject: Subject) -> None:
         """Read the whole trace once, so that pictures have power and are quick at every
         zoom."""
+        trace = subject.trace
 
-        def current() -> bool:
-            return (
-                not self._closing
-                and self.state is not None
-                and self.state.subject is subject
-            )
+        def give_up() -> bool:
+            state = self.state
+            return self._closing or state is None or state.subject is not subject
 
-        def done(prepared: bool) -> None:
-            if prepared and current():
+        def prepared(state: TraceState, done: bool) -> None:
+            if done:
                 self.stack.want()
                 self.overview.ask()
 
-        trace = subject.trace
         if subject.has_sync:
-            self._views_worker.do(
-                trace.edges,
-                lambda edges: self._take_edges(subject, edges),
-                self.notice.show_error,
-                key="trace-edges",
-            )
+            self._read(subject, "edges", trace.edges, TraceState.set_edges)
         for name in subject.lines:
             self._read_line(subject, name)
         if subject.session is not None:
             self._read_uart(subject, subject.session)
         self._levels_worker.do(
-            lambda: trace.prepare(stopped=lambda: not current()),
-            done,
+            lambda: trace.prepare(stopped=give_up),
+            self._while_shown(subject, prepared),
             self.notice.show_error,
             key="trace-prepare",
+        )
+
+    def _while_shown(
+        self, subject: Subject, take: Callable[[TraceState, Any], None]
+    ) -> Callable[[Any], None]:
+        """Return a function that takes a result unless another trace is shown."""
+
+        def taken(result: Any) -> None:
+            if self.state is not None and self.state.subject is subject:
+                take(self.state, result)
+
+        return taken
+
+    def _read(
+        self,
+        subject: Subject,
+        what: str,
+        read: Callable[[], Any],
+        take: Callable[[TraceState, Any], None],
+        fail: Callable[[BaseException], None] | None = None,
+    ) -> None:
+        """Read a part of a trace in the background, and take it into the state."""
+        self._views_worker.do(
+            read,
+            self._while_shown(subject, take),
+            fail or self.notice.show_error,
+            key=f"trace-{what}",
         )
 
     def _read_line(self, subject: Subject, name: str) -> None:
         """Read a digital line, and show its lane."""
 
-        def take(edges: Edges) -> None:
-            if self.state is not None and self.state.subject is subject:
-                line = LineEdges.of(edges.falls_s, edges.rises_s)
-                self.state.set_line(name, line)
+        def take(state: TraceState, edges: Edges) -> None:
+            state.set_line(name, LineEdges.of(edges.falls_s, edges.rises_s))
 
-        def failed(error: BaseException) -> None:
-            if self.state is not None and self.state.subject is subject:
-                self.state.set_line_fault(name, error_text(error))
+        def fail(state: TraceState, error: BaseException) -> None:
+            state.set_line_fault(name, error_text(error))
 
-        self._views_worker.do(
-            lambda: subject.trace.line_edges(name),
-            take,
-            failed,
-            key=f"trace-line-{name}",
-        )
+        failed = self._while_shown(subject, fail)
+        read = partial(subject.trace.line_edges, name)
+        self._read(subject, f"line-{name}", read, take, failed)
 
     def _read_uart(self, subject: Subject, session: Session) -> None:
         """Read uart.log, and show it where it can be tied to the trace."""
 
-        def take(log: UartLines | None) -> None:
-            if self.state is not None and self.state.subject is subject:
-                shown = log is not None and log.lines
-                self.state.set_uart(UartLane.of(log) if log and shown else None)
+        def read() -> UartLines | None:
+            choice = subject.choice
+            return session.uart_lines(choice.trial, choice.rail, choice.segment)
 
-        self._views_worker.do(
-            lambda: session.uart_lines(
-                subject.trial, subject.rail, subject.choice.segment
-            ),
-            take,
-            self.notice.show_error,
-            key="trace-uart",
-        )
+        def take(state: TraceState, log: UartLines | None) -> None:
+            state.set_uart(UartLane.of(log) if log is not None and log.lines else None)
 
-    def _take_edges(self, subject: Subject, edges: EdgeTimes) -> None:
-        if self.state is not None and self.state.subject is subject:
-            self.state.set_edges(edges)
+        self._read(subject, "uart", read, take)
 
     def _choose(self, trial: int, rail: str, segment: int) -> None:
         if self.state is not None:
@@ -354,14 +357,9 @@ class TraceScreen(Screen):
         if self.state is None:
             return
         chosen = self.state.selection is not None
-        (
-            self.statistics.selection_box if chosen else self.statistics.visible_box
-        ).copy()
-        self.shell.say(
-            "numbers of the selection copied"
-            if chosen
-            else "numbers of the view copied"
-        )
+        boxes = self.statistics
+        (boxes.selection_box if chosen else boxes.visible_box).copy()
+        self.shell.say(f"numbers of the {'selection' if chosen else 'view'} copied")
 
     def show_second(self) -> None:
         """Show a second trace in the place of the boxes of numbers, or hide it."""

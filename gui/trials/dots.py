@@ -239,11 +239,7 @@ class Dots(QWidget):
     ) -> None:
         if dot.deviation != dot.deviation:
             return
-        odd = (
-            metric.odd is not None
-            and metric.odd.found
-            and metric.odd.trial == dot.trial
-        )
+        odd = words.is_odd(metric, dot)
         colour = QColor(painter.theme.bad if dot.beyond or odd else painter.theme.text)
         at = QPointF(self._x(plot, dot.deviation), y)
         painter.setPen(QPen(colour, 1.2))

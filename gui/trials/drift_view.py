@@ -23,6 +23,8 @@ from rig.api.trials.drift import percent
 from rig.api.trials.replication import MetricTrials, TrialDot
 
 _EDGE = 0.6
+#: An open end of a band, in the unit of the axis.
+_FAR = 1e12
 _MEANING = (
     "Line: the mean; dashed: the claim. Green: 5 % to both sides of the claim, or of"
     " the mean. Blue: 95 % intervals, dark for the same samples, dotted for other"
@@ -118,20 +120,12 @@ class DriftView(QWidget, Recoloured):
         alpha: int,
         edges: bool = False,
     ) -> None:
-        low, high = (end * factor for end in ends)
-        if not (math.isfinite(low) and math.isfinite(high)):
-            low, high = (
-                end if math.isfinite(end) else math.copysign(1e12, end)
-                for end in (low, high)
-            )
+        low, high = (max(-_FAR, min(_FAR, end * factor)) for end in ends)
         shade = QColor(colour)
         shade.setAlpha(alpha)
-        style = Qt.PenStyle.DotLine
-        pen = (
-            pyqtgraph.mkPen(colour, width=1, style=style)
-            if edges
-            else pyqtgraph.mkPen(None)
-        )
+        pen = pyqtgraph.mkPen(None)
+        if edges:
+            pen = pyqtgraph.mkPen(colour, width=1, style=Qt.PenStyle.DotLine)
         region = pyqtgraph.LinearRegionItem(
             (low, high), "horizontal", movable=False, brush=shade, pen=pen
         )
@@ -147,20 +141,16 @@ class DriftView(QWidget, Recoloured):
         drift = metric.drift
         assert drift is not None
         trials = [dot.trial for dot in metric.dots]
-        ends = [
-            drift.line.at_zero + drift.line.slope * trial
-            for trial in (trials[0], trials[-1])
-        ]
+        line = drift.line
+        ends = [line.at_zero + line.slope * trial for trial in (trials[0], trials[-1])]
         pen = pyqtgraph.mkPen(shown().warn, width=2, style=Qt.PenStyle.DashLine)
         self.plot.plot([1, len(trials)], [end * factor for end in ends], pen=pen)
 
     def _dots(self, metric: MetricTrials, factor: float) -> None:
         places = np.arange(1, len(metric.dots) + 1, dtype=np.float64)
         values = np.array([dot.value for dot in metric.dots]) * factor
-        spread = (
-            np.array([2 * (dot.standard_uncertainty or 0.0) for dot in metric.dots])
-            * factor
-        )
+        u = np.array([dot.standard_uncertainty or 0.0 for dot in metric.dots])
+        spread = 2 * u * factor
         bars = pyqtgraph.ErrorBarItem(
             x=places,
             y=values,
@@ -181,16 +171,11 @@ class DriftView(QWidget, Recoloured):
             if math.isfinite(value)
         ]
         self.plot.addItem(pyqtgraph.ScatterPlotItem(spots), ignoreBounds=True)
-        odd = metric.odd
         for x, value, dot in zip(places, values, metric.dots, strict=True):
-            if (
-                odd is not None
-                and odd.found
-                and odd.trial == dot.trial
-                and math.isfinite(value)
-            ):
+            if words.is_odd(metric, dot) and math.isfinite(value):
+                assert metric.odd is not None
                 text = pyqtgraph.TextItem(
-                    f" the odd one: {percent(odd.deviation)}",
+                    f" the odd one: {percent(metric.odd.deviation)}",
                     color=shown().bad,
                     anchor=(1.05 if x > 2 else -0.05, 0.5),
                 )
@@ -198,12 +183,8 @@ class DriftView(QWidget, Recoloured):
                 self.plot.addItem(text, ignoreBounds=True)
 
     def _colour(self, metric: MetricTrials, dot: TrialDot) -> str:
-        odd = (
-            metric.odd is not None
-            and metric.odd.found
-            and metric.odd.trial == dot.trial
-        )
-        return shown().bad if odd or dot.beyond else shown().text
+        is_bad = words.is_odd(metric, dot) or dot.beyond
+        return shown().bad if is_bad else shown().text
 
     def _clicked(self, event: Any) -> None:
         if self._metric is None or not event.double():

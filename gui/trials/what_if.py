@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 
-from PySide6.QtCore import QRectF, Qt
+from PySide6.QtCore import QRectF, QSignalBlocker, Qt
 from PySide6.QtGui import QColor, QPaintEvent, QPen
 from PySide6.QtWidgets import (
     QDoubleSpinBox,
@@ -89,11 +89,10 @@ class WhatIfView(QWidget):
         self._factor, unit = words.shown_unit(metric)
         decimals = max(4 - math.floor(math.log10(self._size * self._factor)), 0)
         # Signals of the old metric's numbers would judge the new one.
-        self.entry.blockSignals(True)
-        self.entry.setSuffix(f" {unit}" if unit else "")
-        self.entry.setDecimals(min(decimals, 9))
-        self.entry.setSingleStep(self._size * self._factor / 1000)
-        self.entry.blockSignals(False)
+        with QSignalBlocker(self.entry):
+            self.entry.setSuffix(f" {unit}" if unit else "")
+            self.entry.setDecimals(min(decimals, 9))
+            self.entry.setSingleStep(self._size * self._factor / 1000)
         ends = {
             rule: claims_that_hold(view.results, metric.name, rule)
             for rule in self._ranges
@@ -151,14 +150,12 @@ class WhatIfView(QWidget):
             return
         self.found = what_if(view.results, metric.name, value)
         if not entered:
-            self.entry.blockSignals(True)
-            self.entry.setValue(value * self._factor)
-            self.entry.blockSignals(False)
+            with QSignalBlocker(self.entry):
+                self.entry.setValue(value * self._factor)
         away = (value - metric.mean) / (_REACH * self._size)
         if not slid:
-            self.slider.blockSignals(True)
-            self.slider.setValue(round(min(max(away, -1.0), 1.0) * _STEPS))
-            self.slider.blockSignals(False)
+            with QSignalBlocker(self.slider):
+                self.slider.setValue(round(min(max(away, -1.0), 1.0) * _STEPS))
         self._strip.set_at(away)
         self._show()
 

@@ -13,6 +13,7 @@ from rig.api.trials.replication import (
     REPLICATION,
     MetricTrials,
     SessionTrials,
+    TrialDot,
     WhatIf,
 )
 from rig.results.replication import LIMIT, RULES
@@ -126,6 +127,12 @@ def drawn(test: DrawnVerdict, unit: str) -> str:
         f"{mark(test.ok)} claim {claimed}: measured {measured}, chance"
         f" {test.chance:.2g} (limit {test.limit:.2g})."
     )
+
+
+def is_odd(metric: MetricTrials, dot: TrialDot) -> bool:
+    """Whether a trial is the odd one of a metric."""
+    odd = metric.odd
+    return odd is not None and odd.found and odd.trial == dot.trial
 
 
 def headline(view: SessionTrials) -> str:
