@@ -100,7 +100,6 @@ class CardRow(QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        self.setObjectName("bench-cards")
         self._row = QHBoxLayout(self)
         self._row.setContentsMargins(0, 0, 0, 0)
         self._row.setSpacing(10)

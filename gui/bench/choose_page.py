@@ -46,7 +46,6 @@ class ChoosePage(QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        self.setObjectName("bench-choose")
         self._all: list[Example] = []
         self._example: Example | None = None
         self._find = LineField(

@@ -35,7 +35,6 @@ class FileBar(QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        self.setObjectName("bench-bar")
         self._title = shortened("bench-title", role="heading")
         self._place = shortened("bench-place", role="muted")
         self.labels = Labels()

@@ -35,7 +35,6 @@ class FormView(QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        self.setObjectName("bench-form")
         self._form = BenchForm(())
         self._shown: tuple[str, str, tuple[str, ...]] | None = None
         self._rows: dict[str, FieldRow] = {}

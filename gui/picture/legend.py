@@ -24,7 +24,6 @@ class Legend(QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        self.setObjectName("trace-legend")
         self.setSizePolicy(SHRINKING)
         self.entries: list[tuple[int, str]] = []
 

@@ -31,7 +31,6 @@ class RunBar(QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        self.setObjectName("run-bar")
         self._title = heading("run-title", "no bench file", 1.25)
         self.labels = Labels()
         self.labels.setWordWrap(False)

@@ -26,7 +26,6 @@ class ConsoleView(QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        self.setObjectName("run-console")
         self._log: ConsoleLog | None = None
         self._number = 0
         self.direction = combo_box(

@@ -57,11 +57,9 @@ class LivePage(QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        self.setObjectName("run-live")
         self._flight: Flight | None = None
         self.view = LiveView()
         self.legend = Legend()
-        self.legend.setObjectName("run-legend")
         self.tiles = Tiles()
         self.trials = DataTable(_TRIAL_COLUMNS, "run-trials")
         self.metrics = DataTable(_METRIC_COLUMNS, "run-metrics")

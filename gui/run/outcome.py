@@ -28,7 +28,6 @@ class RunOutcome(QFrame):
 
     def __init__(self) -> None:
         super().__init__()
-        self.setObjectName("run-outcome")
         self.setFrameShape(QFrame.Shape.StyledPanel)
         self._label = PlainLabel()
         self._label.setAccessibleName("Verdict")

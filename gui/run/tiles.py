@@ -26,7 +26,6 @@ class Tiles(QFrame):
 
     def __init__(self) -> None:
         super().__init__()
-        self.setObjectName("run-tiles")
         self.setFixedWidth(_WIDTH_PX)
         self._values: dict[str, QLabel] = {}
         self._names: dict[str, QLabel] = {}

@@ -26,7 +26,6 @@ class DeleteBar(QFrame):
 
     def __init__(self) -> None:
         super().__init__()
-        self.setObjectName("delete-bar")
         self._rows: tuple[Listed, ...] = ()
         self._text = PlainLabel(wrap=True)
         good = _button("delete-for-good", "Delete for &good", self._delete)
@@ -71,7 +70,6 @@ class UndoBar(QFrame):
 
     def __init__(self) -> None:
         super().__init__()
-        self.setObjectName("undo-bar")
         self._trashed: tuple[Path, ...] = ()
         self._text = PlainLabel(wrap=True)
         undo = _button("delete-undo", "&Undo", self._bring_back)

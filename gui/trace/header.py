@@ -43,7 +43,6 @@ class Header(QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        self.setObjectName("trace-header")
         self.legend = Legend()
         self._title = heading("trace-title", "No trace is open", 1.15)
         self._facts = shortened("trace-facts")

@@ -40,7 +40,6 @@ class SecondTrace(QWidget):
         self._statistics.setParent(self)
         self._statistics.hide()
         self.notice = Notice()
-        self.notice.setObjectName("second-notice")
         self.labels = Labels()
         self.path = PathField("second-path", "Second trace", "a trace, or a session")
         self.path.setMinimumWidth(60)

@@ -226,7 +226,6 @@ class TrialsScreen(Screen):
         top = in_row([(self._headline, 1), self._labels])
         findings_row = in_row([(self._findings, 1), self._trace])
         area = QScrollArea()
-        area.setObjectName("trials-dots-area")
         area.setWidgetResizable(True)
         area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         area.setWidget(self.dots)

@@ -41,7 +41,6 @@ class WhatIfView(QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        self.setObjectName("trials-what-if")
         self._view: SessionTrials | None = None
         self._metric: MetricTrials | None = None
         self._factor = 1.0

@@ -59,7 +59,6 @@ class PathBar(QFrame):
 
     def __init__(self) -> None:
         super().__init__()
-        self.setObjectName("path-bar")
         self._field = PathField(
             "open-path",
             "Path to open",

@@ -34,7 +34,6 @@ class RecordBar(QWidget):
 
     def __init__(self, folder: Path) -> None:
         super().__init__()
-        self.setObjectName("meter-record-bar")
         self.folder = PathField(
             "meter-folder", "Folder of the recordings", "recordings"
         )

@@ -60,7 +60,6 @@ class MeterScreen(Screen):
             accessible="Open the newest recording in Trace",
         )
         self.notice = Notice()
-        self.notice.setObjectName("meter-notice")
         self.bar = SourceBar()
         self.values = ValuesView()
         self.view = LiveView(phased=False)

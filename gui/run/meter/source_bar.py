@@ -27,7 +27,6 @@ class SourceBar(QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        self.setObjectName("meter-bar")
         self.labels = Labels()
         self.labels.setWordWrap(False)
         self.choice = combo_box("meter-source", "What is metered", action=self._chosen)

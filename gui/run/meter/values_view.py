@@ -37,7 +37,6 @@ class ValuesView(QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        self.setObjectName("meter-values")
         self._cells: dict[str, QLabel] = {}
         self.remark = plain("meter-remark", role="muted", wrap=True)
         in_row([(self._newest(), 3), (self._sums(), 2)], self)

@@ -61,7 +61,6 @@ class MarkerPanel(QWidget):
         more: Sequence[tuple[str, str, Callable[[], None]]] = (),
     ) -> None:
         super().__init__()
-        self.setObjectName("trace-markers")
         self._state: TraceState | None = None
         self.table = PanelTable(COLUMNS, "marker-table", "Markers")
         self.notice = Notice()
@@ -76,7 +75,6 @@ class MarkerPanel(QWidget):
             "marker-dt", "Time from the first to the second line", self._set_dt
         )
         self.rate = PlainLabel()
-        self.rate.setObjectName("marker-rate")
         self.hint = PlainLabel(
             "S puts a marker at the mouse, D a dual one around the chosen window or the"
             " middle of the view; Shift-drag selects. Lines snap to edges of SYNC; Alt"

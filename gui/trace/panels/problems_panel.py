@@ -93,7 +93,6 @@ class ProblemsPanel(QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        self.setObjectName("trace-problems")
         self.table = PanelTable(COLUMNS, "problem-table", "Problems of the trial")
         self._text = plain("problem-text", wrap=True, selectable=True)
         in_column([(self.table, 1), self._text, STRETCH], self)

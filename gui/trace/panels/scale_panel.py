@@ -36,7 +36,6 @@ class ScalePanel(QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        self.setObjectName("trace-scales")
         self._state: TraceState | None = None
         self.logs: dict[str, QCheckBox] = {}
         self.lows: dict[str, QLineEdit] = {}

@@ -46,7 +46,6 @@ class StatisticsPanel(QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        self.setObjectName("trace-statistics")
         self.setSizePolicy(LOW)
         self.visible_box = StatisticsBox("visible", "Visible span")
         self.selection_box = StatisticsBox("selection", "Selection")

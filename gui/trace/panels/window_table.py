@@ -79,12 +79,10 @@ class WindowTable(QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        self.setObjectName("trace-windows")
         self.table = PanelTable(COLUMNS, "window-table", "Windows of the trial")
         self._none = PlainLabel(
             "This trace has no windows: it is of no session.", wrap=True
         )
-        self._none.setObjectName("window-none")
         in_column([self._none, (self.table, 1)], self)
         self.table.chosen.connect(self._chosen)
         self.table.hovered.connect(self._hovered)
