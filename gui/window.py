@@ -107,7 +107,15 @@ class MainWindow(QMainWindow):
         self._bottom = self._new_bottom()
         for widget in (self._navigation, self._bottom):
             widget.setVisible(not trace_only)
-        self._lay_out()
+        right = in_column([self._path_bar, self._notice, (self._stack, 1)], spacing=0)
+        left = in_column([(self._navigation, 1), self._bottom], spacing=0)
+        whole = in_row([left, (right, 1)], spacing=0)
+        middle = QWidget()
+        middle.setLayout(whole)
+        self.setCentralWidget(middle)
+        self.statusBar().setSizeGripEnabled(True)
+        self.setTabOrder(self._navigation, self._stack)
+        self._navigation.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self._new_shortcuts()
         self._remembered()
         self.go("trace" if trace_only else "start")
@@ -319,17 +327,6 @@ class MainWindow(QMainWindow):
                 if any(splitter.sizes()):
                     name = f"splitter {splitter.objectName()}"
                     self.shell.memory.set(name, splitter.sizes())
-
-    def _lay_out(self) -> None:
-        right = in_column([self._path_bar, self._notice, (self._stack, 1)], spacing=0)
-        left = in_column([(self._navigation, 1), self._bottom], spacing=0)
-        whole = in_row([left, (right, 1)], spacing=0)
-        middle = QWidget()
-        middle.setLayout(whole)
-        self.setCentralWidget(middle)
-        self.statusBar().setSizeGripEnabled(True)
-        self.setTabOrder(self._navigation, self._stack)
-        self._navigation.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
 
     def _remembered(self) -> None:
         geometry = self.shell.memory.get("geometry", "")

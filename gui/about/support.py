@@ -71,9 +71,6 @@ class SupportCard(QFrame):
         self._text.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
         self._text.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
         self._notice = Notice()
-        self._lay_out()
-
-    def _lay_out(self) -> None:
         heading = PlainLabel("Support bundle", role="heading")
         explained = PlainLabel(_EXPLAINED, role="muted", wrap=True)
         path = with_chooser(self._path, FileRequest.NAME, "Archives (*.zip)")

@@ -64,7 +64,20 @@ class BenchScreen(Screen):
         self.settings = SettingsPage()
         self.notice = Notice()
         self.bar = FileBar()
-        self._lay_out()
+        self._pages = QStackedWidget()
+        pages: dict[str, QWidget] = {
+            "files": self.choose,
+            "parts": self.connect_page,
+            "settings": self.settings,
+        }
+        for name, _, _ in PAGES:
+            self._pages.addWidget(pages[name])
+        in_column(
+            [self.bar, self.notice, (self._pages, 1)],
+            self,
+            margins=PAGE,
+            spacing=10,
+        )
         self._listen()
         self._show_state()
         self.shell.worker.do(
@@ -376,19 +389,3 @@ class BenchScreen(Screen):
         shortcut(self, "Ctrl+S", self.save)
         for name, _, key in PAGES:
             shortcut(self, key, partial(self.bar.press, name))
-
-    def _lay_out(self) -> None:
-        self._pages = QStackedWidget()
-        pages: dict[str, QWidget] = {
-            "files": self.choose,
-            "parts": self.connect_page,
-            "settings": self.settings,
-        }
-        for name, _, _ in PAGES:
-            self._pages.addWidget(pages[name])
-        in_column(
-            [self.bar, self.notice, (self._pages, 1)],
-            self,
-            margins=PAGE,
-            spacing=10,
-        )

@@ -46,7 +46,10 @@ class RunBar(QWidget):
         self._bar.setTextVisible(False)
         self._bar.setFixedHeight(10)
         self._progress = shortened("run-progress-text", role="muted")
-        self._lay_out()
+        acts = [self.start, self.stop, self.resume]
+        head: list[Item] = [self._title, 12, self.labels, STRETCH]
+        top = in_row([*head, *acts, 16, *self._buttons.values()])
+        in_column([top, self._bar, self._progress], self)
         self.set_busy(False, False)
         self.set_resumable(None)
 
@@ -86,12 +89,6 @@ class RunBar(QWidget):
         if text != self._progress.text():
             self._progress.setText(text)
         self.labels.set_labels(snapshot.labels)
-
-    def _lay_out(self) -> None:
-        acts = [self.start, self.stop, self.resume]
-        head: list[Item] = [self._title, 12, self.labels, STRETCH]
-        top = in_row([*head, *acts, 16, *self._buttons.values()])
-        in_column([top, self._bar, self._progress], self)
 
 
 def _button(name: str, text: str, keys: str) -> QPushButton:

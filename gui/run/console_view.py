@@ -49,7 +49,8 @@ class ConsoleView(QWidget):
             " line"
         )
         self._count = PlainLabel()
-        self._lay_out()
+        head = in_row([self.direction, (self.search, 1), self._count])
+        in_column([head, (self.lines, 1)], self)
 
     def set_log(self, log: ConsoleLog | None) -> None:
         """Show another log."""
@@ -86,7 +87,3 @@ class ConsoleView(QWidget):
         )
         if at_end:
             bar.setValue(bar.maximum())
-
-    def _lay_out(self) -> None:
-        head = in_row([self.direction, (self.search, 1), self._count])
-        in_column([head, (self.lines, 1)], self)

@@ -70,7 +70,14 @@ class LivePage(QWidget):
         hold.setContext(Qt.ShortcutContext.WidgetShortcut)
         self.view.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self._shown_trials: tuple[object, ...] = ()
-        self._lay_out()
+        controls = in_row([self.rail, self.controls, 12, (self.legend, 1)])
+        self.rail.hide()
+        left = in_column([controls, (self.view, 1)])
+        top = QWidget()
+        in_row([(left, 1), self.tiles], top)
+        bottom = split([self.trials, self.metrics, self.console], _WIDTHS)
+        both = split([top, bottom], _HEIGHTS, down=True, shares=(1,))
+        in_column([both], self)
 
     def set_flight(self, flight: Flight) -> None:
         """Show another flight from its beginning."""
@@ -126,13 +133,3 @@ class LivePage(QWidget):
         rows = [(rail or "supply", rail) for rail in rails]
         offer(self.rail, rows, self.rail.currentData())
         self.rail.setVisible(len(rails) > 1)
-
-    def _lay_out(self) -> None:
-        controls = in_row([self.rail, self.controls, 12, (self.legend, 1)])
-        self.rail.hide()
-        left = in_column([controls, (self.view, 1)])
-        top = QWidget()
-        in_row([(left, 1), self.tiles], top)
-        bottom = split([self.trials, self.metrics, self.console], _WIDTHS)
-        both = split([top, bottom], _HEIGHTS, down=True, shares=(1,))
-        in_column([both], self)

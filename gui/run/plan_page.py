@@ -51,7 +51,18 @@ class PlanPage(QWidget):
         self._same_row = QWidget()
         self._same_row.hide()
         self.estimate: Estimate | None = None
-        self._lay_out()
+        left = QWidget()
+        in_column(
+            [heading("run-setup-head", "What to run", 1.15), self.setup, STRETCH],
+            left,
+            margins=(0, 0, 12, 0),
+        )
+        right = QWidget()
+        in_row([PlainLabel("Command"), (self._same, 1)], self._same_row)
+        head = in_column([self._head, self.notice, self._grid, self._same_row])
+        column = in_column([head, 8, (self.table, 1)], right, margins=(12, 0, 0, 0))
+        column.addStretch(0)
+        in_row([split([left, right], _WIDTHS, shares=(0, 1))], self)
 
     @property
     def text(self) -> str:
@@ -106,17 +117,3 @@ class PlanPage(QWidget):
             set_state(text, line.state)
             head.setVisible(shown)
             text.setVisible(shown)
-
-    def _lay_out(self) -> None:
-        left = QWidget()
-        in_column(
-            [heading("run-setup-head", "What to run", 1.15), self.setup, STRETCH],
-            left,
-            margins=(0, 0, 12, 0),
-        )
-        right = QWidget()
-        in_row([PlainLabel("Command"), (self._same, 1)], self._same_row)
-        head = in_column([self._head, self.notice, self._grid, self._same_row])
-        column = in_column([head, 8, (self.table, 1)], right, margins=(12, 0, 0, 0))
-        column.addStretch(0)
-        in_row([split([left, right], _WIDTHS, shares=(0, 1))], self)

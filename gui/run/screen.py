@@ -75,7 +75,11 @@ class RunScreen(Screen):
         self._timer = QTimer(self)
         self._timer.setInterval(_FRAME_MS)
         self._timer.timeout.connect(self._frame)
-        self._lay_out()
+        in_column(
+            [self.bar, self.notice, self.outcome, (self._pages, 1)],
+            self,
+            margins=PAGE,
+        )
         self._connect()
         self._bench_changed(shell.bench_path)
 
@@ -314,10 +318,3 @@ class RunScreen(Screen):
             )
         )
         self.outcome.wanted.connect(self._go_to)
-
-    def _lay_out(self) -> None:
-        in_column(
-            [self.bar, self.notice, self.outcome, (self._pages, 1)],
-            self,
-            margins=PAGE,
-        )

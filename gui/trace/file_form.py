@@ -62,7 +62,13 @@ class FileForm(QFrame):
             "file-form-open", "&Open the trace", self._answer, role="primary"
         )
         self._cancel = push_button("file-form-cancel", "&Cancel", self.dismiss)
-        self._lay_out()
+        explained = PlainLabel(_EXPLAINED, role="muted")
+        buttons = in_row([self._open, self._cancel, STRETCH])
+        head = [self._title, explained, self._rows]
+        self._column = in_column(
+            [*head, buttons, self._command, STRETCH], self, margins=CARD, spacing=10
+        )
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.hide()
 
     def begin(self, path: Path) -> None:
@@ -191,12 +197,3 @@ class FileForm(QFrame):
                     f"{value:g}" if isinstance(value, float) else value,
                 ]
         self._command.setText(f"The same in a terminal: {shlex.join(words)}")
-
-    def _lay_out(self) -> None:
-        explained = PlainLabel(_EXPLAINED, role="muted")
-        buttons = in_row([self._open, self._cancel, STRETCH])
-        head = [self._title, explained, self._rows]
-        self._column = in_column(
-            [*head, buttons, self._command, STRETCH], self, margins=CARD, spacing=10
-        )
-        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)

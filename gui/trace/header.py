@@ -67,7 +67,11 @@ class Header(QWidget):
             self._tool("picture", "Picture", "Save the picture (P)", "P"),
             self._tool("keys", "?", "Keys (?)", "?"),
         ]
-        self._lay_out()
+        choices = [self.trial, self.rail, self.segment]
+        first = in_row([self._title, 8, self._labels, 8, (self._facts, 1), *choices])
+        tools = in_row(self._tools, spacing=2)
+        second = in_row([tools, 12, STRETCH, self.readout])
+        in_column([first, second], self, margins=(8, 4, 8, 2), spacing=2)
         self.set_enabled(False)
 
     def set_subject(self, subject: Subject) -> None:
@@ -129,10 +133,3 @@ class Header(QWidget):
         trial = self.trial.currentData()
         segment = self.segment.currentData()
         self.chosen.emit(trial or 1, self.rail.currentData() or "", segment or 1)
-
-    def _lay_out(self) -> None:
-        choices = [self.trial, self.rail, self.segment]
-        first = in_row([self._title, 8, self._labels, 8, (self._facts, 1), *choices])
-        tools = in_row(self._tools, spacing=2)
-        second = in_row([tools, 12, STRETCH, self.readout])
-        in_column([first, second], self, margins=(8, 4, 8, 2), spacing=2)

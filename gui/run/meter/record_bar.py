@@ -59,7 +59,9 @@ class RecordBar(QWidget):
         )
         self._state = RecordState.OFF
         self._running = False
-        self._lay_out()
+        trigger = [self.kind, self.level, self.before, PlainLabel("into")]
+        first = in_row([self.record, *trigger, (self.folder, 1)])
+        in_column([first, self.said], self)
         self.show_state(RecordState.OFF, False)
 
     @property
@@ -106,8 +108,3 @@ class RecordBar(QWidget):
             field.setEnabled(free)
         self.level.setEnabled(free and kind in (TriggerKind.RISES, TriggerKind.FALLS))
         self.before.setEnabled(free and kind is not TriggerKind.NOW)
-
-    def _lay_out(self) -> None:
-        trigger = [self.kind, self.level, self.before, PlainLabel("into")]
-        first = in_row([self.record, *trigger, (self.folder, 1)])
-        in_column([first, self.said], self)

@@ -68,7 +68,10 @@ class MeterScreen(Screen):
         self._timer = QTimer(self)
         self._timer.setInterval(_FRAME_MS)
         self._timer.timeout.connect(self._frame)
-        self._lay_out()
+        self._open.setEnabled(False)
+        controls = in_row([self.controls, STRETCH, self._open])
+        head = [self.bar, self.notice, self.values]
+        in_column([*head, controls, (self.view, 1), self.record_bar], self, PAGE)
         self._listen()
         self.view.set_silence(
             "Start switches the supply on and shows what is drawn from it"
@@ -278,12 +281,6 @@ class MeterScreen(Screen):
         }
         for key, action in keys.items():
             shortcut(self, key, action)
-
-    def _lay_out(self) -> None:
-        self._open.setEnabled(False)
-        controls = in_row([self.controls, STRETCH, self._open])
-        head = [self.bar, self.notice, self.values]
-        in_column([*head, controls, (self.view, 1), self.record_bar], self, PAGE)
 
 
 def _folder_name() -> str:

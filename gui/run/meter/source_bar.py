@@ -50,7 +50,11 @@ class SourceBar(QWidget):
             tip="let energy, charge and time begin again (Ctrl+0)",
         )
         self._running = False
-        self._lay_out()
+        title = heading("meter-title", "Meter", 1.25)
+        buttons = [self.start, self.stop, self.reset]
+        top = in_row([title, 12, self.labels, STRETCH, *buttons])
+        row = in_row([PlainLabel("Monitor"), (self.choice, 1), (self.settings, 2)])
+        in_column([top, row], self)
         self.offer(None, (), ())
 
     @property
@@ -101,10 +105,3 @@ class SourceBar(QWidget):
         self.start.setEnabled(idle and chosen is not None)
         self.stop.setEnabled(self._running)
         self.reset.setEnabled(self._running)
-
-    def _lay_out(self) -> None:
-        title = heading("meter-title", "Meter", 1.25)
-        buttons = [self.start, self.stop, self.reset]
-        top = in_row([title, 12, self.labels, STRETCH, *buttons])
-        row = in_row([PlainLabel("Monitor"), (self.choice, 1), (self.settings, 2)])
-        in_column([top, row], self)
