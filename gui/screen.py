@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Callable
+from typing import Any, ClassVar
 
 from PySide6.QtWidgets import QWidget
 
@@ -21,7 +22,7 @@ _STILL_ON = (
 class Screen(QWidget):
     """One page of the window; `shell` holds the state that screens share. It is made
     when it is first shown, or when it is sent a session or trace. KEYS are its own keys
-    with their actions, for the sheet of keys.
+    with their actions, for the sheet of keys; errors stand in its `notice`.
     """
 
     KEYS: ClassVar[tuple[tuple[str, str], ...]] = ()
@@ -29,6 +30,7 @@ class Screen(QWidget):
     def __init__(self, shell: Shell) -> None:
         super().__init__()
         self.shell = shell
+        self.notice = Notice()
 
     def enter(self) -> None:
         """Called when the screen is shown."""
@@ -50,8 +52,20 @@ class Screen(QWidget):
         """
         return True
 
-    @staticmethod
-    def _ends(thread: EngineThread | None, limit_s: float, notice: Notice) -> bool:
+    def work(
+        self,
+        key: str,
+        function: Callable[[], Any],
+        done: Callable[[Any], None],
+        failed: Callable[[BaseException], None] | None = None,
+    ) -> None:
+        """Call a function in the background, then `done` with its result; a later call
+        of the same key replaces it. Without `failed` an error is shown.
+        """
+        worker = self.shell.worker
+        worker.do(function, done, failed or self.notice.show_error, key=key)
+
+    def _ends(self, thread: EngineThread | None, limit_s: float) -> bool:
         """Stop work of the engine; return whether it ended within a limit, else a
         notice warns of the supply.
         """
@@ -60,5 +74,5 @@ class Screen(QWidget):
         thread.stop()
         if thread.wait(limit_s):
             return True
-        notice.show_text(_STILL_ON, Severity.ERROR)
+        self.notice.show_text(_STILL_ON, Severity.ERROR)
         return False

@@ -48,7 +48,7 @@ class AboutScreen(Screen):
         top = in_row([(card, 3), (self._theme_card(), 2)], spacing=12)
         self.support = SupportCard(shell)
         in_column(
-            [title, about, (top, 1), (self.support, 1)],
+            [title, self.notice, about, (top, 1), (self.support, 1)],
             self,
             margins=PAGE,
             spacing=12,
@@ -57,7 +57,7 @@ class AboutScreen(Screen):
     def enter(self) -> None:
         """Look up the versions."""
         self._show_choice()
-        self.shell.worker.do(lambda: versions(qVersion()), self._take, key="versions")
+        self.work("versions", lambda: versions(qVersion()), self._take)
 
     def _take(self, rows: list[VersionRow]) -> None:
         self._versions.set_rows(rows)

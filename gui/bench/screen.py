@@ -21,7 +21,7 @@ from gui.screen import Screen
 from gui.shell import Shell
 from gui.widgets.controls import shortcut
 from gui.widgets.layouts import PAGE, in_column
-from gui.widgets.notice import Notice, Severity
+from gui.widgets.notice import Severity
 from rig.bench import bench_file, examples
 from rig.bench.bench_file import BenchFile
 from rig.bench.scan import EMPTY, ScanRow, is_empty
@@ -62,7 +62,6 @@ class BenchScreen(Screen):
         self.choose = ChoosePage()
         self.connect_page = ConnectPage()
         self.settings = SettingsPage()
-        self.notice = Notice()
         self.bar = FileBar()
         self._pages = QStackedWidget()
         pages: dict[str, QWidget] = {
@@ -80,9 +79,7 @@ class BenchScreen(Screen):
         )
         self._listen()
         self._show_state()
-        self.shell.worker.do(
-            examples.examples, self.choose.set_examples, key="bench-examples"
-        )
+        self.work("bench-examples", examples.examples, self.choose.set_examples)
         self._take_bench(shell.bench_path)
 
     # What other parts call
@@ -95,10 +92,10 @@ class BenchScreen(Screen):
 
     def _look_at_recent(self) -> None:
         recent = [path for path in self.shell.memory.recent if path.suffix == ".toml"]
-        self.shell.worker.do(
+        self.work(
+            "bench-recent",
             lambda: [path for path in recent if path.exists()],
             self.choose.set_recent,
-            key="bench-recent",
         )
 
     def leave(self) -> None:
@@ -108,7 +105,7 @@ class BenchScreen(Screen):
     def close_down(self) -> bool:
         """End the deed at work; the supply is off after it."""
         self._wanted = None
-        return self._ends(self._link, _CLOSE_S, self.notice)
+        return self._ends(self._link, _CLOSE_S)
 
     @property
     def busy(self) -> bool:
@@ -131,12 +128,7 @@ class BenchScreen(Screen):
         if self._file is not None and path == self._file.path:
             return
         self.stop()
-        self.shell.worker.do(
-            lambda: BenchFile.read(path),
-            self._take_file,
-            self.notice.show_error,
-            key="bench-file",
-        )
+        self.work("bench-file", lambda: BenchFile.read(path), self._take_file)
 
     def _take_file(self, file: BenchFile) -> None:
         self.notice.clear()
@@ -155,12 +147,7 @@ class BenchScreen(Screen):
             return
         text = self.settings.text.toPlainText()
         folder = self._file.path.resolve().parent
-        self.shell.worker.do(
-            lambda: read_text(text, folder),
-            self._take_reading,
-            self.notice.show_error,
-            key="bench-text",
-        )
+        self.work("bench-text", lambda: read_text(text, folder), self._take_reading)
         self._show_state()
 
     def _take_reading(self, reading: DocumentReading) -> None:
@@ -214,7 +201,7 @@ class BenchScreen(Screen):
                 )
             return file.saved(text)
 
-        self.shell.worker.do(write, self._saved, self._save_failed, key="bench-save")
+        self.work("bench-save", write, self._saved, self._save_failed)
 
     def _saved(self, file: BenchFile) -> None:
         self._saving = False
@@ -238,19 +225,13 @@ class BenchScreen(Screen):
     def _reload(self) -> None:
         if self._file is not None:
             path = self._file.path
-            self.shell.worker.do(
-                lambda: BenchFile.read(path),
-                self._take_file,
-                self.notice.show_error,
-                key="bench-file",
-            )
+            self.work("bench-file", lambda: BenchFile.read(path), self._take_file)
 
     def _create(self, name: str, path: Path) -> None:
-        self.shell.worker.do(
+        self.work(
+            "bench-file",
             lambda: examples.new(name, path),
             lambda file: self.shell.set_bench(file.path),
-            self.notice.show_error,
-            key="bench-file",
         )
 
     def _without(self, name: str) -> None:
@@ -259,9 +240,7 @@ class BenchScreen(Screen):
         def made() -> Path:
             return path if path.exists() else examples.new(name, path).path
 
-        self.shell.worker.do(
-            made, self.shell.set_bench, self.notice.show_error, key="bench-file"
-        )
+        self.work("bench-file", made, self.shell.set_bench)
 
     # The engine
 

@@ -22,7 +22,7 @@ from gui.run.setup_panel import SetupPanel
 from gui.screen import Screen
 from gui.shell import Shell
 from gui.widgets.layouts import PAGE, in_column
-from gui.widgets.notice import Notice, Severity
+from gui.widgets.notice import Severity
 from rig.api.report import write_report
 from rig.api.sessions.session import Session, open_session
 from rig.results.verdict import Outcome as Verdict
@@ -65,7 +65,6 @@ class RunScreen(Screen):
         self._frames = 0
         root = Path(shell.memory.get("sessions", "sessions"))
         self.bar = RunBar()
-        self.notice = Notice()
         self.outcome = RunOutcome()
         self.plan = PlanPage(SetupPanel(root))
         self.live = LivePage()
@@ -104,13 +103,11 @@ class RunScreen(Screen):
         def status() -> tuple[Path, str]:
             return session.path, session.status
 
-        self.shell.worker.do(
-            status, self._take_status, lambda error: None, key="run-status"
-        )
+        self.work("run-status", status, self._take_status, lambda error: None)
 
     def close_down(self) -> bool:
         """Stop the run and wait until the supply is off."""
-        return self._ends(self.flight, _CLOSE_S, self.notice)
+        return self._ends(self.flight, _CLOSE_S)
 
     def start(self) -> None:
         """Begin a new session."""
@@ -125,7 +122,7 @@ class RunScreen(Screen):
             value.path()
             return value, value.overrides()
 
-        self.shell.worker.do(ready, self._launch, self._not_begun)
+        self.work("", ready, self._launch, self._not_begun)
 
     def resume(self) -> None:
         """Go on with the session that was stopped."""
@@ -235,12 +232,7 @@ class RunScreen(Screen):
         self.outcome.say(
             "Finished; the verdict is being read ...", Severity.INFORMATION
         )
-        self.shell.worker.do(
-            verdict,
-            lambda outcome: self.outcome.say(*outcome),
-            self.notice.show_error,
-            key="run-verdict",
-        )
+        self.work("run-verdict", verdict, lambda outcome: self.outcome.say(*outcome))
 
     def _go_to(self, name: str) -> None:
         folder = None if self.flight is None else self.flight.record.snapshot().folder
@@ -252,9 +244,7 @@ class RunScreen(Screen):
             self.shell.go("trials")
         else:
             self.shell.say("the report is being written ...")
-            self.shell.worker.do(
-                lambda: write_report(folder), self._show_report, self.notice.show_error
-            )
+            self.work("", lambda: write_report(folder), self._show_report)
 
     def _show_report(self, page: Path) -> None:
         self.shell.say(f"report: {page}")
@@ -281,11 +271,11 @@ class RunScreen(Screen):
             self.plan.setup.set_bench(None, None)
             return
         self.plan.setup.set_bench(path, None)
-        self.shell.worker.do(
+        self.work(
+            "run-facts",
             lambda: form.facts(path),
             lambda facts: self._take_facts(path, facts),
             lambda error: self._take_facts(path, None),
-            key="run-facts",
         )
 
     def _take_facts(self, path: Path, facts: BenchFacts | None) -> None:
@@ -297,11 +287,11 @@ class RunScreen(Screen):
         """Estimate the run that the form describes."""
         value = self.plan.setup.value
         self.plan.show_waiting()
-        self.shell.worker.do(
+        self.work(
+            "run-plan",
             lambda: (value.estimate(), value.command()),
             lambda planned: self.plan.show_estimate(*planned),
             self.plan.show_error,
-            key="run-plan",
         )
 
     def _connect(self) -> None:

@@ -24,7 +24,7 @@ from gui.widgets.controls import push_button, shortcut
 from gui.widgets.file_dialog import FileRequest, with_chooser
 from gui.widgets.layouts import PAGE, in_column, in_row, split
 from gui.widgets.line_field import LineField
-from gui.widgets.notice import Notice, Severity
+from gui.widgets.notice import Severity
 from gui.widgets.path_field import PathField
 from gui.widgets.table import DataTable
 from gui.widgets.text import CENTRE, PlainLabel, plain
@@ -68,7 +68,6 @@ class SessionsScreen(Screen):
         self._timer = QTimer(self)
         self._timer.setInterval(_LOOK_MS)
         self._timer.timeout.connect(self.look)
-        self._notice = Notice()
         self._root = PathField(
             "sessions-root", "Folder of sessions", "folder of sessions"
         )
@@ -120,19 +119,14 @@ class SessionsScreen(Screen):
     def look(self) -> None:
         """Read the folder again, in the background."""
         listing = self._listing
-        self.shell.worker.do(
-            lambda: (listing, listing.rows()),
-            self._take_rows,
-            self._notice.show_error,
-            key="sessions",
-        )
+        self.work("sessions", lambda: (listing, listing.rows()), self._take_rows)
 
     def _take_rows(self, taken: tuple[Listing, list[Listed]]) -> None:
         listing, rows = taken
         if listing is not self._listing:
             return
         if listing.fault:
-            self._notice.show_text(listing.fault, Severity.WARNING)
+            self.notice.show_text(listing.fault, Severity.WARNING)
         if rows != self._rows or not self.table.rows:
             self._rows = rows
             self._filter()
@@ -160,9 +154,9 @@ class SessionsScreen(Screen):
             self._selected()
 
     def _take_root(self, path: Path) -> None:
-        self._notice.clear()
+        self.notice.clear()
         if not path.is_dir():
-            self._notice.show_text(f"{path} is no folder", Severity.ERROR)
+            self.notice.show_text(f"{path} is no folder", Severity.ERROR)
             return
         self.shell.memory.set("sessions", str(path))
         self._listing = Listing(path)
@@ -192,11 +186,11 @@ class SessionsScreen(Screen):
         if shown and (shown.first.path, shown.second.path) == (first.path, second.path):
             return
         self.compared.show_waiting(first.name, second.name)
-        self.shell.worker.do(
+        self.work(
+            "compare",
             lambda: compare(open_session(first.path), open_session(second.path)),
             self._take_comparison,
             self.compared.notice.show_error,
-            key="compare",
         )
 
     def _show_side(self, panel: QWidget) -> None:
@@ -256,8 +250,11 @@ class SessionsScreen(Screen):
         self.detail.notice.show_error(error)
 
     def _tag(self, row: Listed, text: str) -> None:
-        self.shell.worker.do(
-            lambda: tags.write(row.path, text), lambda kept: self.look(), self._failed
+        self.work(
+            "",
+            lambda: tags.write(row.path, text),
+            lambda kept: self.look(),
+            self._failed,
         )
 
     def _ask_delete(self) -> None:
@@ -291,10 +288,11 @@ class SessionsScreen(Screen):
             self._failed(error)
             self.look()
 
-        self.shell.worker.do(work, say, fail)
+        self.work("", work, say, fail)
 
     def _restore(self, paths: Sequence[Path]) -> None:
-        self.shell.worker.do(
+        self.work(
+            "",
             lambda: [removal.restore(path) for path in paths],
             lambda back: self.look(),
             self._failed,
@@ -343,7 +341,7 @@ class SessionsScreen(Screen):
         self._split = split([left, self._side], (760, 560), name="sessions-split")
         self._split.setChildrenCollapsible(False)
         in_column(
-            [top, self._notice, (self._split, 1)],
+            [top, self.notice, (self._split, 1)],
             self,
             margins=PAGE,
             spacing=10,

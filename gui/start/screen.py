@@ -22,7 +22,7 @@ from gui.start.recent import RecentRow
 from gui.widgets.controls import named, push_button
 from gui.widgets.file_dialog import BENCHES, TRACES, FileRequest, ask, chooser
 from gui.widgets.layouts import CARD, PAGE, STRETCH, in_column, in_row
-from gui.widgets.notice import Notice, Severity
+from gui.widgets.notice import Severity
 from gui.widgets.path_field import PathField
 from gui.widgets.table import DataTable, TableColumn
 from gui.widgets.text import PlainLabel
@@ -77,7 +77,6 @@ class StartScreen(Screen):
             " uncertainty",
             role="muted",
         )
-        self._notice = Notice()
         self._recent = DataTable(
             _COLUMNS, "recent", "Recent sessions, bench files and traces"
         )
@@ -108,7 +107,7 @@ class StartScreen(Screen):
         for card in (self._without_card(), self._connect_card(), self._trace_card()):
             cards.addWidget(card, 1)
         in_column(
-            [title, subtitle, self._notice, cards, (self._recent, 1)],
+            [title, subtitle, self.notice, cards, (self._recent, 1)],
             self,
             margins=PAGE,
             spacing=14,
@@ -117,9 +116,7 @@ class StartScreen(Screen):
     def enter(self) -> None:
         """Look which recent files are still there."""
         paths = self.shell.memory.recent
-        self.shell.worker.do(
-            lambda: recent.rows(paths), self._take_recent, key="recent"
-        )
+        self.work("recent", lambda: recent.rows(paths), self._take_recent)
 
     def keyPressEvent(self, event: Any) -> None:  # noqa: N802
         """Forget the recent file at hand by Delete."""
@@ -185,7 +182,7 @@ class StartScreen(Screen):
         bar."""
         if self._stop is not None:
             return
-        self._notice.clear()
+        self.notice.clear()
         stop = self._stop = Stop()
         self._show_making(True)
 
@@ -226,12 +223,12 @@ class StartScreen(Screen):
         self._stop = None
         self._show_making(False)
         if isinstance(error, Stopped):
-            self._notice.show_text(
+            self.notice.show_text(
                 "the demonstration was cancelled: no part of it stays",
                 Severity.INFORMATION,
             )
         else:
-            self._notice.show_error(error)
+            self.notice.show_error(error)
 
 
 def _card(title: str, explained: str, *widgets: QWidget) -> QFrame:

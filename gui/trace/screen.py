@@ -44,7 +44,7 @@ from gui.trace.views.distribution_view import DistributionView
 from gui.trace.views.edge_view import EdgeView
 from gui.trace.views.overlay_view import OverlayView
 from gui.widgets.layouts import in_column, split
-from gui.widgets.notice import Notice, Severity, error_text
+from gui.widgets.notice import Severity, error_text
 from gui.worker import BackgroundWorker
 from rig.annotations import Annotations
 from rig.api.sessions.session import Session
@@ -78,7 +78,6 @@ class TraceScreen(Screen):
         self._prepared = False
         self._waiting: Session | None = None
         self._pictures: Pictures | None = None
-        self.notice = Notice()
         self.form = FileForm(shell, self._pictures_worker, self.notice)
         self.header = Header()
         self.overview = Overview()

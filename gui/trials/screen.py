@@ -23,7 +23,7 @@ from gui.widgets.controls import check_box, named, push_button, shortcut
 from gui.widgets.labels import Labels
 from gui.widgets.layouts import PAGE, TAB, in_column, in_row, split
 from gui.widgets.line_field import LineField
-from gui.widgets.notice import Notice, Severity
+from gui.widgets.notice import Severity
 from gui.widgets.table import DataTable
 from gui.widgets.text import plain, set_state
 from rig.api.sessions.session import Session
@@ -61,7 +61,6 @@ class TrialsScreen(Screen):
         super().__init__(shell)
         self._session: Session | None = None
         self.view: SessionTrials | None = None
-        self._notice = Notice()
         self._labels = Labels()
         self._labels.setWordWrap(False)
         self._headline = _line("trials-headline")
@@ -100,26 +99,23 @@ class TrialsScreen(Screen):
         """Read the trials of a session in the background, and show them."""
         self._session = session
         self._show_nothing(f"Reading {session.path.name} ...")
-        self.shell.worker.do(
+        self.work(
+            "trials-session",
             lambda: (session_trials(session), session.labels),
             self._take,
             self._fail,
-            key="trials-session",
         )
-        self.shell.worker.do(
-            lambda: _drawn(session),
-            self._take_pictures,
-            self._fail,
-            key="trials-pictures",
+        self.work(
+            "trials-pictures", lambda: _drawn(session), self._take_pictures, self._fail
         )
 
     def _take(self, read: tuple[SessionTrials, tuple[str, ...]]) -> None:
         view, labels = read
         self.view = view
-        self._notice.clear()
+        self.notice.clear()
         self._labels.set_labels(labels)
         if view.note:
-            self._notice.show_text(view.note, Severity.WARNING)
+            self.notice.show_text(view.note, Severity.WARNING)
         self._headline.setText(words.headline(view))
         set_state(self._headline, _STATES[view.results.replication.judged])
         self._findings.setText(" ".join(view.sentences))
@@ -167,11 +163,11 @@ class TrialsScreen(Screen):
 
     def _fail(self, error: BaseException) -> None:
         self._show_nothing("")
-        self._notice.show_error(error)
+        self.notice.show_error(error)
 
     def _show_nothing(self, text: str) -> None:
         self.view = None
-        self._notice.clear()
+        self.notice.clear()
         self._labels.set_labels(())
         self._headline.setText(text)
         set_state(self._headline, "")
@@ -236,7 +232,7 @@ class TrialsScreen(Screen):
         both.setChildrenCollapsible(False)
         self.tabs.addTab(both, "Replication")
         in_column(
-            [self._notice, top, findings_row, (self.tabs, 1)],
+            [self.notice, top, findings_row, (self.tabs, 1)],
             self,
             margins=PAGE,
         )

@@ -19,7 +19,7 @@ from gui.screen import Screen
 from gui.shell import Shell
 from gui.widgets.controls import push_button, shortcut
 from gui.widgets.layouts import PAGE, STRETCH, in_column, in_row
-from gui.widgets.notice import Notice, Severity, error_text
+from gui.widgets.notice import Severity, error_text
 from rig.bench import config
 from rig.bench.metering import Metering, NotRecorded, RecordingEnded, kinds
 from rig.errors import RigError
@@ -59,7 +59,6 @@ class MeterScreen(Screen):
             self._open_newest,
             accessible="Open the newest recording in Trace",
         )
-        self.notice = Notice()
         self.bar = SourceBar()
         self.values = ValuesView()
         self.view = LiveView(phased=False)
@@ -86,7 +85,7 @@ class MeterScreen(Screen):
 
     def close_down(self) -> bool:
         """End the meter; the supply is off then."""
-        return self._ends(self._link, _CLOSE_S, self.notice)
+        return self._ends(self._link, _CLOSE_S)
 
     @property
     def busy(self) -> bool:
@@ -247,11 +246,11 @@ class MeterScreen(Screen):
                 (rail, choice.kind) for rail, choice in resolved.monitors.items()
             )
 
-        self.shell.worker.do(
+        self.work(
+            "meter-bench",
             rails,
             lambda found: self._offer(path, found),
             lambda error: self._unreadable(path, error),
-            key="meter-bench",
         )
 
     def _unreadable(self, path: Path, error: BaseException) -> None:

@@ -272,10 +272,10 @@ def test_another_folder_is_looked_at(
     root = screen.findChild(QLineEdit, "sessions-root")
     root.setText(str(virtual_session / "missing"))
     qtbot.keyClick(root, Qt.Key.Key_Return)
-    assert "is no folder" in screen._notice.text
+    assert "is no folder" in screen.notice.text
     root.setText(str(virtual_session.parent))
     qtbot.keyClick(root, Qt.Key.Key_Return)
     qtbot.waitUntil(
         lambda: [row.path for row in screen.table.rows] == [virtual_session]
     )
-    assert screen._notice.text == ""
+    assert screen.notice.text == ""

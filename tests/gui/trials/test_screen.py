@@ -163,7 +163,7 @@ def test_a_session_that_was_cut_off_shows_what_it_has(
     screen = opened(window, qtbot, cut)
     assert screen.view is not None
     assert len(screen.view.of(ENERGY).dots) == 3
-    assert "did not finish" in screen._notice.text
+    assert "did not finish" in screen.notice.text
     what = screen.detail.what_if
     assert "3 trials" in what.texts()[REPLICATION]
 
@@ -197,8 +197,8 @@ def test_results_that_are_nonsense_are_a_notice(
     window.go("trials")
     window.open_session(broken)
     screen = cast("TrialsScreen", window.screen_named("trials"))
-    qtbot.waitUntil(lambda: screen._notice.text != "", timeout=20_000)
-    assert "neurorig-results" in screen._notice.text
+    qtbot.waitUntil(lambda: screen.notice.text != "", timeout=20_000)
+    assert "neurorig-results" in screen.notice.text
     assert screen.tabs.isHidden()
 
 
