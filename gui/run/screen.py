@@ -11,11 +11,10 @@ from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QStackedWidget
 
 from gui.run import form, run_text
-from gui.run.bar import RunBar
+from gui.run.bar import RunBar, RunOutcome
 from gui.run.flight import Flight, FlightChanged, FlightEnded
 from gui.run.form import BenchFacts, RunForm
 from gui.run.live_page import LivePage
-from gui.run.outcome import RunOutcome
 from gui.run.plan_page import PlanPage
 from gui.run.record import RunStage
 from gui.run.setup_panel import SetupPanel

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtWidgets import QLabel, QLineEdit, QListWidget, QWidget
 
-from gui.bench.field_row import FieldRow
-from gui.bench.form_view import FormView
+from gui.bench.form_view import FieldRow, FormView
 from rig.bench.editing import BenchText
 from rig.bench.forms import form_of
 from tests.conftest import VIRTUAL_NULL

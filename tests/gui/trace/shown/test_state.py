@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from gui.picture import band_layout, sync_shape, ticks
 from gui.picture.band_layout import BandSpans
 from gui.picture.viewport import Viewport
-from gui.trace.shown.history import History
 from gui.trace.shown.markers import Markers
 from gui.trace.shown.scales import Scale
+from gui.trace.shown.state import History
 from gui.widgets import values
 from rig.units import scale
 
