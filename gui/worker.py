@@ -26,13 +26,6 @@ class _Job:
     on_error: Callable[[BaseException], None] | None
 
 
-@dataclass(frozen=True, slots=True)
-class _Outcome:
-    job: _Job
-    result: Any
-    error: BaseException | None
-
-
 class BackgroundWorker(QObject):
     """One background thread that does one job after another. A newer job replaces a
     waiting one of the same key, and the result of a running one is dropped; the key ""
@@ -40,7 +33,7 @@ class BackgroundWorker(QObject):
     """
 
     failed = Signal(object)
-    _finished = Signal(object)
+    _finished = Signal(object, object, object)
 
     def __init__(
         self, parent: QObject | None = None, name: str = "rig-gui-worker"
@@ -107,19 +100,18 @@ class BackgroundWorker(QObject):
             # What ended meanwhile has no window to show it in.
             if self._ends():
                 return
-            self._finished.emit(_Outcome(job, result, failure))
+            self._finished.emit(job, result, failure)
 
     def _ends(self) -> bool:
         with self._ready:
             return self._ending
 
-    def _hand_back(self, outcome: _Outcome) -> None:
-        job = outcome.job
+    def _hand_back(self, job: _Job, result: Any, error: BaseException | None) -> None:
         if self._ending or (job.key and self._newest.get(job.key) != job.number):
             return
-        if outcome.error is None:
-            job.on_done(outcome.result)
+        if error is None:
+            job.on_done(result)
         elif job.on_error is not None:
-            job.on_error(outcome.error)
+            job.on_error(error)
         else:
-            self.failed.emit(outcome.error)
+            self.failed.emit(error)

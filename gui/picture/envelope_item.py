@@ -16,6 +16,7 @@ from PySide6.QtGui import QColor
 from gui.picture.painting import draw_lines, draw_polyline, line_pen
 from gui.picture.viewport import Viewport
 from gui.widgets.painter import ThemedPainter
+from rig.api.traces.columns import Band, Columns
 
 Array = NDArray[np.float64]
 
@@ -33,6 +34,11 @@ class Envelope:
     mean: Array
     most: Array
 
+    @classmethod
+    def of(cls, columns: Columns, band: Band) -> Envelope:
+        """Return the columns of one signal of a trace."""
+        return cls(columns.start_s, columns.stop_s, band.least, band.mean, band.most)
+
     def inside(self, view: Viewport) -> Envelope:
         """Return the columns that touch a view, and one beside each end."""
         first = max(
@@ -40,13 +46,8 @@ class Envelope:
         )
         last = int(np.searchsorted(self.start_s, view.stop_s, side="left")) + 1
         part = slice(first, last)
-        return Envelope(
-            self.start_s[part],
-            self.stop_s[part],
-            self.least[part],
-            self.mean[part],
-            self.most[part],
-        )
+        columns = (self.start_s, self.stop_s, self.least, self.mean, self.most)
+        return Envelope(*[column[part] for column in columns])
 
 
 def paint_envelope(
@@ -68,10 +69,8 @@ def paint_envelope(
     right = area.left() + (envelope.stop_s - view.start_s) * wide_px
     tall_px = area.height() / (high - low)
     # A picture in a file of vectors has no clipping.
-    left, right = (
-        np.clip(left, area.left(), area.right()),
-        np.clip(right, area.left(), area.right()),
-    )
+    left = np.clip(left, area.left(), area.right())
+    right = np.clip(right, area.left(), area.right())
     top, bottom, mean = (
         np.clip((high - values) * tall_px, 0.0, area.height()) + area.top()
         for values in (envelope.most, envelope.least, envelope.mean)

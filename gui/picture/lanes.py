@@ -49,12 +49,7 @@ class PlotLanes:
     @property
     def whole(self) -> QRectF:
         """The area of all lanes, from the markers' strip to the time axis."""
-        return QRectF(
-            self.markers.left(),
-            self.markers.top(),
-            self.markers.width(),
-            self.time.top() - self.markers.top(),
-        )
+        return QRectF(self.markers.topLeft(), self.time.topRight())
 
     @property
     def areas(self) -> list[QRectF]:

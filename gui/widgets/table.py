@@ -237,13 +237,11 @@ class DataTable(QTableView):
             min(self.columnWidth(number), _WIDEST_PX)
             for number in range(self._rows.columnCount())
         ]
-        # The last one is stretched: its own width is its minimum.
-        self._natural[-1] = min(
-            max(
-                self.sizeHintForColumn(len(self._natural) - 1),
-                self.horizontalHeader().sectionSizeHint(len(self._natural) - 1),
-            ),
-            _WIDEST_PX,
+        # The last one is stretched: its own width is what it asks for.
+        last = len(self._natural) - 1
+        head_px = self.horizontalHeader().sectionSizeHint(last)
+        self._natural[last] = min(
+            max(self.sizeHintForColumn(last), head_px), _WIDEST_PX
         )
         self._fit()
 

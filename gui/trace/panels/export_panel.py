@@ -83,19 +83,12 @@ class ExportPanel(QWidget):
         self._state = state
         state.listen(self._changed)
         subject = state.subject
-        trial = f"-trial-{subject.trial}" if subject.trial else ""
-        stem = (
-            subject.title.removesuffix(subject.path.suffix)
-            if not trial
-            else subject.title
-        )
+        stem = subject.title.removesuffix(subject.path.suffix)
+        if subject.trial:
+            stem = f"{subject.title}-trial-{subject.trial}"
         folder = folder_for(subject.path)
-        self.picture.setText(str(free_path(folder / f"{stem}{trial}.png")))
-        self.path.setText(
-            str(
-                free_path(folder_for(subject.path) / f"{stem}{trial}-part.{self._form}")
-            )
-        )
+        self.picture.setText(str(free_path(folder / f"{stem}.png")))
+        self.path.setText(str(free_path(folder / f"{stem}-part.{self._form}")))
         self._estimate()
 
     def stop(self) -> None:
@@ -116,18 +109,15 @@ class ExportPanel(QWidget):
         stretch = self._stretch()
         if self._state is None or stretch is None or not self.path.text().strip():
             return
-        trace, path, form = (
-            self._state.subject.trace,
-            Path(self.path.text().strip()),
-            self._form,
-        )
+        trace, form = self._state.subject.trace, self._form
+        path = expanded(Path(self.path.text().strip()))
         self.notice.clear()
         self.progress.setValue(0)
         self._running(True)
         post = self._bridge.post
         self._task.start(
             lambda stopped: trace.export(
-                expanded(path), *stretch, form=form, progress=post, stopped=stopped
+                path, *stretch, form=form, progress=post, stopped=stopped
             ),
             self._done,
             self._failed,

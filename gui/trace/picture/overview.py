@@ -185,14 +185,12 @@ class Overview(QWidget, Recoloured):
         if now is None:
             return
         columns = now.columns
-        name, band = ("power", columns.power)
+        name, band = "power", columns.power
         if band is None:
-            name, band = ("current", columns.current)
+            name, band = "current", columns.current
         if band is None:
             return
-        shape = Envelope(
-            columns.start_s, columns.stop_s, band.least, band.mean, band.most
-        )
+        shape = Envelope.of(columns, band)
         y_range = Scale().range_of(band.least, band.most)
         colour = getattr(painter.theme, name)
         fill = faint(colour, 0.6)

@@ -225,18 +225,10 @@ class PlotStack(QWidget):
             painter.text(area, CENTRE, text, painter.theme.muted)
             paint_frame(painter, area)
             return
-        whole = Envelope(
-            columns.start_s, columns.stop_s, band.least, band.mean, band.most
-        )
-        part = whole.inside(state.view)
+        part = Envelope.of(columns, band).inside(state.view)
         y_range = self.y_ranges[name] = scale.range_of(part.least, part.most)
-        drawn = Envelope(
-            part.start_s,
-            part.stop_s,
-            scale.drawn(part.least),
-            scale.drawn(part.mean),
-            scale.drawn(part.most),
-        )
+        values = [scale.drawn(row) for row in (part.least, part.mean, part.most)]
+        drawn = Envelope(part.start_s, part.stop_s, *values)
         lane = SignalLane(
             title=name.capitalize(),
             unit=UNITS[name],

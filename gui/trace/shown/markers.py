@@ -94,19 +94,14 @@ class Markers:
         mark = self.mark(number)
         if mark is None:
             return self
-        if mark.b_s is None:
-            return self._with(replace(mark, a_s=self._kept(to_s)))
-        if part == "a":
+        if mark.b_s is None or part == "a":
             return self._with(replace(mark, a_s=self._kept(to_s)))
         if part == "b":
             return self._with(replace(mark, b_s=self._kept(to_s)))
         start_s, stop_s = mark.span
         by_s = min(max(to_s - mark.a_s, -start_s), self.duration_s - stop_s)
-        return self._with(
-            replace(
-                mark, a_s=self._kept(mark.a_s + by_s), b_s=self._kept(mark.b_s + by_s)
-            )
-        )
+        a_s, b_s = self._kept(mark.a_s + by_s), self._kept(mark.b_s + by_s)
+        return self._with(replace(mark, a_s=a_s, b_s=b_s))
 
     def with_dt(self, number: int, dt_s: float) -> Markers:
         """Return the markers with the second line of a dual one at a distance from its

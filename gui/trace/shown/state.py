@@ -50,12 +50,9 @@ class History(Generic[State]):
 
     def do(self, state: State) -> None:
         """Take another state; undone states are dropped."""
-        if state == self.now:
-            return
-        self._before.append(self.now)
-        del self._before[:-_DEPTH]
-        self._undone.clear()
-        self.now = state
+        if state != self.now:
+            self.begin()
+            self.now = state
 
     def begin(self) -> None:
         """Begin a step of many changes, as a drag is: one undo goes back to here."""

@@ -5,19 +5,17 @@ from __future__ import annotations
 
 import numpy as np
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QWidget
 
-from gui.theme import Recoloured, shown
-from gui.trace.shown.background import BackgroundTask
+from gui.theme import shown
 from gui.trace.shown.state import SIGNALS, UNITS, Topic, TraceState
-from gui.trace.views.panel import lay_out, offer_signals
+from gui.trace.views.panel import TraceView, offer_signals
 from gui.trace.views.plain_plot import PlainPlot
 from gui.widgets.controls import check_box, combo_box, delayed
 from gui.widgets.layouts import in_row
-from gui.widgets.notice import Notice
 from gui.widgets.text import plain
 from gui.worker import BackgroundWorker
 from rig.api.traces.distributions import Histogram, Spectrum
+from rig.trace.levels import Stopped
 from rig.units import quantity
 
 _REST_MS = 200
@@ -25,17 +23,11 @@ _BINS = 200
 _KINDS = ("Histogram", "Spectrum")
 
 
-class DistributionView(QWidget, Recoloured):
+class DistributionView(TraceView):
     """One of both at a time, exact: from every sample of the stretch."""
 
     def __init__(self, worker: BackgroundWorker) -> None:
-        super().__init__()
-        self.setObjectName("trace-distribution")
-        self._task: BackgroundTask[Histogram | Spectrum] = BackgroundTask(
-            worker, "trace-distribution"
-        )
-        self._state: TraceState | None = None
-        self.shown: Histogram | Spectrum | None = None
+        super().__init__("trace-distribution", worker)
         self.kind = combo_box(
             "distribution-kind", "Histogram or spectrum", _KINDS, self._ask
         )
@@ -44,29 +36,26 @@ class DistributionView(QWidget, Recoloured):
             "distribution-log", "log y", self.recolour, accessible="Logarithmic y axis"
         )
         self.plot = PlainPlot("distribution-plot", "Histogram or spectrum")
-        self.notice = Notice()
         self.text = plain("distribution-text", wrap=True)
         self._rest = delayed(self, _REST_MS, self._ask)
         row = in_row([self.kind, self.signal, self.logarithmic])
-        lay_out(self, row, self.notice, self.plot, self.text)
+        self._lay_out(row, self.plot, self.text)
 
     @property
     def waiting(self) -> bool:
-        """Whether something is being computed."""
-        return self._task.pending or self._rest.isActive()
+        """Return whether something is being computed."""
+        return super().waiting or self._rest.isActive()
 
     def set_state(self, state: TraceState) -> None:
         """Take a trace."""
-        self._task.cancel()
-        self._state = state
+        self._take(state)
         offer_signals(self.signal, state)
-        state.listen(self._changed)
         self._ask()
 
     def stop(self) -> None:
         """Cancel the computation."""
         self._rest.stop()
-        self._task.cancel()
+        super().stop()
 
     def showEvent(self, event: QShowEvent) -> None:  # noqa: N802
         """Compute what changed while the view was hidden."""
@@ -88,33 +77,19 @@ class DistributionView(QWidget, Recoloured):
         spectral = self.kind.currentText() == "Spectrum"
         self.text.setText("...")
         self.notice.clear()
-        if spectral:
-            self._task.start(
-                lambda stopped: trace.spectrum(
-                    start_s, stop_s, signal, stopped=stopped
-                ),
-                self._show,
-                self._failed,
-            )
-        else:
-            self._task.start(
-                lambda stopped: trace.histogram(
-                    start_s, stop_s, signal, _BINS, stopped=stopped
-                ),
-                self._show,
-                self._failed,
-            )
+
+        def work(stopped: Stopped) -> Histogram | Spectrum:
+            if spectral:
+                return trace.spectrum(start_s, stop_s, signal, stopped=stopped)
+            return trace.histogram(start_s, stop_s, signal, _BINS, stopped=stopped)
+
+        self._task.start(work, self._show, self._failed)
 
     def _failed(self, error: BaseException) -> None:
         self.shown = None
         self.plot.clear()
         self.text.clear()
         self.notice.show_error(error)
-
-    def recolour(self) -> None:
-        """Draw in the colours of the theme that is shown."""
-        if self.shown is not None:
-            self._show(self.shown)
 
     def _show(self, distribution: Histogram | Spectrum) -> None:
         self.shown = distribution

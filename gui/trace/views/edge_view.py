@@ -6,20 +6,18 @@ well that is known.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QHBoxLayout, QWidget
 
-from gui.theme import Recoloured, shown
-from gui.trace.shown.background import BackgroundTask
+from gui.theme import shown
 from gui.trace.shown.state import UNITS, Topic, TraceState
-from gui.trace.views.panel import lay_out, offer_signals
+from gui.trace.views.panel import TraceView, offer_signals, step_buttons
 from gui.trace.views.plain_plot import PlainPlot
-from gui.widgets.controls import combo_box, push_button
-from gui.widgets.notice import Notice, Severity
+from gui.widgets.controls import combo_box
+from gui.widgets.layouts import in_row
+from gui.widgets.notice import Severity
 from gui.widgets.text import plain
 from gui.worker import BackgroundWorker
 from rig.api.traces.edges import Edge
@@ -60,58 +58,27 @@ def picture(trace: SessionTrace, edge: Edge, signal: str) -> EdgePicture:
     return EdgePicture(edge, u_s, signal, borders_s, values)
 
 
-class EdgeView(QWidget, Recoloured):
+class EdgeView(TraceView):
     """The edge nearest to the selected marker's line, or to the chosen window's
     start."""
 
     def __init__(self, worker: BackgroundWorker) -> None:
-        super().__init__()
-        self.setObjectName("trace-edge")
-        self._task: BackgroundTask[EdgePicture] = BackgroundTask(worker, "trace-edge")
-        self._state: TraceState | None = None
+        super().__init__("trace-edge", worker)
         self._edge: Edge | None = None
-        self.shown: EdgePicture | None = None
         self.signal = combo_box("edge-signal", "Signal", action=self._ask)
         self.plot = PlainPlot("edge-plot", "Samples around an edge")
-        self.notice = Notice()
         self.text = plain("edge-text", wrap=True, selectable=True)
-        row = QHBoxLayout()
-        for name, text, accessible, forward in (
-            ("edge-previous", "◂", "Previous edge", False),
-            ("edge-next", "▸", "Next edge", True),
-        ):
-            step = partial(self.step, forward)
-            button = push_button(
-                name, text, step, accessible=accessible, tip=accessible
-            )
-            row.addWidget(button)
-        row.addWidget(self.signal)
-        lay_out(self, row, self.notice, self.plot, self.text)
-
-    @property
-    def waiting(self) -> bool:
-        """Whether an edge is being read."""
-        return self._task.pending
+        row = in_row([*step_buttons("edge", "edge", self.step), self.signal])
+        self._lay_out(row, self.plot, self.text)
 
     def set_state(self, state: TraceState) -> None:
         """Take the edges of a trace."""
-        self._task.cancel()
-        self._state = state
+        self._take(state)
         self._edge = None
         self.shown = None
         self.plot.clear()
         offer_signals(self.signal, state)
-        state.listen(self._changed)
         self._follow()
-
-    def recolour(self) -> None:
-        """Draw in the colours of the theme that is shown."""
-        if self.shown is not None:
-            self._show(self.shown)
-
-    def stop(self) -> None:
-        """Cancel the reading."""
-        self._task.cancel()
 
     def step(self, forward: bool) -> None:
         """Go to the next edge, or the one before."""

@@ -8,16 +8,16 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QSignalBlocker
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QComboBox, QWidget
+from PySide6.QtWidgets import QComboBox
 
-from gui.theme import Recoloured, shown
+from gui.theme import shown
 from gui.trace.panels.rows import PanelTable
-from gui.trace.shown.background import BackgroundTask
 from gui.trace.shown.state import Topic, TraceState
+from gui.trace.views.panel import TraceView, step_buttons
 from gui.trace.views.plain_plot import PlainPlot
-from gui.widgets.controls import combo_box, push_button
+from gui.widgets.controls import combo_box
 from gui.widgets.layouts import STRETCH, TAB, in_column, in_row
-from gui.widgets.notice import Notice, Severity
+from gui.widgets.notice import Severity
 from gui.widgets.table import TableColumn
 from gui.widgets.text import PlainLabel, plain
 from gui.worker import BackgroundWorker
@@ -48,18 +48,14 @@ COLUMNS = (
 _LEAST_PX = 150
 
 
-class OverlayView(QWidget, Recoloured):
+class OverlayView(TraceView):
     """Power of each trial over the time since the sample's edge; below, each less the
     mean of the others.
     """
 
     def __init__(self, worker: BackgroundWorker) -> None:
-        super().__init__()
-        self.setObjectName("trace-overlay")
-        self._task: BackgroundTask[Overlay] = BackgroundTask(worker, "trace-overlay")
-        self._state: TraceState | None = None
+        super().__init__("trace-overlay", worker)
         self._stale = True
-        self.shown: Overlay | None = None
         #: The samples of the trial that is shown, in the order of time.
         self.occasion = combo_box(
             "overlay-occasion", "Sample of the overlay", action=self._ask
@@ -68,33 +64,14 @@ class OverlayView(QWidget, Recoloured):
             QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon
         )
         self.occasion.setMinimumContentsLength(22)
-        self.previous = push_button(
-            "overlay-previous",
-            "◂",
-            lambda: self._beside(-1),
-            accessible="Previous sample",
-            tip="Previous sample",
-        )
-        self.next = push_button(
-            "overlay-next",
-            "▸",
-            lambda: self._beside(1),
-            accessible="Next sample",
-            tip="Next sample",
-        )
+        self.previous, self.next = step_buttons("overlay", "sample", self._beside)
         self.power = PlainPlot("overlay-power", "Power of each trial")
         self.difference = PlainPlot(
             "overlay-difference", "Differences between the trials"
         )
         self.table = PanelTable(COLUMNS, "overlay-table")
-        self.notice = Notice()
         self._remark = plain("overlay-remark", wrap=True)
-        self._lay_out()
-
-    @property
-    def waiting(self) -> bool:
-        """Whether an overlay is being computed."""
-        return self._task.pending
+        self._arrange()
 
     def set_state(self, state: TraceState) -> None:
         """Take the session of a trace; the sample is that of the chosen window. Another
@@ -103,9 +80,7 @@ class OverlayView(QWidget, Recoloured):
         before = self._state
         same = before is not None and before.subject.path == state.subject.path
         wanted = self.wanted
-        self._task.cancel()
-        self._state = state
-        state.listen(self._changed)
+        self._take(state)
         self._stale = True
         if not same:
             self.shown = None
@@ -114,15 +89,6 @@ class OverlayView(QWidget, Recoloured):
         self._offer(state.subject.occasions, wanted if same else None)
         if self.isVisible():
             self._ask()
-
-    def recolour(self) -> None:
-        """Draw in the colours of the theme that is shown."""
-        if self.shown is not None:
-            self._show(self.shown)
-
-    def stop(self) -> None:
-        """Cancel the computation."""
-        self._task.cancel()
 
     def showEvent(self, event: QShowEvent) -> None:  # noqa: N802
         """Compute the overlay that was requested while the view was hidden."""
@@ -175,12 +141,13 @@ class OverlayView(QWidget, Recoloured):
             self.occasion.addItems([str(occasion) for occasion in occasions])
             self.occasion.setCurrentIndex(same[0] if same else first)
 
-    def _beside(self, by: int) -> None:
+    def _beside(self, forward: bool) -> None:
         """Go to the next one of the kind at hand, or the one before."""
         now = self.wanted
         if self._state is None or now is None:
             return
         offered = self._state.subject.occasions
+        by = 1 if forward else -1
         number = self.occasion.currentIndex() + by
         while 0 <= number < len(offered) and offered[number].kind != now.kind:
             number += by
@@ -245,7 +212,7 @@ class OverlayView(QWidget, Recoloured):
         self.table.set_rows(overlay.trials)
         self._remark.setText(overlay.remark or "no trial stands out in this sample")
 
-    def _lay_out(self) -> None:
+    def _arrange(self) -> None:
         row = in_row(
             [PlainLabel("In"), self.occasion, self.previous, self.next, STRETCH]
         )
