@@ -20,7 +20,7 @@ from gui.bench.settings_page import SettingsPage
 from gui.screen import Screen
 from gui.shell import Shell
 from gui.widgets.controls import shortcut
-from gui.widgets.layouts import PAGE, in_column
+from gui.widgets.layouts import DENSE, in_column
 from gui.widgets.notice import Severity
 from rig.bench import bench_file, examples
 from rig.bench.bench_file import BenchFile
@@ -74,7 +74,7 @@ class BenchScreen(Screen):
         in_column(
             [self.bar, self.notice, (self._pages, 1)],
             self,
-            margins=PAGE,
+            margins=DENSE,
             spacing=10,
         )
         self._listen()

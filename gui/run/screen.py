@@ -20,7 +20,7 @@ from gui.run.record import RunStage
 from gui.run.setup_panel import SetupPanel
 from gui.screen import Screen
 from gui.shell import Shell
-from gui.widgets.layouts import PAGE, in_column
+from gui.widgets.layouts import DENSE, in_column
 from gui.widgets.notice import Severity
 from rig.api.report import write_report
 from rig.api.sessions.session import Session, open_session
@@ -76,7 +76,7 @@ class RunScreen(Screen):
         in_column(
             [self.bar, self.notice, self.outcome, (self._pages, 1)],
             self,
-            margins=PAGE,
+            margins=DENSE,
         )
         self._connect()
         self._bench_changed(shell.bench_path)

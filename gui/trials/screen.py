@@ -21,7 +21,7 @@ from gui.trials.metric_view import MetricView
 from gui.trials.pictures import PictureView
 from gui.widgets.controls import check_box, named, push_button, shortcut
 from gui.widgets.labels import Labels
-from gui.widgets.layouts import PAGE, TAB, in_column, in_row, split
+from gui.widgets.layouts import DENSE, TAB, in_column, in_row, split
 from gui.widgets.line_field import LineField
 from gui.widgets.notice import Severity
 from gui.widgets.table import DataTable
@@ -234,7 +234,7 @@ class TrialsScreen(Screen):
         in_column(
             [self.notice, top, findings_row, (self.tabs, 1)],
             self,
-            margins=PAGE,
+            margins=DENSE,
         )
 
 

@@ -25,7 +25,9 @@ Box = TypeVar("Box", bound=QBoxLayout)
 #: Margins in pixels: left, top, right, bottom.
 Margins = tuple[int, int, int, int]
 NO_MARGINS = (0, 0, 0, 0)
-PAGE = (16, 12, 16, 10)
+PAGE = (24, 20, 24, 16)
+#: Of a page that needs all of the room.
+DENSE = (12, 10, 12, 8)
 CARD = (16, 12, 16, 12)
 TAB = (0, 6, 6, 0)
 #: Sizes of a widget with the height of its content: as wide as may be, or as there is

@@ -27,7 +27,7 @@ from PySide6.QtWidgets import (
 )
 
 from drivers.virtual import VirtualMonitor
-from gui.about import support
+from gui.about import screen as about
 from gui.memory import Memory
 from gui.window import MainWindow
 from rig.api import demonstration
@@ -114,7 +114,7 @@ def place(
     (tmp_path / "bench.toml").write_text(
         text.replace("samples = 20", "samples = 2").replace("trials = 5", "trials = 2")
     )
-    monkeypatch.setattr(support, "scan", list)
+    monkeypatch.setattr(about, "scan", list)
     monkeypatch.setattr(scan, "scan", lambda *words: [])
     monkeypatch.setattr(QDesktopServices, "openUrl", lambda url: True)
     monkeypatch.setattr(demonstration, "default_root", lambda: tmp_path / "sessions")

@@ -18,7 +18,7 @@ from gui.run.meter.values_view import ValuesView
 from gui.screen import Screen
 from gui.shell import Shell
 from gui.widgets.controls import push_button, shortcut
-from gui.widgets.layouts import PAGE, STRETCH, in_column, in_row
+from gui.widgets.layouts import DENSE, STRETCH, in_column, in_row
 from gui.widgets.notice import Severity, error_text
 from rig.bench import config
 from rig.bench.metering import Metering, NotRecorded, RecordingEnded, kinds
@@ -70,7 +70,7 @@ class MeterScreen(Screen):
         self._open.setEnabled(False)
         controls = in_row([self.controls, STRETCH, self._open])
         head = [self.bar, self.notice, self.values]
-        in_column([*head, controls, (self.view, 1), self.record_bar], self, PAGE)
+        in_column([*head, controls, (self.view, 1), self.record_bar], self, DENSE)
         self._listen()
         self.view.set_silence(
             "Start switches the supply on and shows what is drawn from it"

@@ -12,7 +12,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QLineEdit, QPlainTextEdit, QPushButton
 
 import rig
-from gui.about import support
+from gui.about import screen as about
 from gui.about.keys import KeysScreen, key_rows
 from gui.memory import Memory
 from gui.theme import DARK, LIGHT, THEMES, shown
@@ -72,7 +72,7 @@ def test_the_bundle_is_looked_at_before_it_is_written(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(support, "scan", list)
+    monkeypatch.setattr(about, "scan", list)
     window.shell.session = rig.open_session(virtual_session)
     window.go("about")
     page = window.screen_named("about")
