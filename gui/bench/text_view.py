@@ -121,7 +121,7 @@ class TextView(QPlainTextEdit, Recoloured):
 
     @property
     def numbers_width(self) -> int:
-        """Return how wide the column of line numbers is."""
+        """How wide the column of line numbers is."""
         return (
             self.fontMetrics().horizontalAdvance("9") * len(str(self.blockCount())) + 14
         )

@@ -69,7 +69,7 @@ class RunOutcome(QFrame):
 
     @property
     def text(self) -> str:
-        """Return the text that is shown; empty without an outcome."""
+        """The text that is shown; empty without an outcome."""
         return "" if self.isHidden() else self._label.text()
 
     def say(self, text: str, severity: Severity, *, session: bool = True) -> None:
@@ -112,7 +112,7 @@ class RunBar(QWidget):
 
     @property
     def progress(self) -> str:
-        """Return how far the run is, in words."""
+        """How far the run is, in words."""
         return self._progress.text()
 
     def set_title(self, text: str) -> None:

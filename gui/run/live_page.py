@@ -109,7 +109,7 @@ class ConsoleView(QWidget):
 
     @property
     def filter(self) -> Filter:
-        """Return which lines are shown."""
+        """Which lines are shown."""
         return Filter(self.direction.currentData() or "", self.search.text())
 
     def render_all(self) -> None:

@@ -138,7 +138,7 @@ class RunScreen(Screen):
 
     @property
     def _busy(self) -> bool:
-        """Return whether a run is at work, or about to begin."""
+        """Whether a run is at work, or about to begin."""
         return self._starting or (self.flight is not None and self.flight.alive)
 
     def _launch(self, ready: tuple[RunForm, list[str]]) -> None:

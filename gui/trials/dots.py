@@ -55,7 +55,7 @@ class Dots(QWidget):
 
     @property
     def current(self) -> str:
-        """Return the name of the metric at hand; empty where there is none."""
+        """The name of the metric at hand; empty where there is none."""
         return self.metrics[self._at].name if 0 <= self._at < len(self.metrics) else ""
 
     def set_metrics(self, metrics: tuple[MetricTrials, ...]) -> None:

@@ -126,7 +126,7 @@ class WhatIfView(QWidget):
 
     @property
     def _size(self) -> float:
-        """Return what deviations are relative to: the mean, or the cost that a gap
+        """What deviations are relative to: the mean, or the cost that a gap
         stands for."""
         metric = self._metric
         if metric is None or not math.isfinite(metric.mean):

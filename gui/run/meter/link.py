@@ -85,7 +85,7 @@ class MeterLink(EngineThread):
 
     @property
     def silent_s(self) -> float:
-        """Return for how long no sample has come, since there was a meter."""
+        """For how long no sample has come, since there was a meter."""
         return min(self._recent.newest_age_s, time.monotonic() - self._began_s)
 
     def _tell(self, what: Any) -> None:

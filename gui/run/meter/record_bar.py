@@ -71,7 +71,7 @@ class RecordBar(QWidget):
 
     @property
     def trigger(self) -> Trigger:
-        """Return what begins the recording; raises ConfigError where the level is no
+        """What begins the recording; raises ConfigError where the level is no
         current."""
         kind = self._kind
         before_s: float = self.before.currentData()

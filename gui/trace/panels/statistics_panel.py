@@ -71,7 +71,7 @@ class StatisticsPanel(QWidget):
 
     @property
     def view(self) -> TraceStatistics | None:
-        """Return the numbers of the visible span; None while they are computed."""
+        """The numbers of the visible span; None while they are computed."""
         return None if self.waiting else self.visible_box.now
 
     @property
@@ -89,7 +89,7 @@ class StatisticsPanel(QWidget):
 
     @property
     def waiting(self) -> bool:
-        """Return whether numbers are being computed, or the view still moves."""
+        """Whether numbers are being computed, or the view still moves."""
         pending = self.visible_box.pending or self.selection_box.pending
         return self._rest.isActive() or pending
 
@@ -163,12 +163,12 @@ class StatisticsBox(QFrame):
 
     @property
     def now(self) -> TraceStatistics | None:
-        """Return the numbers; None while they are computed."""
+        """The numbers; None while they are computed."""
         return None if self.numbers is None else self.numbers.now
 
     @property
     def pending(self) -> bool:
-        """Return whether numbers are being computed."""
+        """Whether numbers are being computed."""
         return self.numbers is not None and self.numbers.pending
 
     def copy(self) -> None:

@@ -120,7 +120,7 @@ class PlotStack(QWidget):
 
     @property
     def lanes(self) -> PlotLanes:
-        """Return where the lanes lie."""
+        """Where the lanes lie."""
         state = self.state
         if state is None:
             return laid_out(self.size(), self.shown, has_sync=False, has_phases=False)

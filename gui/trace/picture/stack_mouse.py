@@ -214,7 +214,7 @@ class InteractiveStack(PlotStack):
 
     @property
     def reach_s(self) -> float:
-        """Return how near an edge snaps, in seconds at the zoom at hand."""
+        """How near an edge snaps, in seconds at the zoom at hand."""
         if self.state is None:
             return 0.0
         return SNAP_PX / self.lanes.time.width() * self.state.view.span_s

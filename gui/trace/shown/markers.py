@@ -36,7 +36,7 @@ class TraceMarker:
 
     @property
     def span(self) -> tuple[float, float]:
-        """Return start and stop, in the order of time; of a single marker both are its
+        """Start and stop, in the order of time; of a single marker both are its
         instant."""
         other_s = self.a_s if self.b_s is None else self.b_s
         return min(self.a_s, other_s), max(self.a_s, other_s)

@@ -141,7 +141,7 @@ class TraceState:
 
     @property
     def logarithmic(self) -> bool:
-        """Return whether the lane of power, as L leaves all, has a logarithmic axis."""
+        """Whether the lane of power, as L leaves all, has a logarithmic axis."""
         return self.scales[SIGNALS[-1]].logarithmic
 
     def set_view(self, view: Viewport) -> None:

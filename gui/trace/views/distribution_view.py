@@ -43,7 +43,7 @@ class DistributionView(TraceView):
 
     @property
     def waiting(self) -> bool:
-        """Return whether something is being computed."""
+        """Whether something is being computed."""
         return super().waiting or self._rest.isActive()
 
     def set_state(self, state: TraceState) -> None:

@@ -33,7 +33,7 @@ class TraceView(QWidget, Recoloured):
 
     @property
     def waiting(self) -> bool:
-        """Return whether something is being computed."""
+        """Whether something is being computed."""
         return self._task.pending
 
     def stop(self) -> None:
