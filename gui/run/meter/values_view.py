@@ -39,7 +39,7 @@ class ValuesView(QWidget):
         super().__init__()
         self._cells: dict[str, QLabel] = {}
         self.remark = plain("meter-remark", role="muted", wrap=True)
-        in_row([(self._newest(), 3), (self._sums(), 2)], self)
+        in_row([(self._newest(), 4), (self._sums(), 3)], self)
         self.clear()
 
     def text(self, name: str) -> str:
