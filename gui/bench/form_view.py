@@ -145,7 +145,7 @@ class FieldRow(QWidget):
 
 
 def matches(field: FormField, words: str, only_set: bool) -> bool:
-    """Return whether a search finds a setting: by its path, its name or its help."""
+    """Check whether a search finds a setting: by its path, its name or its help."""
     if only_set and not (field.is_set or field.error):
         return False
     text = f"{field.path} {field.label} {field.setting.help}".lower()

@@ -34,7 +34,7 @@ TAB = (0, 6, 6, 0)
 #: room for.
 LOW = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
 SHRINKING = QSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
-#: Room that takes what the items leave.
+#: Room that takes the rest of the items.
 STRETCH = None
 
 

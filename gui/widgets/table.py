@@ -237,7 +237,7 @@ class DataTable(QTableView):
             min(self.columnWidth(number), _WIDEST_PX)
             for number in range(self._rows.columnCount())
         ]
-        # The last one is stretched: its own width is what it asks for.
+        # The last one is stretched: its own width is its minimum.
         last = len(self._natural) - 1
         head_px = self.horizontalHeader().sectionSizeHint(last)
         self._natural[last] = min(
