@@ -39,7 +39,7 @@ ELSEWHERE = {
     "drivers/worker_lines.py": (1, OWN_OUTPUT),
     "gui/memory.py": (1, OWN_CACHE),
     "gui/widgets/file_dialog.py": (1, WIDGET),
-    "gui/trace/screen.py": (3, WIDGET),
+    "gui/trace/screen.py": (2, WIDGET),
     "rig/api/archive/kept_rows.py": (1, OWN_CACHE),
     "rig/api/backends/images.py": (1, OWN_CACHE),
     "rig/api/backends/trains.py": (1, MEMORY),

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from PySide6.QtCore import QSignalBlocker, QTimer
 from PySide6.QtGui import QKeySequence, QShortcut
-from PySide6.QtWidgets import QCheckBox, QComboBox, QPushButton, QWidget
+from PySide6.QtWidgets import QButtonGroup, QCheckBox, QComboBox, QPushButton, QWidget
 
 Widget = TypeVar("Widget", bound=QWidget)
 Action = Callable[[], object]
@@ -57,8 +57,11 @@ def page_buttons(
             f"{prefix}-page-{name}", text, partial(chosen, name), tip=keys
         )
         button.setCheckable(True)
-        button.setAutoExclusive(True)
         buttons[name] = button
+    # Tab reaches every button of a group, and of exclusive ones without a group one.
+    group = QButtonGroup(next(iter(buttons.values())))
+    for button in buttons.values():
+        group.addButton(button)
     return buttons
 
 
