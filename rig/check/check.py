@@ -27,14 +27,12 @@ from rig.check.replay import Replay
 from rig.check.written_again import (
     BYTES,
     ROUNDED,
-    SHOWN,
     difference,
     difference_of,
     in_its_words,
     of_lines,
     of_samples,
 )
-from rig.errors import NotInSession
 from rig.files import foreign_files
 from rig.model.finding import Finding
 from rig.model.trial import Trial
@@ -42,7 +40,7 @@ from rig.problems import Problem
 from rig.results import document, results
 from rig.results.verdict import Outcome
 from rig.session.turns import interleaved, seed_of
-from rig.store import inventory, session_folder, strict_json
+from rig.store import inventory, strict_json
 from rig.store.journal import Journal
 from rig.store.segments import segments
 from rig.store.session_folder import (
@@ -324,7 +322,8 @@ class _Session:
         if unread := [*self._unread(recorded.name, found, broken)]:
             return None, [*own, *unread]
         if replay is not None and recorded == path:
-            own += self._again(path, seed, replay)
+            count = min(self._due(), _TRIALS_MAX)
+            own += replay.findings(self.context, path, seed, count)
         of_recording = files.changed(
             own if recorded == path else found, f"{recorded.name}/"
         )
@@ -379,68 +378,6 @@ class _Session:
                 yield Finding(file, False, f"cannot be read: {why}")
             yield Finding(
                 name, False, f"not recomputed, because {said[0]} cannot be read"
-            )
-
-    def _again(self, path: Path, seed: int, replay: Replay) -> Iterator[Finding]:
-        """Score a trial's answers again, and compare its steps with the plan of its
-        seed."""
-        count = 0
-        wrong = 0
-        for place in segments(path):
-            name = str((place / COMPLETIONS).relative_to(self.folder.path))
-            at = 0
-            try:
-                for at, line, again in replay.rescored(
-                    session_folder.read_lines(place / COMPLETIONS)
-                ):
-                    count += 1
-                    if text := difference_of(line, again):
-                        wrong += 1
-                        if wrong <= SHOWN:
-                            yield Finding(name, False, f"line {at}: {text}")
-            except Exception as error:
-                wrong += 1
-                yield Finding(
-                    name, False, f"line {at + 1} cannot be scored again: {cause(error)}"
-                )
-        if wrong > SHOWN:
-            yield Finding(
-                f"{path.name}/{COMPLETIONS}",
-                False,
-                f"{wrong - SHOWN} more lines differ",
-            )
-        if wrong:
-            return
-        told = list(chain.from_iterable(self.context.recordings.steps(path)))
-        name = f"{path.name}/{COMPLETIONS}"
-        try:
-            differences = list(
-                replay.differences(seed, told, min(self._due(), _TRIALS_MAX))
-            )
-        except NotInSession as error:
-            yield Finding(
-                name,
-                True,
-                f"{count} lines scored again; the plan is not made again:"
-                f" {error.cause}",
-            )
-            return
-        except Exception as error:
-            yield Finding(name, False, f"its plan cannot be recomputed: {cause(error)}")
-            return
-        yield from (Finding(name, False, text) for text in differences)
-        phases = replay.phases(self.context.provenance.sut, told)
-        if self.context.phases != phases:
-            yield Finding(
-                PROVENANCE,
-                False,
-                f"phases are {self.context.phases}, those of {path.name} are {phases}",
-            )
-        if not differences:
-            yield Finding(
-                name,
-                True,
-                f"{count} lines scored again, and the plan of seed {seed} found again",
             )
 
     def _results(self, trials: Sequence[Trial]) -> Iterator[Finding]:

@@ -7,23 +7,30 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
 from typing import Any
 
 from rig.bench import plugins
-from rig.errors import DataError
+from rig.check.reasons import cause
+from rig.check.written_again import SHOWN, difference_of
+from rig.errors import DataError, NotInSession
 from rig.interfaces.scenario import Scenario
 from rig.interfaces.sut import SutInfo
 from rig.interfaces.task import OptimizationTask, Task
 from rig.kinds import registry as kinds
 from rig.model.completion import Completion
+from rig.model.finding import Finding
 from rig.model.step_record import StepRecord
 from rig.model.steps import Step
 from rig.results.results import Context
 from rig.session.execute import done
 from rig.session.turns import turns
 from rig.store import completion_lines
+from rig.store.segments import segments
+from rig.store.session_folder import COMPLETIONS, PROVENANCE, read_lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +55,62 @@ class Replay:
         _refuse_other(task, facts)
         info = context.provenance.sut
         return cls(context.scenario.fitted(info), task)
+
+    def findings(
+        self, context: Context, trial: Path, seed: int, trials: int
+    ) -> Iterator[Finding]:
+        """Score a trial's answers again, and compare its steps with the plan of its
+        seed, or of all `trials` where they are interleaved.
+        """
+        name = f"{trial.name}/{COMPLETIONS}"
+        count, wrong = yield from self._scored(trial)
+        if wrong > SHOWN:
+            yield Finding(name, False, f"{wrong - SHOWN} more lines differ")
+        if wrong:
+            return
+        told = list(chain.from_iterable(context.recordings.steps(trial)))
+        try:
+            differences = list(self.differences(seed, told, trials))
+        except NotInSession as error:
+            said = f"{count} lines scored again; the plan is not made again"
+            yield Finding(name, True, f"{said}: {error.cause}")
+            return
+        except Exception as error:
+            yield Finding(name, False, f"its plan cannot be recomputed: {cause(error)}")
+            return
+        yield from (Finding(name, False, text) for text in differences)
+        phases = self.phases(context.provenance.sut, told)
+        if context.phases != phases:
+            said = f"phases are {context.phases}, those of {trial.name} are {phases}"
+            yield Finding(PROVENANCE, False, said)
+        if not differences:
+            said = (
+                f"{count} lines scored again, and the plan of seed {seed} found again"
+            )
+            yield Finding(name, True, said)
+
+    def _scored(self, trial: Path) -> Generator[Finding, None, tuple[int, int]]:
+        """Yield the first lines that score otherwise; return how many lines there are,
+        and how many differ.
+        """
+        count = 0
+        wrong = 0
+        for place in segments(trial):
+            name = str((place / COMPLETIONS).relative_to(trial.parent))
+            at = 0
+            try:
+                lines = read_lines(place / COMPLETIONS)
+                for at, line, again in self.rescored(lines):
+                    count += 1
+                    if text := difference_of(line, again):
+                        wrong += 1
+                        if wrong <= SHOWN:
+                            yield Finding(name, False, f"line {at}: {text}")
+            except Exception as error:
+                wrong += 1
+                said = f"line {at + 1} cannot be scored again: {cause(error)}"
+                yield Finding(name, False, said)
+        return count, wrong
 
     def score(self, item: StepRecord) -> StepRecord:
         """Return a step that is done with the scores that its output has; raise
