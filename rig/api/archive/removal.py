@@ -48,16 +48,6 @@ def delete(path: Path) -> None:
             raise storage_error(error, path) from error
 
 
-def trashed(root: Path) -> list[Path]:
-    """Return the sessions in the trash folder of a folder of sessions, the newest
-    first."""
-    place = root / TRASH
-    if not place.is_dir():
-        return []
-    inside = [path for path in place.iterdir() if path.is_dir() and is_session(path)]
-    return sorted(inside, key=lambda path: path.name, reverse=True)
-
-
 @contextmanager
 def _taken(path: Path) -> Iterator[None]:
     """Lock a session while it is moved, so that no run resumes it; refuse one that

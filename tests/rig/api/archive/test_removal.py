@@ -26,10 +26,10 @@ def test_to_the_trash_and_back(finished: Path) -> None:
     root = finished.parent
     gone = removal.to_trash(finished)
     assert Listing(root).rows() == []
-    assert removal.trashed(root) == [gone]
+    assert list((root / removal.TRASH).glob("*")) == [gone]
     assert removal.restore(gone) == finished
     assert check(finished).ok
-    assert removal.trashed(root) == []
+    assert list((root / removal.TRASH).glob("*")) == []
 
 
 def test_two_of_one_name_both_keep_a_place(finished: Path) -> None:
@@ -43,7 +43,7 @@ def test_two_of_one_name_both_keep_a_place(finished: Path) -> None:
 def test_for_good(finished: Path) -> None:
     removal.delete(finished)
     assert not finished.exists()
-    assert removal.trashed(finished.parent) == []
+    assert list((finished.parent / removal.TRASH).glob("*")) == []
 
 
 def test_a_running_session_is_refused(tmp_path: Path) -> None:
