@@ -7,16 +7,12 @@ import tempfile
 from pathlib import Path
 
 from rig.check.reasons import cause
-from rig.check.written_again import (
-    means,
-)
+from rig.check.written_again import means
 from rig.model.finding import Finding
 from rig.model.trial import Trial
 from rig.results import results
 from rig.store.segments import segments
-from rig.store.session_folder import (
-    RECORDED,
-)
+from rig.store.session_folder import RECORDED
 from rig.trace.recovery import Begun, recover
 from rig.trace.trace import PARTIAL, TRACE
 

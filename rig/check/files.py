@@ -54,7 +54,7 @@ def findings(
     there = inventory.files(folder.path)
     for name, digest in listed.items():
         if name not in there:
-            yield Finding(name, False, "is missing")
+            yield Finding(name, False, verified.MISSING)
         elif (now := session_folder.sha256(there[name])) != digest:
             said = f"was changed: SHA-256 {now[:16]}..., recorded {digest[:16]}..."
             yield Finding(name, False, f"{said}{_repair(name)}")
@@ -72,26 +72,28 @@ def findings(
             and name not in (EVENTS, SIGNATURE)
             and not name.startswith(unfinished)
         ):
-            said = "was added: no line of events.jsonl names it"
-            yield Finding(name, False, f"{said}{_repair(name)}")
+            yield Finding(name, False, f"{verified.UNLISTED}{_repair(name)}")
+    for name in _added_folders(folder, listed, unfinished):
+        said = "was added: no line of events.jsonl names a file in it"
+        yield Finding(f"{name}/", False, said)
+    yield from (Finding(EVENTS, False, text) for text in renamed(journal))
+    for name, why in _unlisted(journal, rails, listed, interleaved):
+        yield Finding(EVENTS, False, f"names no {name}{why}")
+
+
+def _added_folders(
+    folder: SessionFolder, listed: Files, unfinished: tuple[str, ...]
+) -> Iterator[str]:
+    """Yield the folders that hold no listed file."""
     known: set[str] = set()
     for name in (*listed, *(f"{start}x" for start in unfinished)):
         known |= set(map(str, PurePosixPath(name).parents))
     for name in inventory.folders(folder.path):
         # A segment that was killed before it wrote anything leaves an empty folder,
         # which is set aside.
-        set_aside = any(
-            session_folder.CUT_OFF.fullmatch(part) for part in name.split("/")
-        )
+        set_aside = any(map(session_folder.CUT_OFF.fullmatch, name.split("/")))
         if name not in known and not set_aside and not name.startswith(unfinished):
-            yield Finding(
-                f"{name}/",
-                False,
-                "was added: no line of events.jsonl names a file in it",
-            )
-    yield from (Finding(EVENTS, False, text) for text in renamed(journal))
-    for name, why in _unlisted(journal, rails, listed, interleaved):
-        yield Finding(EVENTS, False, f"names no {name}{why}")
+            yield name
 
 
 def _repair(name: str) -> str:

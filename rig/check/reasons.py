@@ -4,11 +4,7 @@
 from __future__ import annotations
 
 from rig.errors import RigError
-from rig.store.session_folder import (
-    BENCH,
-    CATALOGUE,
-    PROVENANCE,
-)
+from rig.store.session_folder import BENCH, CATALOGUE, PROVENANCE
 
 
 def to_blame(error: Exception) -> str:
