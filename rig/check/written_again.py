@@ -100,6 +100,9 @@ def difference(stored: str, again: str) -> str:
 
 def difference_of(stored: Any, again: Any) -> str:
     """Return where two trees of JSON differ; empty where they do not."""
+    # Most trees are equal, and a comparison as a whole is much quicker.
+    if stored == again:
+        return ""
     return "; ".join(islice(_paths(stored, again, ""), SHOWN))
 
 
