@@ -88,19 +88,18 @@ def coarser(table: Table, starts: Int64s) -> Table:
 
 
 def _of_rows(current: Reals, voltage: Reals) -> Table:
-    # No current at a voltage that is no number is no power, and no cause to warn.
-    with np.errstate(invalid="ignore"):
-        power = np.multiply(current, voltage)
-    signals = current, voltage, power
     width = current.shape[1]
     rows = np.empty((_ROWS, len(current)))
-    # One number that is none makes the sums of all none: seldom is there anything to
-    # look for.
-    means = [signal.sum(axis=1, dtype=np.float64) for signal in signals]
-    if all(np.isfinite(mean).all() for mean in means):
-        for place, (signal, mean) in enumerate(zip(signals, means, strict=True)):
+    # One value that is not finite makes the sum of its column so: only then are there
+    # any to look for, and no cause to warn.
+    with np.errstate(invalid="ignore"):
+        power = np.multiply(current, voltage)
+        signals = current, voltage, power
+        totals = [signal.sum(axis=1, dtype=np.float64) for signal in signals]
+    if all(np.isfinite(total).all() for total in totals):
+        for place, (signal, total) in enumerate(zip(signals, totals, strict=True)):
             rows[3 * place] = signal.min(axis=1)
-            rows[3 * place + 1] = mean / width
+            rows[3 * place + 1] = total / width
             rows[3 * place + 2] = signal.max(axis=1)
         return Table(rows, np.full(len(current), width, dtype=np.int64))
     finite = np.isfinite(current) & np.isfinite(voltage)

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rig.trace import levels, reduce
+from rig.trace import gaps, levels, reduce
 from rig.trace.levels import ENTRY, Hidden, Levels, borders
 from rig.trace.trace import Gap, Trace
 from rig.trace.writer import TraceWriter
@@ -143,7 +143,9 @@ def test_stretches_without_numbers_are_found_across_blocks(
     bounds = [0, *sorted({cut for cut in cuts if cut < len(kinds)}), len(kinds)]
     for start, stop in pairwise(bounds):
         part = slice(start, stop)
-        found += levels._unknown(current[part], voltage[part], start, found)
+        runs = gaps.unreadable(current[part], voltage[part]) + start
+        found += [Gap(first, last, "") for first, last in runs.tolist()]
+    found = gaps.joined(found)
     missing = [place for place, kind in enumerate(kinds) if kind != "ok"]
     covered = [place for gap in found for place in range(gap.start, gap.stop)]
     assert covered == missing
