@@ -5,6 +5,7 @@ board."""
 from __future__ import annotations
 
 import shlex
+import shutil
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,8 +13,11 @@ from pathlib import Path
 import click
 
 from rig.cli.boards.firmware_model import STEPS, WORKLOAD, ModelOptions, put_model
+from rig.cli.boards.firmware_tflite import WORKLOAD as TFLITE
+from rig.cli.boards.firmware_tflite import put_tflite
 from rig.cli.lazy import LazyGroup
 from rig.cli.models.conventions_options import conventions_options, dt_option
+from rig.cli.models.model_kinds import is_tflite
 from rig.cli.options import FILE, refuse_idle
 from rig.cli.printed.terminal import Terminal, escape, say, say_plain
 from rig.errors import BenchError, ConfigError
@@ -30,11 +34,12 @@ _workload = click.option(
     "--workload",
     default="null",
     show_default=True,
-    help="Which image of DIR: null, asc, qubo or network.",
+    help="Which image of DIR: null, asc, qubo, network or tflite.",
 )
-#: Parameters of a network that is built.
-_OF_MODEL = (
-    *("target", "inputs", "dt_s", "bits", "steps"),
+_BESIDE_TFLITE = "beside a .tflite file, which states its arithmetic"
+#: Parameters of a NIR file that is built.
+_OF_NIR = (
+    *("inputs", "dt_s", "bits", "steps"),
     *("preset", "reset", "spikes_max", "start"),
 )
 
@@ -66,11 +71,11 @@ def new(folder: Path, name: str) -> None:
 @click.argument("settings", metavar="[NAME=VALUE]...", nargs=-1)
 @click.option(
     "--model",
-    metavar="MODEL.nir",
+    metavar="MODEL.nir|.tflite",
     type=FILE,
     help=(
-        "Build only the workload `network`, with this network:"
-        " docs/reference/FIXED_POINT.md."
+        "Build only the workload `network`, or `tflite`, with this model:"
+        " docs/reference/FIXED_POINT.md, MODELS.md."
     ),
 )
 @click.option(
@@ -114,7 +119,7 @@ def build(
     """Build the images of the project in DIR and show their size. Settings such as
     BOARD=stm32g071 are passed to make.
 
-    With --model the network is quantised unless it already is. Its use of flash and RAM
+    With --model a network is quantised unless it already is. Its use of flash and RAM
     is printed first, and a part without room for it is refused. DIR defaults to
     MODEL-PORT.
     """
@@ -124,14 +129,18 @@ def build(
         options = ModelOptions(
             path=model, inputs=inputs, dt_s=dt_s, bits=bits, choice=choice, steps=steps
         )
+        workload = TFLITE if is_tflite(model) else WORKLOAD
+        if workload == TFLITE:
+            refuse_idle(_BESIDE_TFLITE, *_OF_NIR)
         folder, settings = _with_model(folder, target, options, settings)
     else:
-        refuse_idle("without --model", *_OF_MODEL)
+        workload = ""
+        refuse_idle("without --model", "target", *_OF_NIR)
     port = projects.read_port(folder / projects.PORT_FILE)
     _make(folder, port, settings, verbose=verbose)
     images = projects.images(folder)
-    if model is not None:
-        images = [image for image in images if image.stem == WORKLOAD]
+    if workload:
+        images = [image for image in images if image.stem == workload]
     if not images:
         raise BenchError(
             f"make made no image below {folder / 'build'}",
@@ -159,15 +168,37 @@ def _with_model(
     """
     if target is not None and folder == Path():
         folder = Path(f"{options.path.stem}-{target}")
-    if target is not None and not (folder / projects.PORT_FILE).exists():
-        projects.create(folder, target, projects.sources())
-        say_plain(f"{folder} is a new project of the port {target}")
-    port = projects.read_port(folder / projects.PORT_FILE)
-    if target is not None and not projects.is_of(folder, target):
-        raise ConfigError(f"{folder} is a project of another port", path="--target")
-    put_model(folder, port, options, part(folder, settings))
-    goal = projects.goal(port, WORKLOAD)
-    return folder, (goal or f"WORKLOADS={WORKLOAD}", *settings)
+    if target is None or (folder / projects.PORT_FILE).exists():
+        port = projects.read_port(folder / projects.PORT_FILE)
+        if target is not None and not projects.is_of(folder, target):
+            raise ConfigError(f"{folder} is a project of another port", path="--target")
+        return folder, _put(folder, port, options, settings)
+    was_there = folder.exists()
+    port = projects.create(folder, target, projects.sources())
+    say_plain(f"{folder} is a new project of the port {target}")
+    try:
+        goals = _put(folder, port, options, settings)
+    except BaseException:
+        # A refused model leaves no project that holds another one.
+        shutil.rmtree(folder)
+        if was_there:
+            folder.mkdir()
+        raise
+    return folder, goals
+
+
+def _put(
+    folder: Path, port: projects.Port, options: ModelOptions, settings: tuple[str, ...]
+) -> tuple[str, ...]:
+    """Put a model into a project; return the arguments of make."""
+    if is_tflite(options.path):
+        workload = TFLITE
+        put_tflite(folder, options.path, part(folder, settings))
+    else:
+        workload = WORKLOAD
+        put_model(folder, port, options, part(folder, settings))
+    goal = projects.goal(port, workload)
+    return (goal or f"WORKLOADS={workload}", *settings)
 
 
 @firmware.command(short_help="Run an image in QEMU until Ctrl-C")

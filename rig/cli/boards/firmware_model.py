@@ -9,6 +9,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from rig.cli.boards.room import Needs, fitting
 from rig.cli.models.quantize import (
     array_of,
     as_json,
@@ -24,7 +25,7 @@ from rig.cli.printed.terminal import (
 )
 from rig.errors import ConfigError
 from rig.firmware import project as projects
-from rig.firmware.part import IMAGE_FLASH_B, IMAGE_RAM_B, BoardMemory
+from rig.firmware.part import BoardMemory
 from rig.network import graph
 from rig.network.conventions import AS_STATED, ConventionChoice
 from rig.network.fixed import file
@@ -49,9 +50,6 @@ inputs = {inputs}
 REPORT = Path("network-report.json")
 #: Steps of an input where neither an array nor the user says.
 STEPS = 100
-#: Inputs that a device may hold at a time, as many as fit; the largest is the core's
-#: own limit.
-_SLOTS = (4, 2, 1)
 #: A batch's answers have 64 KiB for 16 slots in a process (ports/posix/main.c).
 _ANSWERS_MAX = 512
 
@@ -91,7 +89,7 @@ def put_model(
         print_report(made.report)
     found = sizes(fixed, steps)
     _print_sizes(found, steps)
-    slots = None if part is None else _fitting(options.path, found, part)
+    slots = None if part is None else fitting(options.path, _needs(found), part)
     if fixed.answers > _ANSWERS_MAX:
         raise ConfigError(
             f"{options.path} gives {fixed.answers} values, a device answers"
@@ -148,34 +146,18 @@ def _print_sizes(found: Sizes, steps: int) -> None:
     )
 
 
-def _fitting(path: Path, found: Sizes, part: BoardMemory) -> int:
-    """Return how many inputs the part has room for; raises ConfigError where not even
-    one."""
-    flash_b = found.constant_b + IMAGE_FLASH_B
-    # Four answers of a stream may wait, or as many as there are slots.
-    fixed_b = found.memory_b + IMAGE_RAM_B + 4 * found.answer_b
-    ram_b = {slots: fixed_b + slots * found.input_b for slots in _SLOTS}
-    say_plain(
-        f"with the rest of the image, about {flash_b:,} of {part.flash_b:,} B of flash"
-        f" and at least {ram_b[1]:,} of {part.ram_b:,} B of RAM ({part.stated_in})",
-    )
-    fits = [slots for slots in _SLOTS if ram_b[slots] <= part.ram_b]
-    if flash_b <= part.flash_b and fits:
-        return fits[0]
-    lacking = []
-    memories = (("flash", flash_b, part.flash_b), ("RAM", ram_b[1], part.ram_b))
-    for name, wanted_b, there_b in memories:
-        if wanted_b > there_b:
-            lacking.append(f"{name}: {wanted_b:,} B wanted, {there_b:,} there")
+def _needs(found: Sizes) -> Needs:
     largest = "; ".join(
         f"{node.name} ({node.kind}): {node.constant_b:,} B of flash, "
         f"{node.state_b + node.value_b:,} of RAM"
         for node in found.largest()
     )
-    raise ConfigError(
-        f"{path} has no room on this part",
-        path="--model",
-        evidence=f"{', '.join(lacking)}; the largest nodes: {largest}",
+    return Needs(
+        flash_b=found.constant_b,
+        memory_b=found.memory_b,
+        input_b=found.input_b,
+        answer_b=found.answer_b,
+        largest=f"the largest nodes: {largest}",
         try_next=(
             "a larger part, a smaller network, or fewer --steps (an input takes "
             f"{found.input_b:,} B)"

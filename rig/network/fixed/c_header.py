@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
+from rig.network.c_arrays import numbers, rows
 from rig.network.fixed.file import to_text
 from rig.network.fixed.form import FixedNetwork, identity
 from rig.network.fixed.tables import Row, Tables, tables
 
-COLUMNS = 100
 #: Such numbers of a node's row, and of a population's, belong together.
 _NODE_HEAD = 16
 _POPULATION_HEAD = 4
@@ -79,9 +79,9 @@ def header(network: FixedNetwork, steps_max: int, slots: int | None = None) -> s
 
 
 def _arrays(made: Tables) -> Iterator[str]:
-    yield from _numbers("int8_t", "weights", made.weights)
-    yield from _numbers("int32_t", "numbers", made.numbers)
-    yield from _numbers("int32_t", "outputs", made.outputs)
+    yield from numbers("int8_t", "nr_network_weights", made.weights)
+    yield from numbers("int32_t", "nr_network_numbers", made.numbers)
+    yield from numbers("int32_t", "nr_network_outputs", made.outputs)
     yield from _rows("input", made.inputs or [(0, 0)], 2)
     yield from _rows("population", made.populations or [(0,) * 20], _POPULATION_HEAD)
     yield from _rows("window", made.windows or [(0,) * 15], 15)
@@ -89,39 +89,5 @@ def _arrays(made: Tables) -> Iterator[str]:
     yield from _rows("node", made.nodes, _NODE_HEAD)
 
 
-def _numbers(kind: str, name: str, numbers: Sequence[int]) -> Iterator[str]:
-    """Write a constant array, as many numbers in a line as fit."""
-    words = [_word(number) for number in numbers or [0]]
-    yield f"static const {kind} nr_network_{name}[{len(words)}] = {{"
-    yield from _filled(words)
-    yield "};"
-
-
-def _rows(name: str, rows: Sequence[Row], head: int) -> Iterator[str]:
-    """Write a constant array of structs; numbers after the head are structs of two."""
-    yield f"static const struct nr_network_{name} nr_network_{name}s[{len(rows)}] = {{"
-    for row in rows:
-        words = [_word(number) for number in row[:head]]
-        words += [
-            f"{{{_word(one)}, {_word(other)}}}"
-            for one, other in zip(row[head::2], row[head + 1 :: 2], strict=True)
-        ]
-        lines = [*_filled(words)]
-        lines[0] = f"    {{{lines[0].strip()}"
-        lines[-1] = f"{lines[-1].removesuffix(',')}}},"
-        yield from (lines[0], *(f"     {line.strip()}" for line in lines[1:]))
-    yield "};"
-
-
-def _filled(words: Iterable[str]) -> Iterator[str]:
-    line = "   "
-    for word in words:
-        if len(line) + len(word) + 4 > COLUMNS:
-            yield line
-            line = "   "
-        line += f" {word},"
-    yield line
-
-
-def _word(number: int) -> str:
-    return "INT32_MIN" if number == -(2**31) else str(number)
+def _rows(name: str, values: Sequence[Row], head: int) -> Iterator[str]:
+    yield from rows(f"struct nr_network_{name}", f"nr_network_{name}s", values, head)

@@ -21,6 +21,8 @@ from rig.network.tflite.form import (
     Tensor,
 )
 
+#: What the row of an operator takes in flash: 26 numbers of 32 bits (tables.py).
+ROW_B = 104
 #: Tensors begin at a multiple of it.
 _ALIGNED_B = 4
 
@@ -115,17 +117,19 @@ def patch_of(network: IntegerNetwork) -> int:
 
 
 def constants_of(body: Body) -> int:
-    """Return the bytes of an operator's constants in flash, without its row."""
+    """Return the bytes of an operator's constants in flash, its row with them."""
     match body:
         case Convolution() | Dense() | Depthwise():
-            return int(body.weights.size) + 9 * int(body.biases.size)
+            return ROW_B + int(body.weights.size) + 9 * int(body.biases.size)
         case Softmax():
-            return 4 * int(body.exponentials.size)
+            return ROW_B + 4 * int(body.exponentials.size)
         case Sum():
-            return 3 * 5
+            return ROW_B + 3 * 5
         case Mean():
-            return 5
-    return 0
+            return ROW_B + 5
+        case Reshape():
+            return 0
+    return ROW_B
 
 
 def root_of(network: IntegerNetwork, tensor: int) -> int:

@@ -357,8 +357,8 @@ def test_products_constants_and_patches_are_counted() -> None:
         *(6 * 6 * 8 * 9, 6 * 6 * 8 * 9, 6 * 6 * 8 * 8),
         *(6 * 6 * 8 * 9, 6 * 6 * 8 * 8, 0, 0, 0, 8 * 4, 0),
     ]
-    assert found.operators[0].constant_b == 8 * 9 + 8 * (4 + 4 + 1)
-    assert found.operators[-1].constant_b == 256 * 4
+    assert found.operators[0].constant_b == 104 + 8 * 9 + 8 * (4 + 4 + 1)
+    assert found.operators[-1].constant_b == 104 + 256 * 4
     assert found.patch_b == 2 * 9
     assert (found.input_b, found.output_b) == (144, 4)
     # Three tensors of 6 x 6 x 8 are needed at a time: a sum reads two and writes one.

@@ -90,7 +90,7 @@ def test_a_network_of_another_form_is_built_for_a_board_and_answers_bit_for_bit(
     assert len(answers) == 3
 
 
-def test_a_part_without_room_is_refused_with_its_largest_nodes_before_anything_is_written(
+def test_a_part_without_room_is_refused_with_its_largest_nodes_and_leaves_no_project(
     networks: Path, tmp_path: Path
 ) -> None:
     folder = tmp_path / "board"
@@ -107,6 +107,10 @@ def test_a_part_without_room_is_refused_with_its_largest_nodes_before_anything_i
     assert "RAM" in caught.value.evidence
     assert "if2 (IF)" in caught.value.evidence
     assert "fewer --steps" in caught.value.try_next
+    assert not folder.exists()
+    CliRunner().invoke(firmware, ["new", str(folder), "--port", "microbit"])
+    with pytest.raises(ConfigError, match="no room on this part"):
+        build(folder, *words, "--steps", "40")
     header = folder / "workloads" / "network" / "nr_network_model.h"
     assert header.read_text(encoding="utf-8") == SHIPPED
     assert not (folder / "network.nir").exists()

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "nr_tflite.h"
+
+#include "nr_tflite_parts.h"
+
+void nr_tflite_run(const struct nr_tflite *network)
+{
+    int32_t n;
+
+    for (n = 0; n < network->model->operator_count; n++) {
+        const struct nr_tflite_operator *operator = &network->model->operators[n];
+
+        switch (operator->kind) {
+        case NR_TFLITE_CONVOLUTION: nr_tflite_convolution(network, operator); break;
+        case NR_TFLITE_DEPTHWISE: nr_tflite_depthwise(network, operator); break;
+        case NR_TFLITE_SUM: nr_tflite_sum(network, operator); break;
+        case NR_TFLITE_MEAN: nr_tflite_mean(network, operator); break;
+        case NR_TFLITE_PAD: nr_tflite_pad(network, operator); break;
+        case NR_TFLITE_SOFTMAX: nr_tflite_softmax(network, operator); break;
+        default: nr_tflite_pool(network, operator); break;
+        }
+    }
+}

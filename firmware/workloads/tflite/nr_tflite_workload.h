@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The network of nr_tflite_model.h as a workload of the shim. A payload is its input as the model
+   takes it, an int8 for each value; the output is its output, the same. */
+#ifndef NR_TFLITE_WORKLOAD_H
+#define NR_TFLITE_WORKLOAD_H
+
+#include "nr_tflite.h"
+#include "nr_tflite_model.h"
+#include "nr_workload.h"
+
+/* Codes of load and infer; the host sees them as ERROR 7. */
+enum nr_tflite_error {
+    NR_TFLITE_E_LENGTH = 1, /* another length than that of the input */
+    NR_TFLITE_E_NOT_PREPROCESSED = 2
+};
+
+/* All memory of the workload; the caller owns it, nr_tflite_workload initialises it. The input is
+   read where it was received. */
+struct nr_tflite_memory {
+    struct nr_tflite network;
+    int16_t patch[NR_TFLITE_PATCH];
+    int8_t arena[NR_TFLITE_ARENA_B];
+};
+
+/* Fills `out` with this workload on `memory`. */
+void nr_tflite_workload(struct nr_workload *out, struct nr_tflite_memory *memory);
+
+#endif
