@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
-from importlib import import_module, metadata
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from sut_backends.loihi import file_rule, stock_rule
 from sut_backends.loihi.fixed_point import fixed_point
 from sut_backends.loihi.running import LavaProcesses
 from sut_backends.loihi.stock_plan import plan
-from sut_backends.workers.inside import layers
+from sut_backends.workers.inside import imports, layers
 from sut_backends.workers.inside.job import Job
 from sut_backends.workers.inside.plain_network import read
 
@@ -142,12 +142,8 @@ class LavaRunner:
 def _versions() -> dict[str, str]:
     """Look up the versions of the packages in use; ValueError where Lava is missing or
     of another version."""
-    found = {"python": sys.version.split()[0]}
-    for name in PACKAGES:
-        try:
-            found[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            found[name] = "not installed"
+    absent = dict.fromkeys(PACKAGES, "not installed")
+    found = {"python": sys.version.split()[0], **absent, **imports.versions(PACKAGES)}
     lava = found[PACKAGES[0]]
     if lava == "not installed":
         raise ValueError(

@@ -11,7 +11,7 @@ from __future__ import annotations
 import sys
 from contextlib import suppress
 from dataclasses import dataclass
-from importlib import import_module, metadata
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from sut_backends.spinnaker.build import build, report
 from sut_backends.spinnaker.energy_lines import EnergyLines
 from sut_backends.spinnaker.own_home import OwnHome, config
 from sut_backends.spinnaker.pynn_plan import PynnPlan, plan
+from sut_backends.workers.inside import imports
 from sut_backends.workers.inside.job import Job
 from sut_backends.workers.inside.plain_network import read
 
@@ -203,15 +204,13 @@ def _end(sim: Any) -> None:
 
 
 def _versions() -> dict[str, str]:
-    found = {"python": sys.version.split()[0]}
+    found = {"python": sys.version.split()[0], **imports.versions(PACKAGES)}
     for name in PACKAGES:
-        try:
-            found[name] = metadata.version(name)
-        except metadata.PackageNotFoundError as error:
+        if name not in found:
             raise ValueError(
                 f"{name} is not installed for this Python; try: rig sdk install"
                 " spinnaker, then interpreter"
-            ) from error
+            )
     if (spynnaker := found[PACKAGES[0]]) != SPYNNAKER:
         raise ValueError(
             f"sPyNNaker {spynnaker} is installed, {SPYNNAKER} is the one that was tried"

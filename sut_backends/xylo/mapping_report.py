@@ -4,13 +4,12 @@ and the packages in use."""
 
 from __future__ import annotations
 
-import importlib.metadata
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from sut_backends.workers.inside import plain_network
+from sut_backends.workers.inside import imports, plain_network
 from sut_backends.workers.inside.job import Job
 
 WEIGHT_MAX = 127
@@ -110,12 +109,7 @@ def mapping(
 
 def versions() -> dict[str, str]:
     """Look up the version of each package that decides the result."""
-    found = {}
-    for name in _PACKAGES:
-        try:
-            found[name] = importlib.metadata.version(name)
-        except importlib.metadata.PackageNotFoundError:
-            found[name] = "not installed"
+    found = dict.fromkeys(_PACKAGES, "not installed") | imports.versions(_PACKAGES)
     return found | {"samna": "stand-in"}
 
 

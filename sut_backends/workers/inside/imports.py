@@ -6,8 +6,9 @@ from __future__ import annotations
 import contextlib
 import importlib
 import os
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from importlib.metadata import PackageNotFoundError, version
+from importlib import metadata
 
 from rig.interfaces.cpu_program import Routine
 
@@ -22,13 +23,18 @@ class Tried:
     pid: int
 
 
+def versions(packages: Iterable[str]) -> dict[str, str]:
+    """Look up the versions of those packages that are installed."""
+    found = {}
+    for name in packages:
+        with contextlib.suppress(metadata.PackageNotFoundError):
+            found[name] = metadata.version(name)
+    return found
+
+
 def tried(packages: list[str], imports: list[str]) -> Routine:
     """Return a routine that only reports the versions and the result of each import;
     the processors that this process may use are left as they were."""
-    versions = {}
-    for name in packages:
-        with contextlib.suppress(PackageNotFoundError):
-            versions[name] = version(name)
     imported = {}
     for module in imports:
         try:
@@ -36,5 +42,5 @@ def tried(packages: list[str], imports: list[str]) -> Routine:
             imported[module] = ""
         except Exception as error:
             imported[module] = f"{type(error).__name__}: {error}"
-    about = asdict(Tried(versions, imported, os.getpid()))
+    about = asdict(Tried(versions(packages), imported, os.getpid()))
     return Routine(bytes, (bytes,), bytes, about=about)

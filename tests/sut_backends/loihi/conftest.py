@@ -14,6 +14,6 @@ from tests.stand_ins import lava_loihi
 @pytest.fixture
 def lava(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     """Put the stand-in in place of Lava, in the version that the runner wants."""
-    monkeypatch.setattr(runner.metadata, "version", lambda name: runner.LAVA)
+    monkeypatch.setattr(runner.imports.metadata, "version", lambda name: runner.LAVA)
     with lava_loihi.installed() as boards:
         yield boards

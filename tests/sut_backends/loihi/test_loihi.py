@@ -99,12 +99,12 @@ def test_a_chip_that_is_not_there_is_said_in_a_sentence(
     job = plain(tmp_path, two_layers(np.random.default_rng(0)))
     with pytest.raises(ValueError, match="lava-nc is not installed for this Python"):
         opened(job)
-    monkeypatch.setattr(runner.metadata, "version", lambda name: "0.11.0")
+    monkeypatch.setattr(runner.imports.metadata, "version", lambda name: "0.11.0")
     with pytest.raises(
         ValueError, match=r"lava-nc 0.11.0 is installed, 0.10.0 is the one"
     ):
         opened(job)
-    monkeypatch.setattr(runner.metadata, "version", lambda name: runner.LAVA)
+    monkeypatch.setattr(runner.imports.metadata, "version", lambda name: runner.LAVA)
     with (
         lava_loihi.installed(there=False),
         pytest.raises(ValueError, match="needs lava-loihi"),
