@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -65,6 +65,8 @@ class SimulatedInstrument:
     """The instruments that one bench file attaches to the driver; the one that is
     opened measures its world.
     """
+
+    acquisition: ClassVar[type[JoulescopeAcquisition]] = JoulescopeAcquisition
 
     def __init__(
         self, settings: JoulescopeSimulatorSettings, world: World, seed: int = 0
@@ -251,7 +253,7 @@ class SimulatedInstrument:
 
     def _start(self, name: str) -> None:
         if self._acquisition is None:
-            self._acquisition = JoulescopeAcquisition(
+            self._acquisition = self.acquisition(
                 settings=self.settings,
                 world=self._world,
                 send=self._send,
@@ -261,7 +263,10 @@ class SimulatedInstrument:
                 random=self._random.spawn(1)[0],
             )
             self._end_watch = self._world.watch(self._hold)
-        self._acquisition.start(name, self._instrument["s/stats/scnt"])
+        self._start_stream(self._acquisition, name)
+
+    def _start_stream(self, acquisition: JoulescopeAcquisition, name: str) -> None:
+        acquisition.start(name)
 
     def _stop(self, name: str) -> bool:
         """Sample up to this moment, then end the stream; say whether the moment was
@@ -314,17 +319,6 @@ class SimulatedInstrument:
         if self.settings.model == "js110":
             return self._instrument["s/extio/voltage"] > 0
         return self._instrument["c/gpio/vref"] == 1 or self.settings.vref_wired
-
-    def ask_inputs(self, path: str) -> None:
-        """Tell the present level of all inputs, one bit each (`s/gpi/+/!req`)."""
-        now_ns = self._world.now_ns()
-        level = next(
-            state.level
-            for state in self._world.states()[::-1]
-            if state.time_ns <= now_ns
-        )
-        high = level and self._reads_inputs()
-        self._deliver(f"{path}/s/gpi/+/!value", high << self.settings.sync_gpi)
 
     def _read_spans(self) -> tuple[Span, Span]:
         return spans(self.settings.model, self._instrument)

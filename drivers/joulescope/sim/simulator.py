@@ -16,7 +16,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -51,6 +51,8 @@ class SimulatedDriver:
     Where the real one waits a second for an acknowledgement that does not come, this
     one raises TimeoutError at once.
     """
+
+    not_simulated: ClassVar[set[str]] = {"s/i/range/ctrl", "s/p/ctrl", "s/stats/ctrl"}
 
     def __init__(self) -> None:
         if not _INSTANCE.acquire(blocking=False):
@@ -147,13 +149,10 @@ class SimulatedDriver:
             raise ValueError(f"Unsupported value type: {type(value)}")
         path, _, name = _split(topic)
         device = self._present(path, "jsdrv_publish", topic)
-        if name == "s/gpi/+/!req":
-            device.instrument.ask_inputs(path)
-            return
         if name not in device.instrument.topics:
             raise TimeoutError(f"jsdrv_publish timed out | {topic}")
         number = _number_of(value, device.instrument.topics[name][0])
-        if number is None or (name == "s/i/range/ctrl" and number):  # not simulated
+        if number is None or (name in self.not_simulated and number):
             self._callbacks.put(
                 partial(
                     self._log,
@@ -183,28 +182,6 @@ class SimulatedDriver:
         )
         if done is None or not done.wait(timeout_s):
             raise TimeoutError(f"jsdrv_publish timed out | {topic}")
-
-    def publish_and_wait(
-        self,
-        publish_topic: str,
-        publish_value: Any,
-        response_topic: str,
-        timeout: float | None = None,
-    ) -> Any:
-        """Write a value; return the next one of another topic."""
-        answers: queue.SimpleQueue[Any] = queue.SimpleQueue()
-
-        def take(topic: str, answer: Any) -> None:
-            answers.put(answer)
-
-        self.subscribe(response_topic, "pub", take)
-        try:
-            self.publish(publish_topic, publish_value, timeout)
-            return answers.get(timeout=_TIMEOUT_S if timeout is None else timeout)
-        except queue.Empty:
-            raise TimeoutError(f"jsdrv_publish timed out | {response_topic}") from None
-        finally:
-            self.unsubscribe(response_topic, take)
 
     def query(self, topic: str, timeout: float | None = None) -> Any:
         """Return the value that is held of a topic."""
@@ -250,13 +227,6 @@ class SimulatedDriver:
         first."""
         self._callbacks.put(partial(self._forget, topic, fn))
         self._reach(f"jsdrv_unsubscribe timed out | {topic}", timeout)
-
-    def unsubscribe_all(
-        self, fn: Callable[[str, Any], None], timeout: float | None = None
-    ) -> None:
-        """End all subscriptions of `fn`. Values under way arrive first."""
-        self._callbacks.put(partial(self._forget, "", fn))
-        self._reach("jsdrv_unsubscribe_all timed out", timeout)
 
     def _forget(self, topic: str, fn: Callable[[str, Any], None]) -> None:
         self._subscribers = [

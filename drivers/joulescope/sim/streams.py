@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from drivers.front_end import FrontEnd
 from drivers.joulescope.sim.ranges import Span
 from drivers.joulescope.sim.settings import JoulescopeSimulatorSettings
-from drivers.joulescope.sim.statistics import StatisticsSource
 from rig.simulation.world import NS_PER_S, World
 
 COUNTER_HZ = 2_000_000
@@ -26,8 +25,7 @@ _UTC_ORIGIN = (7 * 365 + 2) * 86_400 << 30
 _CHUNK = 480_000
 _FILTER_SAMPLES = 64  # of a JS110: it has no numbers until its filter is filled
 _STAGGER_TICKS = 64
-_ANALOG = {"s/i": 1, "s/v": 2, "s/p": 3}  # each with its field_id
-_STATISTICS = "s/stats"
+ANALOG = {"s/i": 1, "s/v": 2, "s/p": 3}  # each with its field_id
 _PACKET_TICKS = 126  # that a JS110 sends at once, or loses
 #: PKT_INDEX_SKIP_FILL_MAX of joulescope_driver 2.5.4 (js110_usb.c), which 2.2.12 has
 #: not.
@@ -38,7 +36,7 @@ class Unplugged(Exception):
     """The simulated instrument has been removed."""
 
 
-class _Stream:
+class SignalStream:
     """One signal on its way into blocks: elements of `element_ticks` each, `size` to a
     block."""
 
@@ -132,7 +130,7 @@ class JoulescopeAcquisition:
         self._first_id = 0 if self._js110 else 2 * int(random.integers(2**32, 2**40))
         self._lost_ticks = 0
         self._filled = (0, 0)  # first and last tick that the host driver fills
-        self._streams: dict[str, _Stream] = {}
+        self._streams: dict[str, SignalStream] = {}
         faults = settings.faults
         self._pending = sorted(
             (tick, name)
@@ -161,37 +159,28 @@ class JoulescopeAcquisition:
         """Return how many samples could be taken up to a true time."""
         return self._front_end.due(horizon_ns)
 
-    def start(self, topic: str, statistics_samples: int) -> None:
-        """Switch a stream on, from now; a block of statistics is of so many samples."""
+    def start(self, topic: str) -> None:
+        """Switch a stream on, from now."""
         now_tick = (
             self._front_end.due(self._world.now_ns()) + self._front_end.at
         ) * self._per - self._lost_ticks
         start_tick = -(-now_tick // 8) * 8 + _STAGGER_TICKS * len(self._streams)
-        if topic == _STATISTICS:
-            self._statistics = StatisticsSource(self._first_id + start_tick, self._per)
-            self._streams[topic] = _Stream(
-                self._per, self._per, statistics_samples, start_tick, {}
-            )
-        elif topic in _ANALOG:
+        self._streams[topic] = self._new_stream(topic, start_tick)
+
+    def _new_stream(self, topic: str, start_tick: int) -> SignalStream:
+        if topic in ANALOG:
             size = 65_394 if self._js110 else 50_022
-            header = {"field_id": _ANALOG[topic], "index": 0}
-            self._streams[topic] = _Stream(
-                self._per, self._per, size, start_tick, header
-            )
-        else:
-            start_tick += self._settings.faults.gpi_late_ticks // 8 * 8
-            self._streams[topic] = _Stream(
-                8,
-                1,
-                12_500 if self._js110 else 12_600,
-                start_tick,
-                {"field_id": 5, "index": int(topic.rpartition("/")[2])},
-            )
+            header = {"field_id": ANALOG[topic], "index": 0}
+            return SignalStream(self._per, self._per, size, start_tick, header)
+        start_tick += self._settings.faults.gpi_late_ticks // 8 * 8
+        size = 12_500 if self._js110 else 12_600
+        header = {"field_id": 5, "index": int(topic.rpartition("/")[2])}
+        return SignalStream(8, 1, size, start_tick, header)
 
     def stop(self, topic: str) -> None:
         """Switch a stream off; its samples are sent, unless it discards them."""
         stream = self._streams.pop(topic, None)
-        if stream is not None and not self._settings.discards and topic != _STATISTICS:
+        if stream is not None and not self._settings.discards:
             stream.flush(partial(self._publish, topic))
 
     def follow(self, horizon_ns: int) -> bool:
@@ -224,16 +213,21 @@ class JoulescopeAcquisition:
                 elements: NDArray[Any] = self._line_bytes(
                     int(topic.rpartition("/")[2]), block.levels, tick
                 )
-            elif topic == _STATISTICS:
-                elements = np.column_stack([current_a, voltage_v])
-            elif topic == "s/p":
-                elements = current_a * voltage_v
             else:
-                elements = current_a if topic == "s/i" else voltage_v
+                elements = self._readings(topic, current_a, voltage_v)
             stream.add(tick, elements, partial(self._publish, topic))
         # A state that came after its time was sampled cannot be sent on this wire; the
         # simulated DUT counts it.
         list(self._front_end.late())
+
+    def _readings(
+        self,
+        topic: str,
+        current_a: NDArray[np.float32],
+        voltage_v: NDArray[np.float32],
+    ) -> NDArray[np.float32]:
+        """Return the elements of a stream of readings."""
+        return current_a if topic == "s/i" else voltage_v
 
     def _analog(
         self, power_w: NDArray[np.float64], tick: int
@@ -296,10 +290,6 @@ class JoulescopeAcquisition:
             return
         sample_id = self._first_id + tick
         time_map = self._time_map
-        if topic == _STATISTICS:
-            value = self._statistics.value(sample_id, block["data"], time_map)
-            self._send(f"{topic}/value", value)
-            return
         elapsed_s = (sample_id - time_map["offset_counter"]) / time_map["counter_rate"]
         head = {
             "sample_id": sample_id,

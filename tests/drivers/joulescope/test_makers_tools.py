@@ -22,24 +22,21 @@ import pyjls
 import pytest
 from packaging.version import Version
 
-from drivers.joulescope.sim.simulator import (
-    JoulescopeSimulatorSettings,
-    SimulatedDriver,
-    SimulatedInstrument,
-)
+from drivers.joulescope.sim.simulator import JoulescopeSimulatorSettings
 from rig.simulation.world import NS_PER_S, World
+from tests.stand_ins.joulescope import DeskDriver, DeskInstrument
 
 tools = pytest.importorskip("pyjoulescope_driver.__main__")
 MS = NS_PER_S // 1000
 SERIALS = {"js220": "000415", "js110": "000732"}
 
 
-class Desk(SimulatedDriver):
+class Desk(DeskDriver):
     """A driver object as the tools make one, with an instrument attached already, and
     what the tools of 2.5 ask of it beyond those of 2.2.
     """
 
-    def __init__(self, instrument: SimulatedInstrument) -> None:
+    def __init__(self, instrument: DeskInstrument) -> None:
         super().__init__()
         self._stack = ExitStack()
         self._stack.enter_context(self.attached(instrument))
@@ -126,7 +123,7 @@ def tool(
         )
         for entry in entry_points.__all__:
             if hasattr(entry, "Driver"):
-                make = lambda: Desk(SimulatedInstrument(settings, world))  # noqa: E731
+                make = lambda: Desk(DeskInstrument(settings, world))  # noqa: E731
                 monkeypatch.setattr(entry, "Driver", make)
             if hasattr(entry, "time"):
                 monkeypatch.setattr(entry, "time", clock)
@@ -226,7 +223,7 @@ def test_the_calls_of_gpi_region_give_the_means_of_each_region() -> None:
     def on_data(topic: str, value: Any) -> None:
         blocks[topic.split("/")[-2]].append(value)
 
-    with Desk(SimulatedInstrument(quiet("js220"), world)) as jsdrv:
+    with Desk(DeskInstrument(quiet("js220"), world)) as jsdrv:
         jsdrv.log_level = "WARNING"
         [path] = sorted(jsdrv.device_paths())
         jsdrv.open(path, mode="defaults")

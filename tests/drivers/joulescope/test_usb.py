@@ -24,12 +24,11 @@ from packaging.version import Version
 
 from drivers.joulescope.sim.simulator import (
     JoulescopeSimulatorSettings,
-    SimulatedDriver,
-    SimulatedInstrument,
 )
 from drivers.joulescope.sim.topics import JS220, metadata
 from rig.simulation.world import NS_PER_S, World
 from tests.drivers.joulescope.usb_process import said
+from tests.stand_ins.joulescope import DeskDriver, DeskInstrument
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
@@ -222,9 +221,9 @@ def test_the_simulated_driver_says_what_the_real_one_says(
         serials=(SERIAL,),
         vref_wired=True,
     )
-    driver = SimulatedDriver()
+    driver = DeskDriver()
     try:
-        with driver.attached(SimulatedInstrument(settings, world)):
+        with driver.attached(DeskInstrument(settings, world)):
             simulated = said(
                 driver, lambda time_s: world.advance(round(time_s * NS_PER_S))
             )
