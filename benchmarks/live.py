@@ -194,7 +194,7 @@ def _put(bench: BenchContext, level: bool, power_w: float, duration_s: float) ->
 
 def _apart(seconds: float, settings: dict[str, Any]) -> Row:
     code = (
-        "import sys; from drivers.st_lpm01a.sim.simulator import main; main(sys.stdout)"
+        "import sys; from benchmarks.simulated_lpm01a import serve; serve(sys.stdout)"
     )
     before = threads_s()
     with (

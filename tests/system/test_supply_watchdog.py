@@ -17,7 +17,7 @@ import pytest
 from tests.commands import Running, program, started_program
 from tests.waiting import eventually
 
-BOARD = "import sys; from drivers.st_lpm01a.sim.simulator import main; main(sys.stdout)"
+BOARD = "import sys; from benchmarks.simulated_lpm01a import serve; serve(sys.stdout)"
 BENCH = """
 [bench]
 name = "guarded"

@@ -25,7 +25,6 @@ from drivers.keysight_n6705.sim.acts import (
 )
 from drivers.keysight_n6705.sim.io_manager import IoManagerSimulator
 from drivers.keysight_n6705.sim.log import SimulatedLog
-from drivers.keysight_n6705.sim.meter import SimulatedMeter
 from drivers.keysight_n6705.sim.module import Channel
 from drivers.keysight_n6705.sim.settings import N6705SimulatorSettings
 from rig.simulation.world import NS_PER_S, World
@@ -224,7 +223,6 @@ class Simulator:
             "SYST:CHAN:OPT?": lambda order: (faults.option or "0").encode(),
             **self._of_outputs(),
             **self._of_log(),
-            **SimulatedMeter(self._settings, self._world).queries(),
         }
         for pin in range(1, 8):
             table[f"DIG:PIN{pin}:FUNC"] = self._pin_function(pin)

@@ -8,13 +8,11 @@ Framing of replies: what public clients assert of real boards.
 from __future__ import annotations
 
 import os
-import signal
 import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
-from typing import TextIO
 
 import numpy as np
 
@@ -30,9 +28,9 @@ from rig.errors import ConfigError
 from rig.host.pseudo_terminal import open_terminal, unread_b
 from rig.host.ready import ready
 from rig.interfaces.context import BenchContext
-from rig.simulation.world import NS_PER_S, World
+from rig.simulation.world import NS_PER_S
 
-__all__ = ["Lpm01aFaults", "Lpm01aSimulator", "Lpm01aSimulatorSettings", "main"]
+__all__ = ["Lpm01aFaults", "Lpm01aSimulator", "Lpm01aSimulatorSettings"]
 
 _TX_B = (
     # samples that the board holds back before it stops sampling; the real size is not
@@ -311,37 +309,3 @@ class Lpm01aSimulator:
 
 class _UnpluggedError(Exception):
     """The simulated cable is out."""
-
-
-def main(out: TextIO, settings: Lpm01aSimulatorSettings | None = None) -> None:
-    """Be a board in a process of its own until a signal ends it, in a world of real
-    time with a DUT that draws 33 mW.
-
-    Writes the lines `pty PORT`, then `supply on` or `supply off` at every change.
-    """
-
-    def tell(line: str) -> None:
-        out.write(line + "\n")
-        out.flush()
-
-    world = World()
-    began_ns = time.monotonic_ns()
-    ended = threading.Event()
-    world.follow(
-        lambda: time.monotonic_ns() - began_ns, lambda: time.monotonic_ns() - began_ns
-    )
-    world.put(0, True, 0.033)
-    signal.signal(signal.SIGTERM, lambda number, frame: ended.set())
-    board = Lpm01aSimulator(
-        settings or Lpm01aSimulatorSettings(),
-        BenchContext(world=world),
-        lambda on: tell(f"supply {'on' if on else 'off'}"),
-    )
-    try:
-        tell(f"pty {board.port}")
-        while not ended.wait(0.1):
-            pass
-    except KeyboardInterrupt:
-        pass
-    finally:
-        board.close()

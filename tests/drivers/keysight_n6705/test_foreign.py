@@ -13,8 +13,8 @@ from contextlib import contextmanager
 import pytest
 
 from drivers.keysight_n6705.sim.settings import N6705SimulatorSettings
-from drivers.keysight_n6705.sim.simulator import Simulator
 from rig.simulation.world import World
+from tests.stand_ins.n6705 import MeteredSimulator
 
 NO_ERROR = r'\+0,"No error"'
 NUMBER = r"[+-]?\d+(\.\d+)?(E[+-]\d+)?"
@@ -73,7 +73,7 @@ def client() -> Iterator[tuple[socket.socket, World]]:
     world.put(0, True, 0.036)
     modules = ("N6781A", "N6731B", "N6731B", "N6781A")
     settings = N6705SimulatorSettings(clock_ppm=0.0, noise_a=0.0, modules=modules)
-    simulator = Simulator(settings, world, 1, 2, 0)
+    simulator = MeteredSimulator(settings, world, 1, 2, 0)
     try:
         port = int(simulator.resource.split("::")[2])
         with socket.create_connection(("127.0.0.1", port), timeout=5) as connection:

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from drivers.keysight_n6705.sim.settings import N6705SimulatorSettings
-from drivers.keysight_n6705.sim.simulator import Simulator
 from rig.simulation.world import World
+from tests.stand_ins.n6705 import MeteredSimulator
 
 PYTHON = os.environ.get("PEERS_PYTHON", "")
 if not PYTHON:
@@ -34,7 +34,7 @@ def said(program: str, home: Path) -> dict[str, Any]:
     )
     world.put(0, True, 0.036)
     settings = N6705SimulatorSettings(clock_ppm=0.0, noise_a=0.0)
-    simulator = Simulator(settings, world, 1, 2, 0)
+    simulator = MeteredSimulator(settings, world, 1, 2, 0)
     try:
         done = subprocess.run(
             [PYTHON, str(Path(__file__).with_name(program)), simulator.resource],

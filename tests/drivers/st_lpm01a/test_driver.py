@@ -636,7 +636,7 @@ def test_a_board_in_a_process_of_its_own_tells_when_its_supply_goes_on_and_off(
     tmp_path: Path,
 ) -> None:
     code = (
-        "import sys; from drivers.st_lpm01a.sim.simulator import main; main(sys.stdout)"
+        "import sys; from benchmarks.simulated_lpm01a import serve; serve(sys.stdout)"
     )
     with subprocess.Popen(
         [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The meter of a simulated N6705: one reading of each channel at a time, as programs
+"""A simulated N6705 with a meter: one reading of each channel at a time, as programs
 take them that use it as a plain supply.
 """
 
@@ -10,6 +10,7 @@ import numpy as np
 from drivers.keysight_n6705.sim.acts import Act, numbers_of
 from drivers.keysight_n6705.sim.module import Channel
 from drivers.keysight_n6705.sim.settings import N6705SimulatorSettings
+from drivers.keysight_n6705.sim.simulator import Simulator
 from rig.simulation.world import World
 
 
@@ -43,3 +44,11 @@ class SimulatedMeter:
         return (
             self._supply(channel)[1] * (1 + self._errors.gain) + self._errors.offset_a
         )
+
+
+class MeteredSimulator(Simulator):
+    """A simulator that also answers the queries of its meter."""
+
+    def _table(self) -> dict[str, Act]:
+        meter = SimulatedMeter(self._settings, self._world)
+        return super()._table() | meter.queries()
