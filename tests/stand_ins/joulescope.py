@@ -175,7 +175,7 @@ class DeskInstrument(SimulatedInstrument):
 class DeskDriver(SimulatedDriver):
     """A driver object with more of its methods."""
 
-    not_simulated: ClassVar[set[str]] = {"s/i/range/ctrl"}
+    _not_simulated: ClassVar[set[str]] = {"s/i/range/ctrl"}
 
     def publish(self, topic: str, value: Any, timeout: float | None = None) -> None:
         """Write a value, or ask for the levels of all inputs."""

@@ -52,7 +52,7 @@ class SimulatedDriver:
     one raises TimeoutError at once.
     """
 
-    not_simulated: ClassVar[set[str]] = {"s/i/range/ctrl", "s/p/ctrl", "s/stats/ctrl"}
+    _not_simulated: ClassVar[set[str]] = {"s/i/range/ctrl", "s/p/ctrl", "s/stats/ctrl"}
 
     def __init__(self) -> None:
         if not _INSTANCE.acquire(blocking=False):
@@ -152,7 +152,7 @@ class SimulatedDriver:
         if name not in device.instrument.topics:
             raise TimeoutError(f"jsdrv_publish timed out | {topic}")
         number = _number_of(value, device.instrument.topics[name][0])
-        if number is None or (name in self.not_simulated and number):
+        if number is None or (name in self._not_simulated and number):
             self._callbacks.put(
                 partial(
                     self._log,
