@@ -24,7 +24,6 @@ THRESHOLD_MAX = (1 << 17) - 1
 DECAY_ONE = 1 << 12
 #: Weights and thresholds stand so many bits above the lowest bit of the 24 of a state.
 STATE_SHIFT = 6
-STATE_BITS = 24
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,6 @@ class ChildProcess:
     ) -> None:
         refuse_windows(what)
         self._what = what
-        self._try_next = try_next
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - closed by close()
         try:
             self._process = subprocess.Popen(
