@@ -57,7 +57,6 @@ BY_NAME = {
     "drivers/joulescope/driver.py": (4, NAMES),
     "drivers/joulescope/sim/instrument.py": (3, GIVEN),
     "drivers/joulescope/sim/ranges.py": (2, GIVEN),
-    "drivers/joulescope/sim/statistics.py": (4, GIVEN),
     "drivers/joulescope/sim/streams.py": (7, GIVEN),
     "drivers/st_lpm01a/driver.py": (6, NAMES),
     "drivers/st_lpm01a/sim/shell.py": (4, GIVEN),

@@ -20,7 +20,6 @@ from rig.interfaces.context import BenchContext
 from rig.interfaces.sut import SutInfo
 from rig.model.origin import Origins
 from rig.simulation.world import NS_PER_S
-from sut_backends.gpu.runner import TorchSettings
 from sut_backends.workers.environments import interpreter_at, interpreter_of
 from sut_backends.workers.inside import processor_counter
 from sut_backends.workers.network_sut import Runner, open_network_sut
@@ -94,14 +93,7 @@ class GpuSut(WorkerSut):
             _RUNNER,
             f"torch on {settings.device}",
             Origins(),
-            dataclasses.asdict(
-                TorchSettings(
-                    settings.device,
-                    settings.dtype,
-                    settings.arithmetic,
-                    settings.threads,
-                )
-            ),
+            dataclasses.asdict(settings),
         )
         return open_network_sut(runner, place, context, settings)
 

@@ -18,8 +18,7 @@ from rig.settings.declare import Count
 from rig.simulation.world import NS_PER_S
 from sut_backends.loihi import stock_plan
 from sut_backends.loihi.fixed_point import fixed_point
-from sut_backends.loihi.probes import SenseSettings
-from sut_backends.loihi.runner import FILE_IN_FIXED_POINT, LavaSettings
+from sut_backends.loihi.runner import FILE_IN_FIXED_POINT
 from sut_backends.workers.environments import interpreter_of
 from sut_backends.workers.inside import plain_network
 from sut_backends.workers.network_report import Report, reported, write_checked
@@ -132,10 +131,8 @@ class LoihiSut(WorkerSut):
             interpreter=interpreter_of("loihi", settings.interpreter, BenchContext()),
             start_s=settings.start_s,
         )
-        job = SenseSettings(settings.host, settings.sense_steps)
-        return reported(
-            SENSORS, place, model, dt_s, asdict(job), inputs=inputs, rule=rule
-        )
+        job = asdict(settings)
+        return reported(SENSORS, place, model, dt_s, job, inputs=inputs, rule=rule)
 
     @classmethod
     def open(cls, settings: Settings, context: BenchContext) -> WorkerSut:
@@ -157,15 +154,12 @@ class LoihiSut(WorkerSut):
                 try_next='rule = "stock" beside precision = "fixed"',
             )
         where = "Loihi 2" if settings.hardware else "Lava's simulator"
-        chosen = LavaSettings(
-            settings.rule, settings.hardware, settings.host, settings.precision
-        )
         runner = Runner(
             kind="loihi",
             module="sut_backends.loihi.runner",
             name=f"{where}, {settings.rule} rule{_ARITHMETIC[settings.precision]}",
             origins=cls.origins(settings),
-            settings=asdict(chosen),
+            settings=asdict(settings),
         )
         return open_network_sut(runner, place, context, settings)
 

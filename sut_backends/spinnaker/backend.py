@@ -15,7 +15,6 @@ from rig.files.user_folders import meeting_file
 from rig.interfaces.context import BenchContext
 from rig.model.origin import Origins
 from rig.settings.declare import Count, PathText
-from sut_backends.spinnaker.runner import SpinnakerSettings
 from sut_backends.workers.environments import interpreter_of
 from sut_backends.workers.network_report import Report, mapped, reported
 from sut_backends.workers.network_sut import Runner, open_network_sut
@@ -108,15 +107,13 @@ class SpinnakerSut(WorkerSut):
         """
         if not settings.machine:
             raise _no_machine()
+        reports = settings.energy_reports or str(meeting_file("spinnaker-energy"))
         runner = Runner(
             kind="spinnaker",
             module=MODULE,
             name=f"SpiNNaker {settings.generation} at {settings.machine}",
             origins=Origins(),
-            settings=_job(
-                settings,
-                settings.energy_reports or str(meeting_file("spinnaker-energy")),
-            ),
+            settings=_job(settings, reports),
         )
         return open_network_sut(
             runner,
@@ -147,12 +144,4 @@ def _place(settings: SpinnakerSut.Settings) -> Place:
 
 
 def _job(settings: SpinnakerSut.Settings, energy_reports: str = "") -> dict[str, Any]:
-    return asdict(
-        SpinnakerSettings(
-            settings.machine,
-            settings.generation,
-            settings.input_spikes_max,
-            settings.tick_s,
-            energy_reports,
-        )
-    )
+    return asdict(settings) | {"energy_reports": energy_reports}

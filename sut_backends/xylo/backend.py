@@ -31,9 +31,7 @@ from sut_backends.workers.settings import (
     WireSettings,
 )
 from sut_backends.workers.sut import WorkerSut
-from sut_backends.xylo.board_runner import BoardSettings
 from sut_backends.xylo.limits import CHIPS, require_mappable
-from sut_backends.xylo.runner import ChipSettings
 
 _ATTACHED = "attached"
 _NONE = "none"
@@ -136,10 +134,8 @@ class XyloSut(WorkerSut):
         require_mappable(
             network, settings.chip, dt_s, file_gains=_file_gains(read, rule)
         )
-        wanted = ChipSettings(settings.chip, settings.quantizer)
-        return mapped(
-            "sut_backends.xylo.runner", place, model, dt_s, asdict(wanted), rule=rule
-        )
+        job = asdict(settings)
+        return mapped("sut_backends.xylo.runner", place, model, dt_s, job, rule=rule)
 
     @classmethod
     def open(cls, settings: Settings, context: BenchContext) -> WorkerSut:
@@ -156,17 +152,7 @@ class XyloSut(WorkerSut):
                 "simulated": f"simulated {chip.title} board",
             }[settings.board],
             origins=cls.origins(settings),
-            settings=asdict(ChipSettings(settings.chip, settings.quantizer))
-            | asdict(
-                BoardSettings(
-                    board=settings.board,
-                    chip=settings.chip,
-                    board_number=settings.board_number,
-                    simulator=asdict(settings.simulator),
-                    power_hz=settings.power_hz,
-                    power_events=events if has_board else "",
-                )
-            ),
+            settings=asdict(settings) | {"power_events": events if has_board else ""},
             refuse=functools.partial(
                 require_mappable,
                 chip=settings.chip,
