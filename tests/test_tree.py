@@ -55,9 +55,9 @@ WIDGETS = "widgets under the names of a list"
 #: form are dataclasses.
 BY_NAME = {
     "drivers/joulescope/driver.py": (4, NAMES),
-    "drivers/joulescope/sim/instrument.py": (3, GIVEN),
+    "drivers/joulescope/sim/instrument.py": (2, GIVEN),
     "drivers/joulescope/sim/ranges.py": (2, GIVEN),
-    "drivers/joulescope/sim/streams.py": (7, GIVEN),
+    "drivers/joulescope/sim/streams.py": (6, GIVEN),
     "drivers/st_lpm01a/driver.py": (6, NAMES),
     "drivers/st_lpm01a/sim/shell.py": (4, GIVEN),
     "drivers/st_lpm01a/sim/simulator.py": (1, GIVEN),
