@@ -5,8 +5,24 @@ from __future__ import annotations
 
 import threading
 from pathlib import Path
+from typing import Any
 
 from rig.errors import storage_error
+from rig.interfaces.monitor import MonitorInfo
+from rig.trace.writer import TraceWriter
+
+
+def trace_writer(folder: Path, info: MonitorInfo, about: dict[str, Any]) -> TraceWriter:
+    """Open the trace of a monitor in a folder, with remarks about it."""
+    return TraceWriter(
+        folder,
+        sample_hz=info.sample_hz,
+        edge_hz=info.edge_hz,
+        source=info.name,
+        serial=info.serial,
+        about=about,
+        sync_kind=info.sync,
+    )
 
 
 class ThreadRecording:

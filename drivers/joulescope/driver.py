@@ -41,6 +41,7 @@ from drivers.joulescope.sim.simulator import (
 )
 from drivers.joulescope.stream_merger import TICK_HZ
 from drivers.joulescope.wires import wires
+from drivers.recording import trace_writer
 from rig.errors import BenchError, ConfigError
 from rig.host.raw_clock import raw_monotonic_ns
 from rig.host.stop import pause
@@ -51,7 +52,6 @@ from rig.interfaces.plugin_classes import Driver
 from rig.model.wiring import Connection
 from rig.settings.declare import Number
 from rig.simulation.world import NS_PER_S
-from rig.trace.writer import TraceWriter
 from rig.uncertainty import accuracy
 
 #: Older FPGA images tell the time of a sample wrongly (CHANGELOG of joulescope_driver,
@@ -263,21 +263,10 @@ class Joulescope(Driver):
             "time": f"sample_id / {TICK_HZ} of the instrument's own counter",
         }
 
-        def writer() -> TraceWriter:
-            info = self.info
-            return TraceWriter(
-                folder,
-                sample_hz=info.sample_hz,
-                edge_hz=info.edge_hz,
-                source=info.name,
-                serial=info.serial,
-                about=about,
-            )
-
         return JoulescopeRecording(
             link=self._link,
             streams=streams(self._settings.gpi),
-            writer=writer,
+            writer=lambda: trace_writer(folder, self.info, about),
             sample_ticks=self._model.sample_ticks,
             pace=self._pace(),
             start_ns=round(self._settings.start_s * NS_PER_S),

@@ -229,12 +229,10 @@ class KeysightN6705(Driver):
             sync_channel=settings.logged_sync_channel,
             sync=settings.sync,
             period_s=self._period_s,
-            edge_hz=info.edge_hz,
             start_s=settings.start_s,
             fetch_s=settings.fetch_s,
             held_back_s=settings.held_back_s,
-            name=info.name,
-            serial=info.serial,
+            info=info,
             supply=(
                 Supply(settings.channel, settings.supply_v, settings.current_limit_a)
                 if self._on

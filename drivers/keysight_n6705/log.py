@@ -21,10 +21,9 @@ from drivers.keysight_n6705.link import CommandRefused, ScpiLink
 from drivers.keysight_n6705.log_plan import LogClock, LogPlan
 from drivers.keysight_n6705.log_rows import write_rows
 from drivers.keysight_n6705.loss_by_clock import RecordLag
-from drivers.recording import ThreadRecording
+from drivers.recording import ThreadRecording, trace_writer
 from rig.errors import BenchError, DeadlineError, RigError
 from rig.host.stop import pause
-from rig.trace.writer import TraceWriter
 
 #: The instrument holds about this much; records not fetched by then are overwritten
 #: (N6700C and N6705 user's guides, External Data Logging). No error of its queue is
@@ -87,20 +86,7 @@ class LogRecording(ThreadRecording):
         self._ended = False
 
     def __enter__(self) -> LogRecording:
-        plan = self._plan
-        self._writer = TraceWriter(
-            self._folder,
-            sample_hz=1 / plan.period_s,
-            edge_hz=plan.edge_hz,
-            source=plan.name,
-            serial=plan.serial,
-            about=plan.about,
-            sync_kind={
-                "io_manager": "stamps",
-                "trigger": "start",
-                "voltage": "voltage",
-            }[plan.sync],
-        )
+        self._writer = trace_writer(self._folder, self._plan.info, self._plan.about)
         try:
             self._start()
         except BaseException:

@@ -10,6 +10,7 @@ from typing import Any, Literal
 from drivers.keysight_n6705.supply import Supply
 from rig.host.raw_clock import raw_monotonic_ns
 from rig.host.stop import pause
+from rig.interfaces.monitor import MonitorInfo
 from rig.simulation.world import NS_PER_S
 
 
@@ -27,12 +28,10 @@ class LogPlan:
     sync_channel: int | None
     sync: Literal["voltage", "trigger", "io_manager"]
     period_s: float
-    edge_hz: float
     start_s: float
     fetch_s: float
     held_back_s: float
-    name: str
-    serial: str
+    info: MonitorInfo
     supply: Supply | None
     about: dict[str, Any]
 

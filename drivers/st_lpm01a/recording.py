@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from drivers.recording import ThreadRecording
+from drivers.recording import ThreadRecording, trace_writer
 from drivers.st_lpm01a.shell import ANSWER_S, TRY, ShellClient
 from drivers.st_lpm01a.stream import STAMP_SAMPLES
 from drivers.st_lpm01a.stream_items import (
@@ -108,20 +108,13 @@ class LpmRecording(ThreadRecording):
 
     def __enter__(self) -> LpmRecording:
         info = self._info
-        self._writer = TraceWriter(
-            self._folder,
-            sample_hz=info.sample_hz,
-            edge_hz=info.edge_hz,
-            source=info.name,
-            serial=info.serial,
-            sync_kind=info.sync,
-            about={
-                "monitor": info.kind,
-                "simulated": info.simulated,
-                "details": info.details,
-                "settings": self._how.settings,
-            },
-        )
+        about = {
+            "monitor": info.kind,
+            "simulated": info.simulated,
+            "details": info.details,
+            "settings": self._how.settings,
+        }
+        self._writer = trace_writer(self._folder, info, about)
         try:
             self._how.require_supply("before the recording")
             self._started_ns = self._how.now_ns()
