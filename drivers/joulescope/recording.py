@@ -75,9 +75,6 @@ class JoulescopeRecording(ThreadRecording):
     """Thread that merges the instrument's three streams and appends them to the trace.
 
     `readable`: the valid readings of current and voltage, by default all.
-    `counter_rates_hz` and `time_maps`: least and greatest rate of the instrument's
-    counter against UTC in its time maps, and the number of these. `repeated`: blocks
-    with data that had arrived before.
     """
 
     def __init__(
@@ -138,22 +135,6 @@ class JoulescopeRecording(ThreadRecording):
             self._end(drain=False)
             raise
         return self
-
-    @property
-    def counter_rates_hz(self) -> tuple[float, float] | None:
-        """Return least and greatest rate of the instrument's counter, none before
-        data."""
-        return self._lanes.maps.rates_hz
-
-    @property
-    def time_maps(self) -> int:
-        """How many different time maps came."""
-        return self._lanes.maps.count
-
-    @property
-    def repeated(self) -> int:
-        """How many blocks held something that had come before."""
-        return self._lanes.repeated
 
     def check(self) -> None:
         """Raise what went wrong in the recording so far."""
