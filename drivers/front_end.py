@@ -113,7 +113,7 @@ class FrontEnd:
     `clock_ppm`: error of the instrument's clock. `start_ns`: true time of the first
     sample, now unless given. `jitter_s`: standard deviation of the time of an edge,
     limited to six of them; samples are due six of them later. `edge_delay_s`: lag of
-    SYNC behind power, negative if it leads. `share`: the part of the DUT's power that
+    SYNC after power, negative if it leads. `share`: the part of the DUT's power that
     flows through this instrument. The instrument adds gains, offsets, noise and steps
     of its converter. Not thread-safe.
     """

@@ -97,7 +97,7 @@ class MainWindow(QMainWindow):
         self.shell.themes.changed.connect(self._take_theme)
         self._screens: dict[str, Screen] = {}
         self._stack = QStackedWidget()
-        # What a screen would like to have must not make the window larger than a small
+        # A screen's preferred size must not make the window larger than a small
         # display.
         self._stack.setMinimumSize(*_LEAST)
         self._notice = Notice()

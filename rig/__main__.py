@@ -8,7 +8,7 @@ import os
 import signal
 from contextlib import suppress
 
-#: The exit code of what Ctrl-C stopped: rig/cli/exit_codes.py.
+#: The exit code of a command that Ctrl-C stopped: rig/cli/exit_codes.py.
 _STOPPED = 130
 
 

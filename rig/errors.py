@@ -11,7 +11,7 @@ RigError
  |  + LocalProtocolError    we misused the protocol
  |  + RemoteProtocolError   the device sent nonsense, also after retries
  + SutError         the device answered with an error code
- + DeadlineError    nothing came in time
+ + DeadlineError    no answer came in time
  + DataError        a file of the task or of a session is missing, truncated or of
    another format
     + NotInSession   the content of a sample, which a session folder does not hold
@@ -136,8 +136,8 @@ class StorageFull(BenchError):
 
 
 class Stopped(KeyboardInterrupt):
-    """The end was requested (rig/host/stop.py). As with Ctrl-C, nothing that handles
-    errors handles it, and the session ends as "abort".
+    """The end was requested (rig/host/stop.py). As with Ctrl-C, no handler of
+    errors catches it, and the session ends as "abort".
     """
 
 

@@ -17,7 +17,7 @@ class CounterDriver(Driver):
     """A driver of a counter of energy or power without a SYNC input, whose supply is
     not switched.
 
-    `kind` is its name in a bench file, `tested` states what it was tested on.
+    `kind` is its name in a bench file, `tested` states its tests.
     """
 
     kind: ClassVar[str]

@@ -111,7 +111,7 @@ class JoulescopeRecording(ThreadRecording):
         self._lag = BlockLag()
         self._losses_filled: list[str] = []  # as logged
         self._began_ns = self._last_ns = self._ended_ns = self._known_ns = 0
-        self._target: int | None = None  # tick up to which all signals must arrive
+        self._target: int | None = None  # the last tick that all signals must reach
 
     def __enter__(self) -> JoulescopeRecording:
         self._writer = self._new_writer()

@@ -92,7 +92,7 @@ class _Lane:
 
     @property
     def stop_tick(self) -> int:
-        """The tick up to which data has arrived; 0 before any."""
+        """The tick after the last data; 0 before any."""
         return (self.next or 0) * self.element_ticks
 
     def add(self, block: StreamBlock) -> None:
@@ -217,7 +217,7 @@ class Lanes:
             None
         )
         self._origin = 0
-        self._merged = 0  # tick up to which arrived samples were examined
+        self._merged = 0  # tick after the examined samples
         self._distrusted: list[_Distrust] = []
         self.maps = TimeMaps()
         # the streams are being switched off, one after the other: silence is no fault
@@ -226,7 +226,7 @@ class Lanes:
 
     @property
     def stop_ticks(self) -> dict[str, int]:
-        """The tick up to which each signal has arrived; 0 before any."""
+        """The tick after the last data of each signal; 0 before any."""
         return {lane.name: lane.stop_tick for lane in self._lanes}
 
     @property

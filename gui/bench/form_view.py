@@ -218,7 +218,7 @@ class FormView(QWidget):
         """
         self.setEnabled(bool(form.sections))
         if not form.sections:
-            return  # what was shown stays to be read
+            return  # the last text stays to be read
         self._form = form
         titles = [
             f"{section.title}{'  ⚠' if _is_wrong(section) else ''}"

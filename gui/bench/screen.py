@@ -134,7 +134,7 @@ class BenchScreen(Screen):
         self.notice.clear()
         self._file = file
         self._reading = None
-        self._proved = None  # what was found, was found of another bench
+        self._proved = None  # those findings are of another bench
         self.settings.load(file.text)
         self.bar.offer_name(file.path, is_example(file.path))
         self._read()

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 
-#: An axis shrinks only when what it shows fills less than this part of it, and then
+#: An axis shrinks only when its contents fill less than this part of it, and then
 #: slowly.
 _SHRINKS_BELOW = 0.4
 _HEADROOM = 1.08

@@ -25,8 +25,8 @@ from rig.store.session_folder import SAMPLES
 from rig.units import quantity
 
 SHOWN = 5
-#: Sums of many samples are rounded in the order in which a processor, or a release of
-#: numpy, adds them: closer than that is equal.
+#: Sums of many samples are rounded in the order of addition by a processor, or a
+#: release of numpy: closer than that is equal.
 _RELATIVE = 1e-9
 _ABSOLUTE = 1e-15
 BYTES = "byte for byte equal"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files of JSON objects, one a line, each of which is a dataclass."""
+"""Files of JSON objects, one a line, each a dataclass."""
 
 from __future__ import annotations
 

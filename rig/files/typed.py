@@ -17,7 +17,7 @@ A field may carry metadata, made by these functions:
 - `renamed(N, "old")`: the key had another name before schema N;
 - `rest()`: a dict of all keys that the class does not name; in the file they stand
   beside the others;
-- `verbatim()`: the whole object as it was read, which is also what is written.
+- `verbatim()`: the whole object as it was read, which is written again.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ def compared(
     """Compare a rate that was given, if one was, with those that a file states (Hz), by
     their source in the file; raises DataError where all differ by more than 1 %.
 
-    Energies may be off by the difference from the nearest rate; by nothing where that
+    Energies may be off by the difference from the nearest rate; by 0 where that
     confirms it, or none is stated.
     """
     if not given_hz:

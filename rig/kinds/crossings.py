@@ -21,7 +21,7 @@ from rig.model.trial import Crossing, Window
 from rig.stats.summary import NORMAL_95
 
 #: A mark may be late by this share of its time, where the pulse before it held it up: 5
-#: % are to be told.
+#: % are reported.
 LATE_SHARE = 0.05
 
 

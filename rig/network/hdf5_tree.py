@@ -101,7 +101,7 @@ class Tree:
 
 
 def own(group: h5py.Group, name: str) -> Any:
-    """Return the content of a group under a name; raises Elsewhere for a link."""
+    """Return the content of a group under a name; raises `Elsewhere` for a link."""
     link = group.get(name, getlink=True)
     if isinstance(link, h5py.ExternalLink):
         raise Elsewhere(f"{group.name.rstrip('/')}/{name} is a link into another file")

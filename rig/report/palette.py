@@ -2,7 +2,7 @@
 """The colours of phases, trials and series, the same in Run, Trace, Trials and report.
 
 The first four on light paper are those of Okabe and Ito (Color Universal Design, 2008).
-All six can be told apart with deuteranopia, protanopia and tritanopia:
+All six differ with deuteranopia, protanopia and tritanopia:
 tests/rig/report/test_palette.py.
 """
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A simulated GPU behind NVIDIA's management library: an object with those functions of
+"""A simulated GPU for NVIDIA's management library: an object with those functions of
 the binding (pynvml) that are used.
 
 Codes and units are those of nvml.h: milliwatts, millijoules since the driver was

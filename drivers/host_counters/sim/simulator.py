@@ -19,7 +19,7 @@ _TIMEOUT_S = 2.0
 
 
 class SimulatedCounter:
-    """Energy counter of a simulated host, and the clock by which it is read.
+    """Energy counter of a simulated host, and the clock of its readings.
 
     Its time goes on only while a caller waits for it. `stall_s`, a fault, lengthens the
     next wait, as for a thread that gets no processor. `updated` is called after every

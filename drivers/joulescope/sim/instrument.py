@@ -2,7 +2,7 @@
 """Instruments of a simulated Joulescope driver: those that one bench file attaches, one
 of them measuring.
 
-A JS220 keeps what is written to it and acknowledges that. For a JS110 the host driver
+A JS220 keeps each setting and acknowledges it. For a JS110 the host driver
 keeps it, sends all settings of a kind together, and acknowledges them in any case: a
 failure is a line of the log (js110_usb.c).
 """

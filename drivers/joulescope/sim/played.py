@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A recorded Joulescope behind the interface of pyjoulescope_driver.Driver: calls go to
+"""A recorded Joulescope with the interface of pyjoulescope_driver.Driver: calls go to
 the player of the recording, whose results are returned, raised, called back and logged.
 """
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Joulescopes behind the interface of pyjoulescope_driver.Driver, in this process;
+"""Joulescopes with the interface of pyjoulescope_driver.Driver, in this process;
 simulated.
 
 As in the real one: one driver object in a process, one thread that calls back, values

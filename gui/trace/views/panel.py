@@ -21,7 +21,7 @@ from gui.worker import BackgroundWorker
 
 
 class TraceView(QWidget, Recoloured):
-    """A view of a part of a trace; `shown` is what was computed last."""
+    """A view of a part of a trace; `shown` is the last result."""
 
     def __init__(self, name: str, worker: BackgroundWorker) -> None:
         super().__init__()
@@ -46,7 +46,7 @@ class TraceView(QWidget, Recoloured):
             self._show(self.shown)
 
     def _take(self, state: TraceState) -> None:
-        """Take a trace, and give up what is computed of another one."""
+        """Take a trace, and give up computing another one."""
         self._task.cancel()
         self._state = state
         state.listen(self._changed)
@@ -55,7 +55,7 @@ class TraceView(QWidget, Recoloured):
         """Called when the state changes."""
 
     def _show(self, part: Any) -> None:
-        """Draw what was computed."""
+        """Draw the result."""
 
     def _lay_out(self, row: QHBoxLayout, plot: QWidget, text: QLabel) -> None:
         """Put a row of controls above a plot, and a text below it."""

@@ -34,7 +34,7 @@ from rig.trace.writer import TraceWriter
 FORMS = ("jls", "csv", "parquet")
 _BLOCK = 1 << 18
 #: Of a JLS file: bytes of a sample of current and voltage and of a level of the line,
-#: summaries included, and of the file besides (tests/rig/api/traces/test_export.py).
+#: summaries included, and of the file itself (tests/rig/api/traces/test_export.py).
 _JLS_SAMPLE_B = 8.25
 _JLS_LEVEL_B = 1 / 7
 _JLS_FRAME_B = 5_000

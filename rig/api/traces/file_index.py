@@ -22,7 +22,7 @@ Array = NDArray[np.float64]
 #: Of so many columns with lost samples the rest is looked up, where time is
 #: short.
 _QUICK = 50
-#: So many entries of the first level are looked up in a file that says nothing of its
+#: So many entries of the first level are looked up in a file that does not list its
 #: gaps.
 _ENTRIES = 100_000
 #: Columns of pyjls's statistics.

@@ -28,7 +28,7 @@ class Surroundings:
     none of it. Damage of the session is no error here: what cannot be read is not
     there.
 
-    `of_trial` is that of several interleaved trials whose windows are meant, None the
+    `of_trial` is that of several interleaved trials whose windows are chosen, None the
     trial of the folder.
     """
 

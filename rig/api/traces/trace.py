@@ -205,7 +205,7 @@ class SessionTrace:
         `columns` are quick and have power at every zoom; return False where `stopped`
         ended it first.
 
-        `progress` gets the share that is done. Meant for a thread of its own.
+        `progress` gets the share that is done. For a thread of its own.
         """
         with self._lock:
             if self._levels is None:

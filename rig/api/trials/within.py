@@ -30,8 +30,8 @@ Array = NDArray[np.float64]
 #: Fewer samples, or other trials, tell no drift within a trial.
 SAMPLES_LEAST = 8
 TRIALS_LEAST = 3
-#: A change that is significant and less than a tenth of the rule's 5 % is not worth a
-#: word.
+#: A change that is significant and less than a tenth of the rule's 5 % is not
+#: reported.
 TOLD = 0.005
 RULE = (
     "Each sample's value over the median of the same sample's in the other valid"

@@ -23,7 +23,7 @@ _VALUES_SHOWN = 16
 
 
 def print_model(path: Path) -> None:
-    """Print the operators of a file and what they take of a device."""
+    """Print the operators of a file and their needs on a device."""
     read = network.read(path)
     print_network(Terminal(), read, sizes(read))
 
@@ -48,12 +48,12 @@ def print_network(out: Terminal, read: IntegerNetwork, found: Sizes) -> None:
 
 
 def findings(path: Path) -> list[ModelFinding]:
-    """Return what is wrong or doubtful in a file."""
+    """List the faults and doubts of a file."""
     return checks.findings(path)
 
 
 def run(path: Path, inputs: Path, output: Path | None) -> None:
-    """Run a file's network over inputs; print or keep what it gives."""
+    """Run a file's network over inputs; print or keep the outputs."""
     read = network.read(path)
     samples, limited = to_inputs(read, array_of(inputs))
     found = interpreter.run(read, samples).reshape(len(samples), -1)

@@ -51,8 +51,8 @@ _NAME_B = 128
 _COLLECTION_B = 12
 #: No form of the data has fewer bytes a sample.
 _LEAST_B = 4
-#: The share of a sample for which a line was high is told in 15ths. That of a JS110 was
-#: in 255ths, and its product with 15 was cut to a byte: this is the inverse of 15
+#: The share of a sample for which a line was high is given in 15ths. That of a JS110
+#: was in 255ths, and its product with 15 was cut to a byte: this is the inverse of 15
 #: modulo 256, which brings it back.
 _FIFTEENTHS = 15
 _INVERSE = 239

@@ -22,7 +22,7 @@ _UNITS = {"current": "A", "voltage": "V", "power": "W"}
 _FLOATS = (pyjls.DataType.F32, pyjls.DataType.F64)
 _DEFAULT_SYNC = "gpi[0]"
 #: Rates are whole numbers in JLS; time stamps that disagree by more than crystals do
-#: are worth a word.
+#: are noted.
 _RATE_DOUBT = 200e-6
 
 

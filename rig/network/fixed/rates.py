@@ -19,7 +19,7 @@ from rig.network.shapes import SPIKING
 Floats = NDArray[np.float64]
 
 #: An integrator without a leak has no largest value; so many steps of its largest input
-#: are meant.
+#: are counted.
 _STEPS = 1000
 
 

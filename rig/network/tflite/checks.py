@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is wrong or doubtful in a .tflite file."""
+"""Faults and doubts of a .tflite file."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from rig.network.tflite.form import (
 
 
 def findings(path: Path) -> list[ModelFinding]:
-    """Return what is wrong or doubtful; raises DataError where a file is no .tflite
+    """List faults and doubts; raises DataError where a file is no .tflite
     file.
     """
     try:

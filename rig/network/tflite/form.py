@@ -180,7 +180,7 @@ class IntegerNetwork:
 
     @property
     def identity(self) -> str:
-        """Return the name by which a device reports the network."""
+        """Return the network's name in a device's report."""
         return f"tflite-{self.sha256[:8]}"
 
 

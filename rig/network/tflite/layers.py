@@ -21,7 +21,7 @@ from rig.network.tflite.form import (
     Window,
 )
 
-#: What a sum of products and a bias may come to.
+#: Largest sum of products and a bias.
 _SUM_MAX = 2**31 - 1
 #: No microcontroller runs larger kernels and strides.
 _SIDE_MAX = 1 << 12

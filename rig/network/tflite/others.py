@@ -23,7 +23,7 @@ from rig.network.tflite.layers import Place, image_of, limits, window_of
 
 #: Both inputs of a sum are brought to a unit of 2^-20.
 _SUM_SHIFT = 20
-#: The scale and the zero point of what a softmax gives.
+#: The scale and the zero point of a softmax's output.
 _SHARE = 1 / 256
 _SHARE_ZERO = -128
 _WHOLE_FILE = "a whole file"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a network takes on a device, operator by operator, before a build: products,
+"""Needs of a network on a device, operator by operator, before a build: products,
 bytes of constants, and places of tensors in one array.
 """
 
@@ -86,7 +86,7 @@ class Sizes:
 
 
 def sizes(network: IntegerNetwork) -> Sizes:
-    """Return what a network takes."""
+    """Return the needs of a network."""
     return Sizes(
         tuple(_operator(network, each) for each in network.operators),
         arena(network),
@@ -133,7 +133,7 @@ def constants_of(body: Body) -> int:
 
 
 def root_of(network: IntegerNetwork, tensor: int) -> int:
-    """Return the tensor whose bytes another one is: a RESHAPE copies nothing."""
+    """Return the tensor whose bytes another one shares: a RESHAPE makes no copy."""
     made = {each.output: each for each in network.operators}
     while tensor in made and isinstance(made[tensor].body, Reshape):
         tensor = made[tensor].inputs[0]
