@@ -7,6 +7,7 @@ import dataclasses
 import json
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from itertools import pairwise
 
@@ -430,3 +431,155 @@ def test_without_drift_next_to_nothing_is_added_for_one(count: int) -> None:
     assert 0.7 < instants < 1.2
     assert 0.7 < intervals < 1.2
     assert 0.4 < short < 1.2
+
+
+# A bent time base against matrices
+
+
+KNOTS = (-1000, -200, 500, 1500)
+KNOT_S = (1e-6, -2e-6, 3e-6, 4e-6)
+KNOT_U_S = (1e-7, 2e-7, 3e-7, 5e-7)
+NEXT = (0.5, -0.3, 0.2)
+#: Seconds a tick between the knots.
+RATES = (-3e-6 / 800, 5e-6 / 700, 1e-6 / 1000)
+BENT = Timebase(
+    origin_tick=5000,
+    origin_s=2.0,
+    s_per_tick=1e-3,
+    points=50,
+    residual_s=0.0,
+    residual_max_s=0.0,
+    offset_u_s=0.0,
+    slope_u=0.0,
+    knot_ticks=KNOTS,
+    knot_s=KNOT_S,
+    knot_u_s=KNOT_U_S,
+    knot_correlation=NEXT,
+)
+
+
+def weights(x: float) -> np.ndarray:
+    """Return the weight of each knot, of straight pieces that go on beyond the ends."""
+    unit = np.eye(4)
+    piece = int(np.clip(np.searchsorted(KNOTS, x, side="right") - 1, 0, 2))
+    share = (x - KNOTS[piece]) / (KNOTS[piece + 1] - KNOTS[piece])
+    return unit[piece] * (1 - share) + unit[piece + 1] * share
+
+
+def covariance() -> np.ndarray:
+    """Return the covariance of the knots: correlations multiply along the chain."""
+    rows = np.eye(4)
+    for first in range(4):
+        for last in range(first + 1, 4):
+            rows[first, last] = rows[last, first] = math.prod(NEXT[first:last])
+    return rows * np.outer(KNOT_U_S, KNOT_U_S)
+
+
+def change(x: float) -> float:
+    """Return the largest change of the rate at the knots of a tick's piece."""
+    piece = int(np.clip(np.searchsorted(KNOTS, x, side="right") - 1, 0, 2))
+    first, second, third = RATES
+    changes = [abs(second - first), abs(third - second)]
+    return max({0: changes[:1], 1: changes, 2: changes[1:]}[piece])
+
+
+def hidden_s(x: float) -> float:
+    """Return the difference of a straight piece from a curve: for a parabola whose rate
+    changes by so much over the piece, root mean square."""
+    piece = int(np.clip(np.searchsorted(KNOTS, x, side="right") - 1, 0, 2))
+    return change(x) * (KNOTS[piece + 1] - KNOTS[piece]) / (12 * math.sqrt(5))
+
+
+PLACES = st.integers(-1500, 2500)
+
+
+@given(PLACES, PLACES)
+def test_a_bent_time_base_is_a_sum_of_hats_with_the_errors_of_its_knots(
+    start: int, stop: int
+) -> None:
+    at = [5000 + start, 5000 + stop]
+    added_s = [float(weights(x) @ KNOT_S) for x in (start, stop)]
+    seconds = [2.0 + 1e-3 * start + added_s[0], 2.0 + 1e-3 * stop + added_s[1]]
+    assert [BENT.seconds(tick) for tick in at] == pytest.approx(seconds, abs=1e-12)
+    assert BENT.all_seconds(at) == pytest.approx(seconds, abs=1e-12)
+    assert BENT.residuals_s(at, [0.0, 0.0]) == pytest.approx([-s for s in seconds])
+    assert BENT.interval_s(*at) == pytest.approx(seconds[1] - seconds[0], abs=1e-12)
+    one = weights(start)
+    variance = float(one @ covariance() @ one)
+    assert BENT.seconds_u_s(at[0]) == pytest.approx(
+        math.hypot(math.sqrt(variance), hidden_s(start)), rel=1e-9
+    )
+    both = weights(stop) - one
+    variance = max(float(both @ covariance() @ both), 0.0)
+    of_rates_s = max(change(start), change(stop)) * abs(stop - start) / math.sqrt(12)
+    of_places_s = math.hypot(hidden_s(start), hidden_s(stop))
+    assert BENT.interval_u_s(*at) == pytest.approx(
+        math.hypot(math.sqrt(variance), min(of_rates_s, of_places_s)),
+        rel=1e-6,
+        abs=1e-14,
+    )
+
+
+@given(
+    steps=st.lists(st.integers(1, 900), min_size=3, max_size=15),
+    seed=st.integers(0, 99),
+    period_s=st.sampled_from([0.0, 1e-4]),
+)
+def test_a_straight_time_base_is_the_least_squares_line_with_its_errors(
+    steps: list[int], seed: int, period_s: float
+) -> None:
+    ticks = np.cumsum([1000, *steps])
+    random = np.random.default_rng(seed)
+    seconds = 3.0 + 1e-3 * (ticks - 1000) + random.normal(0, 3e-5, len(ticks))
+    found = Timebase.fit(ticks.tolist(), seconds.tolist(), period_s)
+    slope, offset = np.polyfit(ticks - found.origin_tick, seconds, 1)
+    assert found.origin_tick == ticks[len(ticks) // 2]
+    assert found.s_per_tick == pytest.approx(slope, rel=1e-9)
+    assert found.origin_s == pytest.approx(offset, rel=1e-9)
+    off_s = seconds - slope * (ticks - found.origin_tick) - offset
+    assert found.points == len(ticks)
+    assert found.residual_s == pytest.approx(math.sqrt(np.mean(off_s**2)), rel=1e-6)
+    assert found.residual_max_s == pytest.approx(np.abs(off_s).max(), rel=1e-6)
+    scatter_s = math.sqrt(float(np.sum(off_s**2)) / (len(ticks) - 2))
+    scatter_s = max(scatter_s, period_s / math.sqrt(12))
+    assert found.scatter_s == pytest.approx(scatter_s, rel=1e-6)
+    x = np.vander(ticks - found.origin_tick, 2).astype(float)
+    inverse = scatter_s**2 * np.linalg.inv(x.T @ x)
+    assert found.offset_u_s == pytest.approx(math.sqrt(inverse[1, 1]), rel=1e-6)
+    assert found.slope_u == pytest.approx(math.sqrt(inverse[0, 0]) / slope, rel=1e-6)
+    if found.unseen_s:
+        return
+    for tick in (0, int(ticks[0]), int(ticks[-1]) + 500):
+        row = np.array([tick - found.origin_tick, 1.0])
+        u_s = math.sqrt(float(row @ inverse @ row))
+        assert found.seconds_u_s(tick) == pytest.approx(u_s, rel=1e-6)
+    length_u_s = 700 * math.sqrt(inverse[0, 0])
+    assert found.interval_u_s(900, 200) == pytest.approx(length_u_s, rel=1e-6)
+
+
+def test_an_unseen_bend_adds_to_instants_and_to_intervals_as_far_as_it_goes() -> None:
+    straight = replace(
+        BENT,
+        knot_ticks=(),
+        scatter_s=4e-6,
+        points=16,
+        slope_u=1e-6,
+        centre_ticks=100.0,
+        unseen_s=3e-6,
+        unseen_rate=2e-6,
+    )
+    # 600 ticks of 1 ms from the centre; a sixteenth of the variance of an edge.
+    u_s = math.hypot(1e-6, 0.6e-6, 3e-6)
+    assert straight.seconds_u_s(5700) == pytest.approx(u_s)
+    assert straight.seconds_u_s(4500) == pytest.approx(u_s)
+    assert straight.interval_u_s(0, 500) == pytest.approx(math.hypot(0.5e-6, 1e-6))
+    long_u_s = math.hypot(9e-6, 3e-6 * math.sqrt(2))
+    assert straight.interval_u_s(9000, 0) == pytest.approx(long_u_s)
+    unknown = Timebase.nominal(7, 1000.0)
+    assert (unknown.seconds_u_s(9), unknown.interval_u_s(7, 9)) == (math.inf, math.inf)
+    assert (unknown.seconds(9), unknown.interval_s(7, 10)) == (0.002, 0.003)
+    assert not unknown.nominal_rate
+    stated = Timebase.stated(7, 1.5, 1000.0, 1e-6, 2e-6)
+    assert stated.nominal_rate
+    assert stated.seconds(1007) == 2.5
+    assert stated.seconds_u_s(1007) == pytest.approx(math.hypot(1e-6, 2e-6))
