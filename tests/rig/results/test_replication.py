@@ -5,12 +5,15 @@ from __future__ import annotations
 
 import math
 from functools import partial
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rig.model.metric import Deviation
+from rig.results import replication
 from rig.results.replication import (
     AUDIT,
     REPLACEMENT,
@@ -242,3 +245,53 @@ def test_the_audit_wants_95_percent_of_the_cost_that_a_claimed_gap_stands_for() 
     assert audited(0.0, -0.5)
     assert not audited(0.0, 0.051)
     assert audited(0.2, 0.24)
+
+
+@pytest.mark.parametrize(
+    ("claimed", "higher", "how", "least", "most"),
+    [
+        (2.0, None, Deviation.RELATIVE, 1.9, 2.1),
+        (2.0, True, Deviation.RELATIVE, 1.9, math.inf),
+        (2.0, False, Deviation.RELATIVE, -math.inf, 2.0 / 0.95),
+        (-4.0, None, Deviation.RELATIVE, -4.2, -3.8),
+        (-4.0, True, Deviation.RELATIVE, -4.2, math.inf),
+        (-4.0, False, Deviation.RELATIVE, -math.inf, -4.0 + 4.0 * (1 / 0.95 - 1)),
+        # A gap of 0.2 is a cost of 0.8 of the target's.
+        (0.2, None, Deviation.COST, 0.16, 0.24),
+        (0.2, False, Deviation.COST, -math.inf, 0.24),
+        (0.2, True, Deviation.COST, 0.2 - 0.8 * (1 / 0.95 - 1), math.inf),
+    ],
+)
+def test_a_mean_passes_an_audit_up_to_its_limits_and_no_farther(
+    claimed: float, higher: bool | None, how: Deviation, least: float, most: float
+) -> None:
+    limits = replication.passing(claimed, higher, how)
+    assert limits == pytest.approx((least, most))
+    if higher is None:
+        assert replication.band(claimed, how) == pytest.approx((least, most))
+    for value, ok in (
+        (least + 1e-6, True),
+        (least - 1e-6, False),
+        (most - 1e-6, True),
+        (most + 1e-6, False),
+    ):
+        if math.isfinite(value):
+            verdict = replication.one_sided_check(
+                replication.AUDIT,
+                {"metric": claimed},
+                [{"metric": value}],
+                higher_is_better={"metric": higher},
+                deviations={"metric": how},
+            )
+            assert verdict.per_metric["metric"].ok is ok
+
+
+@pytest.mark.parametrize(
+    ("claimed", "mean", "text"),
+    [(2.0, 3.0, "1.5 times"), (3.0, 2.0, "1.5 times"), (0.0, 0.25, "by 0.25")],
+)
+def test_how_much_better_a_claim_is_stands_in_words(
+    claimed: float, mean: float, text: str
+) -> None:
+    test: Any = SimpleNamespace(claimed=claimed, mean=mean)
+    assert replication.factor(test) == text
