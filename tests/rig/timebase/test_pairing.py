@@ -326,3 +326,48 @@ def test_a_search_finds_the_edge_of_each_mark_that_has_one(
     assert found.edges.tolist() == list(range(len(kept)))
     assert found.rival == 0
     assert len(found) == len(kept)
+
+
+@pytest.mark.parametrize(
+    ("edges", "first", "due_s", "edge"),
+    [
+        # The nearest, from the first on.
+        ([9.0, 9.8, 10.4], 0, 10.0, 1),
+        ([9.0, 9.8, 10.4], 2, 10.0, 2),
+        # The next mark's edge is due four seconds later.
+        ([9.0, 12.5], 1, 10.0, None),
+        ([9.0, 11.9], 1, 10.0, 1),
+        ([8.5, 13.0], 0, 11.9, 1),
+    ],
+)
+def test_an_edge_that_is_nearer_to_the_next_mark_is_left_to_it(
+    edges: list[float], first: int, due_s: float, edge: int | None
+) -> None:
+    # The next mark comes two seconds later, at twice the rate.
+    times = np.array(edges)
+    series = pairing._Series([3.0, 5.0], edges, times, 1.0, 0.1)
+    assert pairing._nearest_edge(series, 0, first, due_s, 2.0) == edge
+
+
+@pytest.mark.parametrize(("rate_u", "votes_for"), [(0.0, None), (0.06, 0)])
+def test_the_next_marks_vote_within_what_the_rate_leaves_open(
+    rate_u: float, votes_for: int | None
+) -> None:
+    # Marks at 0, 1 and 2 s; edges come 10 % late, and the reach is 20 ms.
+    edges = [5.0, 6.1, 7.2]
+    series = pairing._Series([0.0, 1.0, 2.0], edges, np.array(edges), 0.02, 0.01)
+    clock = _ClockFilter(0.0, 5.0, 1.0, 0.0, rate_u**2)
+    found = pairing._by_vote(series, 0, 0, clock, due_s=5.1, within_s=0.5)
+    assert found == votes_for
+
+
+def test_the_vote_goes_to_the_edge_that_others_follow_and_then_to_the_nearest() -> None:
+    edges = [4.9, 5.0, 5.3, 6.0, 6.3, 7.0, 7.3, 8.0]
+    marks = [0.0, 1.0, 2.0, 3.0]
+    series = pairing._Series(marks, edges, np.array(edges), 0.02, 0.01)
+    clock = _ClockFilter(0.0, 5.0, 1.0, 0.0, 0.0)
+    # 5.0 has three followers and 5.3 two; 4.9 is nearest and has none.
+    assert pairing._by_vote(series, 0, 0, clock, due_s=4.85, within_s=0.5) == 1
+    assert pairing._by_vote(series, 0, 2, clock, due_s=4.85, within_s=0.5) == 2
+    alone = pairing._by_vote(series, 3, 7, clock, due_s=8.0, within_s=0.5)
+    assert alone == 7
