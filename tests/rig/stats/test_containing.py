@@ -36,9 +36,7 @@ def test_the_half_width_holds_95_percent_of_the_larger_of_both_draws(
     exact = scipy.optimize.bisect(missing, 1e-9, 1e3 * math.sqrt(other.value))
     found = half_width(same, other)
     assert found == pytest.approx(exact, rel=0.02)
-    least = max(same.half_width, other.half_width)
-    # ... to nine digits.
-    assert found == max(float(f"{found:.8e}"), least)
+    assert found >= max(same.half_width, other.half_width)
 
 
 def test_one_variance_alone_is_students() -> None:
