@@ -102,6 +102,7 @@ def test_a_clock_that_both_read_ties_all_marks_to_the_nanosecond(
     assert timebase.seconds(ticks[0]) == pytest.approx(0.250000211, abs=1e-9)
     assert timebase.interval_s(*ticks) == 1.0
     assert timebase.interval_u_s(*ticks) == 0.0
+    assert (alignment.marks, alignment.edges, alignment.pairs) == (2, 0, 0)
 
 
 def test_marks_of_another_clock_are_not_tied(tmp_path: Path) -> None:
