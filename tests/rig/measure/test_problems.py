@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from rig.kinds.span import Span
@@ -13,6 +15,7 @@ from rig.model.effects import COMMON, Effect, Effects
 from rig.model.step_record import StepRecord
 from rig.model.steps import Idle
 from rig.model.trial import Window
+from rig.problems import Problem
 from rig.timebase.timebase import Timebase
 
 
@@ -64,3 +67,80 @@ def test_a_window_of_repeated_queries_is_one_of_them() -> None:
     alone = measure._window(span(1, repeat=4), timebase, ticks, None)
     assert alone.energy_j is None
     assert list(alone.effects.of) == ["ticks"]
+
+
+TIMEBASE = Timebase.stated(0, 10.0, 1000.0, 0.0, 0.0)
+
+
+def energy(energy_j: float, unwired_j: float, beyond: str = "") -> Energy:
+    return Energy(energy_j, Effects(), beyond, unwired_j)
+
+
+def powerless(**rails: list[Energy | None]) -> list[Problem]:
+    spans = [span(number, repeat=2) for number in range(3)]
+    return problems.powerless(spans, rails, dict.fromkeys(rails, TIMEBASE))
+
+
+def test_windows_with_no_more_than_an_open_input_shows_are_counted() -> None:
+    limit = energy(2e-3, 2e-3)
+    (problem,) = powerless(core=[energy(3e-3, 2e-3), limit, energy(1e-3, 2e-3)])
+    assert problem.detail.startswith(
+        "2 of 3 windows, first idle of step 1 with 0.001 J, where nothing wired may show"
+        " 0.001 J by"
+    )
+    assert (problem.rail, problem.step) == ("core", 1)
+    assert (problem.start_s, problem.stop_s) == (11.0, 13.0)
+    # Without a number, or beside lost samples, a window is not judged.
+    unknown = energy(math.nan, 1.0)
+    (problem,) = powerless(core=[unknown, None, energy(1e-3, 2e-3)])
+    assert problem.detail.startswith("1 of 1 windows")
+    assert powerless(core=[energy(2.1e-3, 2e-3)] * 3) == []
+
+
+def test_of_several_rails_their_sum_counts_and_each_may_rest() -> None:
+    drawing, resting = energy(3e-3, 1e-3), energy(0.5e-3, 1e-3)
+    assert powerless(a=[drawing, resting, drawing], b=[resting, drawing, None]) == []
+    (problem,) = powerless(a=[drawing] * 3, b=[resting, energy(0.8e-3, 1e-3), resting])
+    assert problem.detail.startswith(
+        "b: nothing is drawn from it in any of 3 windows; the most is idle of step 1 with"
+        " 0.0004 J, where nothing wired may show 0.0005 J"
+    )
+    assert problem.rail == "b"
+    found = powerless(a=[resting, drawing, drawing], b=[resting, drawing, drawing])
+    assert [each.rail for each in found] == ["a"]
+    assert found[0].detail.startswith(
+        "1 of 3 windows, first idle of step 0 with 0.0005"
+    )
+
+
+def test_a_rail_that_flows_backwards_beyond_its_limits_is_named() -> None:
+    drawing, back = energy(9e-3, 1e-3), energy(-1.2e-3, 1e-3)
+    (problem,) = powerless(a=[drawing] * 3, b=[energy(-1e-3, 1e-3), back, back])
+    assert problem.detail == (
+        "b: 2 of 3 windows, first idle of step 1 with -0.0006 J: it flows backwards"
+    )
+
+
+def test_windows_beyond_the_ranges_or_without_numbers_are_counted() -> None:
+    spans = [span(number) for number in range(3)]
+    rows = [None, energy(math.inf, 0.0, "the voltage was 9 V"), energy(1.0, 0.0)]
+    (problem,) = problems.beyond(spans, rows, TIMEBASE, "io")
+    assert problem.detail.startswith(
+        "io: 1 of 3 windows, first idle of step 1, where the voltage was 9 V: no limits"
+    )
+    (problem,) = problems._unreadable(spans, rows, TIMEBASE, "")
+    assert problem.detail.startswith(
+        "1 of 3 windows, first idle of step 1, have no energy: samples in them"
+    )
+    assert (problem.step, problem.start_s) == (1, 11.0)
+    assert problems._unreadable(spans[:2], rows[::2], TIMEBASE, "") == []
+
+
+def test_restarts_are_counted_over_all_steps() -> None:
+    done = [
+        StepRecord(number, Idle(1.0), Completion((), restarts=restarts))
+        for number, restarts in enumerate((0, 2, 1))
+    ]
+    (problem,) = problems._restarted(done)
+    assert problem.detail.startswith("3 restarts, first in or right before step 1")
+    assert problems._restarted(done[:1]) == []

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The one trial without which a verdict would hold."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from rig.model.metric import Deviation, Prominence
+from rig.results import off_trial
+from rig.results.off_trial import OffTrial
+
+
+def results(
+    *, failed: tuple[str, ...] = ("latency",), audit: bool = False, **metrics: list
+) -> Any:
+    """Return results with the values of each trial, by metric."""
+    rows = {}
+    for name, values in metrics.items():
+        headline = name == "energy"
+        rows[name] = SimpleNamespace(
+            deviation=Deviation.RELATIVE,
+            prominence=Prominence.HEADLINE if headline else Prominence.MAIN,
+            per_trial=[
+                SimpleNamespace(trial=number, value=value)
+                for number, value in enumerate(values, start=1)
+            ],
+        )
+    verdicts = {name: SimpleNamespace(ok=name not in failed) for name in metrics}
+    count = max(map(len, metrics.values()))
+    return SimpleNamespace(
+        audit=audit or None,
+        metrics=rows,
+        replication=SimpleNamespace(per_metric=verdicts),
+        trials=[SimpleNamespace(number=number) for number in range(1, count + 1)],
+    )
+
+
+def test_a_trial_is_off_if_the_others_agree_about_their_own_mean() -> None:
+    # 95 to 105 lie 5 % from their mean of 100; the fourth is 30 % above it.
+    found = off_trial.find(results(latency=[95.0, 100.0, 105.0, 130.0, 100.0]))
+    assert found is not None
+    assert (found.number, found.others) == (4, 4)
+    assert found.away == pytest.approx({"latency": 0.3})
+    assert found.rest == pytest.approx(0.05)
+    assert found.lines[0] == "trial 4 is off: latency +30.0 %  (limit 5 %)"
+    assert found.lines[1].startswith("the other 4 agree within 5")
+
+
+@pytest.mark.parametrize(
+    ("values", "options"),
+    [
+        ([94.9, 100.0, 105.1, 130.0], {}),
+        ([100.0, 130.0], {}),
+        ([100.0, None, 100.0, 130.0], {}),
+        ([100.0, 100.0, 100.0, 130.0], {"audit": True}),
+        ([100.0, 100.0, 100.0, 130.0], {"failed": ()}),
+        ([0.0, 0.0, 0.0, 1.0], {}),
+    ],
+)
+def test_otherwise_no_single_trial_is_off(
+    values: list[float | None], options: dict[str, Any]
+) -> None:
+    assert off_trial.find(results(latency=values, **options)) is None
+
+
+def test_every_metric_that_fails_has_to_agree_and_headlines_come_first() -> None:
+    far, near = [1.0, 1.0, 1.0, 0.5], [1.0, 1.0, 1.0, 1.1]
+    both = ("latency", "energy", "power")
+    found = off_trial.find(results(failed=both, power=near, latency=far, energy=near))
+    assert found is not None
+    assert list(found.away) == ["energy", "latency", "power"]
+    other = [0.5, 1.0, 1.0, 1.0]
+    assert off_trial.find(results(failed=both, latency=far, energy=other)) is None
+
+
+def test_three_metrics_are_named_and_the_rest_is_counted() -> None:
+    away = {"a": 0.1, "b": -0.2, "c": 0.3, "d": 0.4, "e": 0.5}
+    (first, _) = OffTrial(2, 4, away, 0.01).lines
+    assert first == (
+        "trial 2 is off: a +10.0 %, b -20.0 %, c +30.0 % and 2 more  (limit 5 %)"
+    )
