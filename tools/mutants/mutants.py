@@ -237,8 +237,9 @@ class Traces:
         contexts: set[str] = set()
         for line in around:
             contexts |= lines.get(line, set())
-        if imported:
-            # All that use the module may notice a constant of it.
+        if imported or not contexts:
+            # All that use the module may notice a constant of it; and what no test runs
+            # may run in a process of its own.
             contexts = contexts.union(*lines.values())
         tests = [
             name
