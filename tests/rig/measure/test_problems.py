@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pytest
 
 from rig.kinds.span import Span
 from rig.measure import measure, problems
-from rig.measure.problems import Energy
+from rig.measure.problems import Energy, RailEnergies
 from rig.model.completion import Completion
 from rig.model.effects import COMMON, Effect, Effects
 from rig.model.step_record import StepRecord
@@ -76,9 +77,15 @@ def energy(energy_j: float, unwired_j: float, beyond: str = "") -> Energy:
     return Energy(energy_j, Effects(), beyond, unwired_j)
 
 
+def on_rail(name: str, energies: list[Energy | None], repeat: int = 1) -> RailEnergies:
+    trace: Any = None
+    rows = [(span(number, repeat), each) for number, each in enumerate(energies)]
+    return RailEnergies(name, trace, TIMEBASE, rows)
+
+
 def powerless(**rails: list[Energy | None]) -> list[Problem]:
-    spans = [span(number, repeat=2) for number in range(3)]
-    return problems.powerless(spans, rails, dict.fromkeys(rails, TIMEBASE))
+    rows = [on_rail(name, energies, repeat=2) for name, energies in rails.items()]
+    return problems.powerless(rows)
 
 
 def test_windows_with_no_more_than_an_open_input_shows_are_counted() -> None:
@@ -122,18 +129,17 @@ def test_a_rail_that_flows_backwards_beyond_its_limits_is_named() -> None:
 
 
 def test_windows_beyond_the_ranges_or_without_numbers_are_counted() -> None:
-    spans = [span(number) for number in range(3)]
     rows = [None, energy(math.inf, 0.0, "the voltage was 9 V"), energy(1.0, 0.0)]
-    (problem,) = problems.beyond(spans, rows, TIMEBASE, "io")
+    (problem,) = problems.beyond(on_rail("io", rows))
     assert problem.detail.startswith(
         "io: 1 of 3 windows, first idle of step 1, where the voltage was 9 V: no limits"
     )
-    (problem,) = problems._unreadable(spans, rows, TIMEBASE, "")
+    (problem,) = problems.unreadable(on_rail("", rows))
     assert problem.detail.startswith(
         "1 of 3 windows, first idle of step 1, have no energy: samples in them"
     )
     assert (problem.step, problem.start_s) == (1, 11.0)
-    assert problems._unreadable(spans[:2], rows[::2], TIMEBASE, "") == []
+    assert problems.unreadable(on_rail("", rows[::2])) == []
 
 
 def test_restarts_are_counted_over_all_steps() -> None:
