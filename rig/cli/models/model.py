@@ -14,10 +14,9 @@ import numpy as np
 from rig.cli.lazy import LazyGroup
 from rig.cli.models import tflite_model
 from rig.cli.models.conventions_options import conventions_options, dt_option
-from rig.cli.models.map_model import map_model
 from rig.cli.models.model_kinds import is_tflite
+from rig.cli.models.on_backend import map_model, sense_model
 from rig.cli.models.quantize import array_of, quantize, step_and_conventions
-from rig.cli.models.sense_model import sense_model
 from rig.cli.options import FILE, refuse_idle, to_write
 from rig.cli.printed.terminal import (
     Terminal,

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`rig model map`: how a chip would hold a network."""
+"""`rig model map` and `sense`: how a chip would hold a network, and the readings of a
+board that runs it.
+"""
 
 from __future__ import annotations
 
@@ -15,32 +17,34 @@ from rig.bench import plugins
 from rig.bench.config import settings_of
 from rig.cli.models.conventions_options import conventions_options, dt_option
 from rig.cli.models.model_kinds import refuse_tflite
+from rig.cli.models.quantize import array_of
 from rig.cli.options import FILE
 from rig.cli.printed.terminal import say_plain
 from rig.errors import ConfigError
-from rig.interfaces.plugin_classes import MapsNetworks
+from rig.interfaces.plugin_classes import MapsNetworks, SensesItself
 from rig.network import conventions, graph
 from rig.network.conventions import ConventionChoice
 
-set_option = click.option(
+_on_option = click.option(
+    "--on", "kind", required=True, metavar="KIND", help="The backend, as in [sut.KIND]."
+)
+_set_option = click.option(
     "--set",
     "changes",
     multiple=True,
     metavar="NAME=VALUE",
     help="A setting of the backend; may be repeated.",
 )
-json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+_json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
 @click.command("map")
 @click.argument("path", metavar="MODEL.nir", type=FILE)
-@click.option(
-    "--on", "kind", required=True, metavar="KIND", help="The backend, as in [sut.KIND]."
-)
+@_on_option
 @dt_option
 @conventions_options
-@set_option
-@json_option
+@_set_option
+@_json_option
 def map_model(
     path: Path,
     kind: str,
@@ -58,14 +62,50 @@ def map_model(
         raise ConfigError(
             f"[sut.{kind}] maps no networks",
             path="--on",
-            try_next=f"one of {', '.join(kinds_with(MapsNetworks))}",
+            try_next=f"one of {', '.join(_kinds_with(MapsNetworks))}",
         )
-    step_s, rule = asked(path, dt_s, choice)
+    step_s, rule = _asked(path, dt_s, choice)
     settings = settings_of("sut", kind, changes)
-    print_report(backend.mapping(settings, path, step_s, *rule), as_json)
+    _print_report(backend.mapping(settings, path, step_s, *rule), as_json)
 
 
-def kinds_with(hook: type) -> list[str]:
+@click.command("sense")
+@click.argument("path", metavar="MODEL.nir", type=FILE)
+@click.argument("inputs", metavar="INPUT.npy", type=FILE)
+@_on_option
+@dt_option
+@conventions_options
+@_set_option
+@_json_option
+def sense_model(
+    path: Path,
+    inputs: Path,
+    kind: str,
+    dt_s: float | None,
+    choice: ConventionChoice,
+    changes: Sequence[str],
+    as_json: bool,
+) -> None:
+    """Print the readings of a board's own sensors while it runs a network.
+
+    Times and energies are means over runs, without SYNC, each with its label. A monitor
+    of the rig measures the energy of each window instead.
+    """
+    backend: object = plugins.find("sut", kind)
+    if not isinstance(backend, SensesItself):
+        raise ConfigError(
+            f"[sut.{kind}] has no sensors of its own",
+            path="--on",
+            try_next=f"one of {', '.join(_kinds_with(SensesItself))}",
+        )
+    values = array_of(inputs)
+    values = values[None] if values.ndim == 2 else values
+    step_s, rule = _asked(path, dt_s, choice)
+    settings = settings_of("sut", kind, changes)
+    _print_report(backend.sense(settings, path, step_s, values, *rule), as_json)
+
+
+def _kinds_with(hook: type) -> list[str]:
     """List the kinds of backends that offer an optional interface."""
     kinds = []
     for kind in plugins.names("sut"):
@@ -76,7 +116,7 @@ def kinds_with(hook: type) -> list[str]:
     return kinds
 
 
-def asked(
+def _asked(
     path: Path, dt_s: float | None, choice: ConventionChoice
 ) -> tuple[float | None, tuple[str, ...]]:
     """Return the time step to ask a backend with, and the rule of the conventions where
@@ -91,7 +131,7 @@ def asked(
     return dt_s, (conventions.text_of(choice.of(graph.taken_apart(read)[0])),)
 
 
-def print_report(found: Mapping[str, Any], as_json: bool) -> None:
+def _print_report(found: Mapping[str, Any], as_json: bool) -> None:
     """Print the report of a backend, as JSON or one line for each entry."""
     if as_json:
         click.echo(json.dumps(found, indent=1))
