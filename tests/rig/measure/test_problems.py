@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -18,6 +20,7 @@ from rig.model.steps import Idle
 from rig.model.trial import Window
 from rig.problems import Problem
 from rig.timebase.timebase import Timebase
+from rig.trace.gaps import Gap
 
 
 def span(number: int, repeat: int = 1) -> Span:
@@ -150,3 +153,17 @@ def test_restarts_are_counted_over_all_steps() -> None:
     (problem,) = problems._restarted(done)
     assert problem.detail.startswith("3 restarts, first in or right before step 1")
     assert problems._restarted(done[:1]) == []
+
+
+def test_lost_samples_are_named_with_their_place_and_the_windows_they_cost() -> None:
+    gaps = iter([None, Gap(30, 45, "lost"), Gap(50, 60, "lost")])
+    trace: Any = SimpleNamespace(
+        sample_hz=10.0, gap_between=lambda start_s, stop_s: next(gaps)
+    )
+    found = on_rail("io", [energy(1.0, 0.0), energy(1.0, 0.0), None])
+    (problem,) = problems.gaps(replace(found, trace=trace))
+    assert problem.detail == (
+        "io: 2 of 3 windows, first idle of step 1 (samples 30 to 45: lost); 1 have no"
+        " energy"
+    )
+    assert (problem.step, problem.start_s, problem.stop_s) == (1, 3.0, 4.5)

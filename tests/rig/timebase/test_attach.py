@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from rig.timebase.attach import attach, shifted
+from rig.timebase.attach import _inverted, attach, shifted
+from rig.trace.gaps import Gap
 from rig.trace.trace import Trace
 from rig.trace.writer import TraceWriter
 
@@ -209,3 +211,22 @@ def test_lost_ends_of_pulses_beside_a_long_rest_are_no_line_upside_down(
         ).problems
     )
     assert len(trace.gaps) == 2 and len(trace.rises_s) < len(marks_s)
+
+
+@pytest.mark.parametrize(
+    ("gaps", "share"),
+    [((), None), ((Gap(15, 16, "lost"),), "90%"), ((Gap(25, 26, "lost"),), None)],
+)
+def test_a_pulse_next_to_lost_samples_says_nothing_of_the_line(
+    gaps: tuple[Gap, ...], share: str | None
+) -> None:
+    trace: Any = SimpleNamespace(
+        falls_s=np.array([1.0, 2.0, 3.0]),
+        rises_s=np.array([1.05, 2.9]),
+        gaps=gaps,
+        sample_hz=10.0,
+    )
+    problems = _inverted(trace, [(0, 0), (1, 1), (2, 2)])
+    assert [problem.detail.split()[5] for problem in problems] == (
+        [share] if share else []
+    )

@@ -372,3 +372,16 @@ def test_the_vote_goes_to_the_edge_that_others_follow_and_then_to_the_nearest() 
     assert pairing._by_vote(series, 0, 2, clock, due_s=4.85, within_s=0.5) == 2
     alone = pairing._by_vote(series, 3, 7, clock, due_s=8.0, within_s=0.5)
     assert alone == 7
+
+
+@pytest.mark.parametrize("any_rate", [False, True])
+@pytest.mark.parametrize(("late_s", "fits"), [(2.9e-3, True), (3.1e-3, False)])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_seed_fits_within_twice_the_reach_and_what_the_rates_leave_open(
+    any_rate: bool, late_s: float, fits: bool, sign: int
+) -> None:
+    # Of one second: 2 ms, and 1 ms for the clocks; at any rate, two thirds of the 6 ms
+    # of both intervals, as one is twice as long.
+    marks_s = np.array([0.0, 1.0, 3.0])
+    edges_s = 10.0 + np.cumsum([0.0, 1.0 + sign * late_s, 2.0])
+    assert bool(seeds(marks_s, edges_s, 1e-3, any_rate)) is fits
