@@ -516,7 +516,7 @@ def test_a_bent_time_base_is_a_sum_of_hats_with_the_errors_of_its_knots(
     assert BENT.interval_u_s(*at) == pytest.approx(
         math.hypot(math.sqrt(variance), min(of_rates_s, of_places_s)),
         rel=1e-6,
-        abs=1e-14,
+        abs=1e-12,
     )
 
 
