@@ -50,7 +50,9 @@ PACKAGES = (
     "rig/results",
     "rig/trace",
 )
-TESTS = (*(f"tests/{package}" for package in PACKAGES), "tests/golden")
+#: Reads the sources, so that no statement is seen to run in it.
+OF_SOURCES = "tests/rig/test_values.py"
+TESTS = (*(f"tests/{package}" for package in PACKAGES), "tests/golden", OF_SOURCES)
 KILLED_MIN = 0.9
 #: The probability of a false alarm where the tests kill just 90 %.
 SIGNIFICANCE = 0.05
@@ -244,7 +246,9 @@ class Traces:
         tests = [
             name
             for name in self.cpu_s
-            if name in contexts or name.partition("::")[0] in contexts
+            if name in contexts
+            or name.partition("::")[0] in contexts
+            or ("dataclass(" in mutant.before and name.startswith(OF_SOURCES))
         ]
         own = Path("tests", mutant.module)
         named = str(own.with_name(f"test_{own.name}"))
@@ -367,12 +371,16 @@ def _of_file(answer: dict[str, Any], name: str) -> dict[str, Any]:
     return {"file": name, "digests": digests, "cpu_s": own_s, "lines": lines}
 
 
+def _test_files(place: Path) -> list[Path]:
+    return [place] if place.is_file() else sorted(place.rglob("test_*.py"))
+
+
 def traced(started: Sequence[Server]) -> Traces:
     """Run those files of tests that changed since the last time, and join all."""
     files = [
         str(path.relative_to(ROOT))
         for folder in TESTS
-        for path in sorted((ROOT / folder).rglob("test_*.py"))
+        for path in _test_files(ROOT / folder)
     ]
     digests = {name: _digest(name) for name in [*files, *modules(PACKAGES)]}
     kept = BUILD / "traces.json"
@@ -425,7 +433,7 @@ def judged(
     fate = SURVIVED if answer["code"] == 0 else KILLED
     if answer.get("timed_out"):
         fate = TIMED_OUT
-    elif answer["code"] not in (0, 1, 2) or not answer["loaded"]:
+    elif answer["code"] not in (0, 1, 2) or not (answer["loaded"] or fate == KILLED):
         raise RuntimeError(f"no tests of {mutant.module} are run: {answer}")
     by = answer["failed"][0] if answer["failed"] else None
     row = {"fate": fate, "by": by, "ran": answer.get("ran", 0), "of": len(tests)}

@@ -169,3 +169,17 @@ def test_trials_of_other_samples_are_not_shared_and_few_groups_are_not_left_out(
     # The fourth sample is not in the first trial: it stays whole.
     assert knife.deleted["mean"].values[0, 3] == 2.0
     assert jackknife.jackknife([trial([1.0, 2.0])], [], summarise).deleted == {}
+
+
+def test_the_share_of_values_up_to_a_cut_is_counted_also_beside_one_without_a_number() -> (
+    None
+):
+    values = (1.0, 2.0, 2.0, 5.0)
+    ordered = Metric(2.0, "s", None, 4, percent=50.0, values=values)
+    mixed = Metric(math.nan, "s", None, 5, values=(2.0, math.nan, 1.0, 5.0, 2.0))
+    found = jackknife.numbers(
+        {"a": ordered, "b": mixed, "c": ordered}, {"a": 2.0, "b": 2.0}
+    )
+    assert found == {"a": (0.75, 4), "b": (0.6, 5), "c": (2.0, 4)}
+    nothing = Metric(1.0, "s", None, 0)
+    assert math.isnan(jackknife.numbers({"a": nothing}, {"a": 2.0})["a"][0])
