@@ -296,21 +296,18 @@ def scores(task: Task, step: Stream, completion: Completion) -> tuple[Score, ...
     outputs are all of one length.
     """
     count = answered(completion.marks)
-    length_b, rest_b = (
-        divmod(len(completion.output), count) if count else (0, len(completion.output))
-    )
+    output = completion.output
+    length_b, rest_b = divmod(len(output), count) if count else (0, len(output))
     if rest_b or count > step.windows:
         raise RemoteProtocolError(
-            f"{len(completion.output)} bytes and {count} decisions are no answers of"
-            f" one length to {step.windows} windows"
+            f"{len(output)} bytes and {count} decisions are no answers of one length to"
+            f" {step.windows} windows"
         )
     found = []
     for window in range(count):
         scene = step.scenes[step.scene_of(window)]
-        answer = task.score(
-            scene.indices[0],
-            completion.output[window * length_b : (window + 1) * length_b],
-        ).answer
+        own = output[window * length_b : (window + 1) * length_b]
+        answer = task.score(scene.indices[0], own).answer
         found.append(Score(answer == scene.label, scene.label, answer))
     return tuple(found)
 

@@ -223,13 +223,11 @@ def _averages(
 def _two_sided(
     reference: float, values: Sequence[float], how: Deviation | None = None
 ) -> MetricVerdict:
-    away = max(
-        (deviation(value, reference, how or Deviation.RELATIVE) for value in values),
-        key=lambda d: math.inf if math.isnan(d) else abs(d),
-    )
-    return MetricVerdict(
-        reference, mean(values), away, LIMIT, abs(away) <= LIMIT + _ROUNDING
-    )
+    kind = how or Deviation.RELATIVE
+    all_away = [deviation(value, reference, kind) for value in values]
+    away = max(all_away, key=lambda d: math.inf if math.isnan(d) else abs(d))
+    within = abs(away) <= LIMIT + _ROUNDING
+    return MetricVerdict(reference, mean(values), away, LIMIT, within)
 
 
 def _one_sided(

@@ -103,38 +103,28 @@ def of_energy(
         * accuracy.edge_s
         / math.sqrt(3.0)
     )
-    shape = accuracy.distribution
-    effects = {
-        **_by_range(
-            "current gain",
-            accuracy,
-            [row.gain for row in accuracy.current],
-            integral.range_energy_j,
-        ),
-        **_by_range(
-            "current offset",
-            accuracy,
-            [row.offset for row in accuracy.current],
-            integral.range_volt_s,
-        ),
-        "voltage gain": Effect(
-            COMMON, energy_j=voltage.gain * energy_j / divisor, shape=shape
-        ),
-        "voltage offset": Effect(
-            COMMON, energy_j=voltage.offset * charge_c / divisor, shape=shape
-        ),
-        "clock": Effect(
-            COMMON, energy_j=energy_j * accuracy.clock_ppm * 1e-6 / divisor, shape=shape
-        ),
-        "edge delay": Effect(COMMON, energy_j=delay_j, shape="rectangular"),
-        "steps": Effect(COMMON, energy_j=step_common_j, shape="rectangular"),
+
+    def of_limit(limit_j: float) -> Effect:
+        return Effect(COMMON, energy_j=limit_j / divisor, shape=accuracy.distribution)
+
+    def rectangular(energy_u_j: float) -> Effect:
+        return Effect(COMMON, energy_j=energy_u_j, shape="rectangular")
+
+    gains = [row.gain for row in accuracy.current]
+    offsets = [row.offset for row in accuracy.current]
+    effects = _by_range("current gain", accuracy, gains, integral.range_energy_j)
+    effects |= _by_range("current offset", accuracy, offsets, integral.range_volt_s)
+    effects |= {
+        "voltage gain": of_limit(voltage.gain * energy_j),
+        "voltage offset": of_limit(voltage.offset * charge_c),
+        "clock": of_limit(energy_j * accuracy.clock_ppm * 1e-6),
+        "edge delay": rectangular(delay_j),
+        "steps": rectangular(step_common_j),
         "edges": (
-            Effect(COMMON, energy_j=edges_j, shape="rectangular")
-            if nominal_rate
-            else Effect(OWN, energy_j=edges_j)
+            rectangular(edges_j) if nominal_rate else Effect(OWN, energy_j=edges_j)
         ),
-        "edge bias": Effect(COMMON, energy_j=bias_j, shape="rectangular"),
-        "end samples": Effect(COMMON, energy_j=apart_j, shape="rectangular"),
+        "edge bias": rectangular(bias_j),
+        "end samples": rectangular(apart_j),
         "noise": Effect(OWN, energy_j=noise_j),
         "lost samples": Effect(OWN, energy_j=lost_j, shape="rectangular"),
         "quantisation": Effect(OWN, energy_j=step_j),
@@ -163,13 +153,10 @@ def _by_range(
     """Make an effect for each range of the current, named by its upper end if there are
     several.
     """
+    several = len(accuracy.current) > 1
     effects = {}
     for row, limit, part in zip(accuracy.current, limits, parts, strict=True):
-        title = (
-            f"{name} to {quantity(row.up_to, 'A')}"
-            if len(accuracy.current) > 1
-            else name
-        )
+        title = f"{name} to {quantity(row.up_to, 'A')}" if several else name
         effects[title] = Effect(
             COMMON,
             energy_j=limit * part / accuracy.divisor,
@@ -285,16 +272,11 @@ def _shifts_j(
     if not integral.stepped:
         # A shift inwards loses the power inside, one outwards adds the power outside:
         # the root mean square of both.
-        return (
-            math.hypot(
-                *(
-                    u_s * math.hypot(*end)
-                    for end, u_s in zip(integral.ends, ends_u_s, strict=True)
-                )
-            )
-            / math.sqrt(2.0),
-            0.0,
-        )
+        ends_j = [
+            u_s * math.hypot(*end)
+            for end, u_s in zip(integral.ends, ends_u_s, strict=True)
+        ]
+        return math.hypot(*ends_j) / math.sqrt(2.0), 0.0
     # Distance from each end to the border of its sample inside the window; an end on a
     # border has none.
     inwards = (-integral.start_s * sample_hz % 1.0, integral.stop_s * sample_hz % 1.0)
@@ -304,9 +286,8 @@ def _shifts_j(
             integral.ends, integral.cut, inwards, ends_u_s, strict=True
         )
     ]
-    return math.hypot(*(scatter_j for scatter_j, _ in costs)), math.fsum(
-        bias_j for _, bias_j in costs
-    )
+    scatters_j, biases_j = zip(*costs, strict=True)
+    return math.hypot(*scatters_j), math.fsum(biases_j)
 
 
 def _stepped_j(
