@@ -17,8 +17,10 @@ import flatbuffers
 import numpy as np
 import tflite
 
-SEED = 11
-SAMPLES = 24
+from scenarios.tasks.tflite.generate import samples
+
+#: Of the weights of the example, which tell its inputs apart.
+SEED = 114
 SAME, VALID = 0, 1
 NONE, RELU, RELU_N1_TO_1, RELU6 = range(4)
 _KINDS = {"int8": tflite.TensorType.INT8, "<i4": tflite.TensorType.INT32}
@@ -374,23 +376,11 @@ def example() -> Layers:
     net.depthwise((3, 3), zero_point=-128)
     net.convolution(8, (1, 1), activation=NONE, zero_point=4)
     net.addition(before, net.unit()[0] * 1.3, -128, RELU)
-    net.pool("AVERAGE_POOL_2D", (6, 6), (6, 6))
+    net.pool("MAX_POOL_2D", (6, 6), (6, 6))
     net.reshape(1, 8)
-    net.dense(4, gain=3.0, zero_point=0)
+    net.dense(4, gain=6.0, zero_point=0)
     net.softmax()
     return net
-
-
-def samples(shape: Sequence[int], count: int = SAMPLES, seed: int = SEED) -> Any:
-    """Return random inputs: each a pattern of its own under noise."""
-    rng = np.random.default_rng(seed)
-    size = int(np.prod(shape))
-    places = np.arange(size)
-    rows = []
-    for number in range(count):
-        wave = 90 * np.sin(places * (number % 7 + 1) / 9 + number)
-        rows.append(np.clip(np.rint(wave + rng.normal(0, 25, size)), -128, 127))
-    return np.array(rows).astype(np.int8).reshape(count, *shape)
 
 
 def main(folder: Path) -> None:

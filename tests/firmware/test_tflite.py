@@ -22,13 +22,14 @@ from hypothesis import strategies as st
 
 from examples.make_tflite import NONE, RELU, RELU6, SAME, VALID, Layers, samples
 from rig.cli.boards.firmware import firmware
-from rig.errors import ConfigError, SutError
+from rig.errors import ConfigError, DataError, SutError
 from rig.interfaces.context import BenchContext
 from rig.model.steps import Load, Query
 from rig.network.tflite import interpreter, network, sizes
 from rig.network.tflite.c_header import header
 from rig.network.tflite.form import IntegerNetwork
 from rig.network.tflite.tables import KINDS, OperatorRow, tables
+from rig.session.session import open_bench
 from sut_backends.hosted.posix import PosixSut
 from sut_backends.hosted.qemu import QemuSut
 from tests.boards import BOARDS, image
@@ -256,10 +257,20 @@ def test_a_built_model_answers_and_takes_few_instructions_a_product(
 def test_a_model_is_built_for_a_process_and_then_another_one(tmp_path: Path) -> None:
     path, read = written(tmp_path, usual())
     folder = tmp_path / "here"
-    for _ in range(2):
-        text = invoke("build", folder, "--model", path, "--target", "posix")
-        assert "build/posix/tflite" in text
-    inputs = samples((20, 10, 1), 2)
+    inputs = samples((20, 10, 1), 4)
+    np.save(tmp_path / "inputs.npy", inputs)
+    words = ("build", folder, "--model", path, "--target", "posix")
+    for more in ((), ("--input", tmp_path / "inputs.npy")):
+        assert "build/posix/tflite" in invoke(*words, *more)
+    assert (folder / "model.tflite").read_bytes() == path.read_bytes()
+    with open_bench(folder / "tflite.toml", []) as bench:
+        result = bench.run(1, tmp_path / "sessions")
+    assert result.content["metrics"]["accuracy"]["value"] == 1.0
+    lines = (result.folder / "catalogue.csv").read_text("utf-8").splitlines()
+    assert len(lines) == 1 + 4
+    np.save(tmp_path / "inputs.npy", inputs[:, :-1])
+    with pytest.raises(DataError, match="inputs of the shape"):
+        invoke(*words, "--input", tmp_path / "inputs.npy")
     sut = opened_sut("posix", folder / "build" / "posix" / "tflite")
     try:
         assert sut.info.model == read.identity

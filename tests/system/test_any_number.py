@@ -37,6 +37,7 @@ _BENCHES = {
     "task.mlperf_tiny": "virtual-tiny",
     "task.network": "cpu-network-virtual",
     "task.qubo": "virtual-qubo",
+    "task.tflite": "cpu-tflite-virtual",
 }
 #: Other values of these have data generated, which takes minutes.
 _MAKES_DATA = {

@@ -38,10 +38,7 @@ _workload = click.option(
 )
 _BESIDE_TFLITE = "beside a .tflite file, which states its arithmetic"
 #: Parameters of a NIR file that is built.
-_OF_NIR = (
-    *("inputs", "dt_s", "bits", "steps"),
-    *("preset", "reset", "spikes_max", "start"),
-)
+_OF_NIR = ("dt_s", "bits", "steps", "preset", "reset", "spikes_max", "start")
 
 
 @click.group(cls=LazyGroup)
@@ -88,7 +85,10 @@ def new(folder: Path, name: str) -> None:
     "inputs",
     metavar="INPUT.npy",
     type=FILE,
-    help="Inputs for which scales are chosen, as with rig model quantize.",
+    help=(
+        "Inputs for which scales are chosen, as with rig model quantize; the bench"
+        " file that is written measures them."
+    ),
 )
 @dt_option
 @click.option(
@@ -135,7 +135,7 @@ def build(
         folder, settings = _with_model(folder, target, options, settings)
     else:
         workload = ""
-        refuse_idle("without --model", "target", *_OF_NIR)
+        refuse_idle("without --model", "target", "inputs", *_OF_NIR)
     port = projects.read_port(folder / projects.PORT_FILE)
     _make(folder, port, settings, verbose=verbose)
     images = projects.images(folder)
@@ -193,7 +193,8 @@ def _put(
     """Put a model into a project; return the arguments of make."""
     if is_tflite(options.path):
         workload = TFLITE
-        put_tflite(folder, options.path, part(folder, settings))
+        memory = part(folder, settings)
+        put_tflite(folder, port, options.path, options.inputs, memory)
     else:
         workload = WORKLOAD
         put_model(folder, port, options, part(folder, settings))

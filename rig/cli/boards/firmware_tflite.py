@@ -5,31 +5,56 @@ has room.
 
 from __future__ import annotations
 
+import json
+import os
+import shutil
 from pathlib import Path
 
 from rig.cli.boards.room import Needs, fitting
+from rig.cli.models.quantize import array_of
 from rig.cli.models.tflite_model import print_network
 from rig.cli.printed.terminal import Terminal
 from rig.errors import ConfigError
+from rig.firmware import project as projects
 from rig.firmware.part import BoardMemory
 from rig.network.tflite import network
 from rig.network.tflite.c_header import header
 from rig.network.tflite.form import IntegerNetwork
+from rig.network.tflite.inputs import to_inputs
 from rig.network.tflite.sizes import Sizes, sizes
 
 #: In a project.
 HEADER = Path("workloads/tflite/nr_tflite_model.h")
+MODEL = Path("model.tflite")
+#: The workload, and the task that measures it.
 WORKLOAD = "tflite"
+_WORK = """[scenario.single_stream]
+
+[task.tflite]
+model = "model.tflite"
+{inputs}
+# labels = "labels.npy"   without them, the bytes of the rig's interpreter are right
+# source = "generated ..."   where the samples come from: results say it
+"""
+_RANDOM = '# inputs = "inputs.npy"   without them, random ones'
 #: A batch's answers have 64 KiB for 16 slots in a process (ports/posix/main.c).
 _ANSWER_B_MAX = 4096
 
 
-def put_tflite(folder: Path, path: Path, part: BoardMemory | None) -> IntegerNetwork:
-    """Print the size of a file's network and write it into a project; raise
-    ConfigError, and write no file, if the part has no room for it.
+def put_tflite(
+    folder: Path,
+    port: projects.Port,
+    path: Path,
+    inputs: Path | None,
+    part: BoardMemory | None,
+) -> IntegerNetwork:
+    """Print the size of a file's network and write it into a project, with a bench for
+    its inputs; raise ConfigError, and write no file, if the part has no room for it.
     """
     read = network.read(path)
     found = sizes(read)
+    if inputs is not None:
+        to_inputs(read, array_of(inputs))
     print_network(Terminal(), read, found)
     slots = None if part is None else fitting(path, _needs(found), part)
     if found.output_b > _ANSWER_B_MAX:
@@ -40,6 +65,14 @@ def put_tflite(folder: Path, path: Path, part: BoardMemory | None) -> IntegerNet
             try_next="a model with a smaller output",
         )
     (folder / HEADER).write_text(header(read, slots), encoding="utf-8")
+    if path.resolve() != (folder / MODEL).resolve():
+        shutil.copyfile(path, folder / MODEL)
+    stated = _RANDOM
+    if inputs is not None:
+        where = os.path.relpath(inputs.resolve(), folder.resolve())
+        stated = f"inputs = {json.dumps(where)}"
+    bench = projects.bench(WORKLOAD, _WORK.format(inputs=stated), port)
+    (folder / f"{WORKLOAD}.toml").write_text(bench, encoding="utf-8")
     return read
 
 

@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Samples and labels of a model, from an array or from a folder for each class."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+
+import numpy as np
+
+from rig.errors import ConfigError, DataError
+from rig.files import small_text
+from rig.network.tflite.form import IntegerNetwork, Ints
+from rig.network.tflite.inputs import output_size, to_inputs
+from scenarios.tasks.tflite import generate
+
+_INPUTS = "task.tflite.inputs"
+_LABELS = "task.tflite.labels"
+#: Files of a folder of samples.
+_FILES_MAX = 200_000
+
+
+@dataclass(frozen=True, slots=True)
+class Samples:
+    """Inputs of int8 and their right outputs, None where none are known; how many real
+    numbers were limited, and a SHA-256 over all files, "" where there are none.
+    """
+
+    values: Ints
+    labels: Ints | None
+    limited: int = 0
+    sha256: str = ""
+
+
+def samples(
+    network: IntegerNetwork, inputs: Path | None, labels: Path | None
+) -> Samples:
+    """Return a model's samples: of an array, of a folder for each class, or random
+    ones. Raises ConfigError where they do not fit.
+    """
+    if inputs is None:
+        shape = network.tensors[network.input].shape
+        shape = shape[1:] if shape[0] == 1 else shape
+        return Samples(generate.samples(shape), _labels(labels))
+    if inputs.is_dir():
+        if labels is not None:
+            raise ConfigError(
+                "the folder of inputs says the labels already",
+                path=_LABELS,
+                try_next="no labels, or inputs in one array",
+            )
+        return _of_folder(network, inputs)
+    values, limited = _fitted(network, _array(inputs, _INPUTS))
+    return Samples(values, _labels(labels), limited, digest(inputs))
+
+
+def digest(path: Path) -> str:
+    """Return the SHA-256 of a file."""
+    return sha256(path.read_bytes()).hexdigest()
+
+
+def right(network: IntegerNetwork, found: Samples) -> list[str]:
+    """Return labels by which outputs are judged; raises DataError where they do not
+    fit.
+    """
+    if found.labels is None:
+        return []
+    numbers = np.asarray(found.labels).reshape(-1)
+    if len(numbers) != len(found.values):
+        raise DataError(
+            f"{len(numbers)} labels of {len(found.values)} samples",
+            try_next="a label for each sample",
+        )
+    outputs = output_size(network)
+    whole = numbers.astype(np.int64)
+    wrong = np.flatnonzero((whole != numbers) | (whole < 0) | (whole >= outputs))
+    if wrong.size:
+        raise DataError(
+            f"label {int(wrong[0])} is {str(numbers[wrong[0]])[:20]}",
+            evidence=f"the model has {outputs} outputs: 0 to {outputs - 1}",
+            try_next="the number of the right output, from 0 on",
+        )
+    return [str(number) for number in whole.tolist()]
+
+
+def _fitted(network: IntegerNetwork, values: Ints) -> tuple[Ints, int]:
+    try:
+        return to_inputs(network, values)
+    except DataError as error:
+        raise ConfigError(
+            error.cause, path=_INPUTS, evidence=error.evidence, try_next=error.try_next
+        ) from error
+
+
+def _labels(path: Path | None) -> Ints | None:
+    """Return the labels in a file: .npy, or a number a line."""
+    if path is None:
+        return None
+    if path.suffix == ".npy":
+        return _array(path, _LABELS)
+    try:
+        words = small_text.read(path).split()
+        return np.array([int(word) for word in words])
+    except (OSError, ValueError) as error:
+        raise _no_array(path, _LABELS, error) from error
+
+
+def _array(path: Path, setting: str) -> Ints:
+    """Return the array in a file; one that would need code to be read is refused."""
+    try:
+        values = np.load(path, allow_pickle=False)
+    except (OSError, ValueError, OverflowError, EOFError, MemoryError) as error:
+        raise _no_array(path, setting, error) from error
+    if not isinstance(values, np.ndarray) or values.dtype.kind not in "fiub":
+        raise ConfigError(
+            f"{path} holds no numbers", path=setting, try_next="numpy.save of one array"
+        )
+    return values
+
+
+def _no_array(path: Path, setting: str, error: Exception) -> ConfigError:
+    return ConfigError(
+        f"{path} is no array", path=setting, evidence=str(error), try_next="numpy.save"
+    )
+
+
+def _of_folder(network: IntegerNetwork, folder: Path) -> Samples:
+    """Return the samples of a folder with a folder for each class, in the order of
+    their names; a name that is a number is the output.
+    """
+    classes = sorted(each for each in folder.iterdir() if each.is_dir())
+    outputs = output_size(network)
+    numbered = all(each.name.isdecimal() for each in classes)
+    if not classes or (not numbered and len(classes) != outputs):
+        raise ConfigError(
+            f"{folder} has {len(classes)} folders, the model {outputs} outputs",
+            path=_INPUTS,
+            try_next="a folder for each class, or folders named by numbers of outputs",
+        )
+    values: list[Ints] = []
+    labels: list[int] = []
+    limited = 0
+    hashed = sha256()
+    for number, each in enumerate(classes):
+        files = sorted(each.glob("*.npy"))
+        if len(values) + len(files) > _FILES_MAX:
+            raise ConfigError(
+                f"{folder} has more than {_FILES_MAX:,} files", path=_INPUTS
+            )
+        for file in files:
+            fitted, beyond = _fitted(network, _array(file, _INPUTS))
+            values.append(fitted)
+            limited += beyond
+            labels += [int(each.name) if numbered else number] * len(fitted)
+            hashed.update(f"{each.name}/{file.name}\n{digest(file)}\n".encode())
+    if not values:
+        raise ConfigError(
+            f"{folder} has no samples", path=_INPUTS, try_next="FOLDER/CLASS/NAME.npy"
+        )
+    return Samples(
+        np.concatenate(values), np.array(labels), limited, hashed.hexdigest()
+    )

@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The task: a .tflite file over samples and labels of its user."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Self
+
+from annotated_types import Ge, doc
+
+from rig.files.user_folders import expanded
+from rig.interfaces.context import BenchContext
+from rig.interfaces.task import Regeneration, Task
+from rig.model.catalogue import Entry
+from rig.model.scores import Score
+from rig.network.tflite import network
+from rig.results.labels import refuse_other
+from rig.settings.declare import Count, Or, PathText
+from scenarios.tasks.tflite import answer, data
+from scenarios.tasks.tflite.generate import SOURCE
+from scenarios.tasks.tflite.programs import NAME, programs, routine
+from scenarios.tasks.tflite.replica import TfliteReplica
+
+GENERATED = ("generated", "random")
+#: Made by examples/make_tflite.py.
+EXAMPLE = Path(__file__).with_name("example.tflite")
+
+
+class TfliteTask(Task):
+    """An int8 model in a .tflite file: a payload is its input, an output its output, an
+    int8 for each value (docs/reference/MODELS.md).
+    """
+
+    name = NAME
+    phases: tuple[str, ...] = ("infer",)
+
+    @dataclass(frozen=True, slots=True)
+    class Settings:
+        """The model, its samples, and their source."""
+
+        model: Annotated[
+            PathText, doc("The .tflite file, quantised to int8; empty: an example.")
+        ] = ""
+        inputs: Annotated[
+            PathText,
+            doc(
+                "Samples: .npy, (samples, *shape) of int8, or of real numbers as"
+                " float32; or a folder with a folder of .npy files for each class;"
+                " empty: random inputs."
+            ),
+        ] = ""
+        labels: Annotated[
+            PathText,
+            doc(
+                "Right outputs: .npy, or a number a line; empty: the bytes of the"
+                " rig's interpreter are right, which say nothing of the task."
+            ),
+        ] = ""
+        source: Annotated[
+            str,
+            doc(
+                'Where the samples come from; "generated ..." where nobody recorded'
+                " them."
+            ),
+        ] = ""
+        samples: Annotated[
+            Count, Or(0, "all"), Ge(1), doc("The first so many samples.")
+        ] = 0
+
+    @classmethod
+    def replica(
+        cls, settings: Settings, facts: Mapping[str, Any], entries: Sequence[Entry]
+    ) -> TfliteReplica:
+        """Return a stand-in that has labels and scores, and no samples."""
+        refuse_other(
+            facts, source=source_of(settings), official=False, samples=len(entries)
+        )
+        return TfliteReplica.of(cls.name, cls.phases, facts, entries)
+
+    @classmethod
+    def regenerated(cls, settings: Settings) -> Regeneration:
+        """Return the example over random inputs; files of the bench's owner are not
+        known.
+        """
+        if settings.model or settings.inputs or settings.labels:
+            return Regeneration({}, unknown="model, samples or labels are not at hand")
+        task = cls(settings, Path())
+        return Regeneration(task.provenance(), task.catalogue(), task)
+
+    @classmethod
+    def open(cls, settings: Settings, context: BenchContext) -> Self:
+        """Open model and samples; raises where one does not fit the other."""
+        return cls(settings, context.folder)
+
+    def __init__(self, settings: Settings, folder: Path) -> None:
+        self._settings = settings
+        path = _of(folder, settings.model) or EXAMPLE
+        self._network = network.read(path)
+        labels = _of(folder, settings.labels)
+        found = data.samples(self._network, _of(folder, settings.inputs), labels)
+        self._routine = routine(self._network)
+        self._available = len(found.values)
+        count = min(settings.samples or self._available, self._available)
+        self._labels_sha256 = data.digest(labels) if labels else ""
+        right = data.right(self._network, found)[:count]
+        self._values = found.values[:count]
+        self._limited = found.limited
+        self._inputs_sha256 = found.sha256
+        self._labelled = bool(right)
+        self._right = right or self._own()
+        self.programs = programs(path, self._network)
+
+    def __len__(self) -> int:
+        """Return the number of samples."""
+        return len(self._values)
+
+    def payload(self, index: int) -> bytes:
+        """Return the model's input, an int8 for each value."""
+        payload: bytes = self._values[index].tobytes()
+        return payload
+
+    def catalogue(self) -> list[Entry]:
+        """Return the right output of every sample, or the name of its right bytes."""
+        return [Entry(label) for label in self._right]
+
+    def score(self, index: int, output: bytes) -> Score:
+        """Take the largest value of an output, of equal ones the first; without labels
+        all of its bytes.
+        """
+        right = self._right[index]
+        return answer.scored(right, self._outputs, output, labelled=self._labelled)
+
+    def parts(self, output: bytes) -> dict[str, list[int]]:
+        """Return the values of an output."""
+        return {"values": answer.values(self._outputs, output)}
+
+    def reference(self, payload: bytes) -> bytes:
+        """Compute the expected answer by the interpreter."""
+        found = self._routine.phases[0](self._routine.load(payload))
+        return self._routine.output(found)
+
+    def provenance(self) -> dict[str, Any]:
+        """Return the facts that identify model and data."""
+        settings = self._settings
+        source = source_of(settings)
+        generated = source.lower().startswith(GENERATED)
+        judged = (
+            "right is the output with the label's number"
+            if self._labelled
+            else "no labels: right are the bytes of tflite-micro's arithmetic, so that"
+            " accuracy says whether the device computes alike, and nothing of the task"
+        )
+        whole = len(self) == self._available
+        return {
+            "source": source,
+            "official": False,
+            "unofficial": "OWN DATA",
+            "statement": f"{source}; {judged}"
+            + ("" if generated else ": no benchmark's data"),
+            "samples": len(self),
+            "subset": "all" if whole else f"the first {len(self)} of {self._available}",
+            "labelled": self._labelled,
+            "outputs": self._outputs,
+            "input_b": self._network.tensors[self._network.input].size,
+            "inputs_limited": self._limited,
+            "inputs_sha256": self._inputs_sha256,
+            "labels_sha256": self._labels_sha256,
+            "model": self._network.identity,
+            "model_file_sha256": self._network.sha256,
+        }
+
+    @property
+    def _outputs(self) -> int:
+        return self._network.tensors[self._network.output].size
+
+    def _own(self) -> list[str]:
+        """Return the names of the right bytes, by the interpreter."""
+        load = self._routine.load
+        values = [load(self.payload(index)) for index in range(len(self))]
+        assert self._routine.batch is not None
+        found = self._routine.batch(values)
+        return [answer.digest(self._routine.output(each)) for each in found]
+
+
+def source_of(settings: TfliteTask.Settings) -> str:
+    """Return the source of the samples: that of the bench file, or its default."""
+    return settings.source or (
+        "files of the bench's owner" if settings.inputs else SOURCE
+    )
+
+
+def _of(folder: Path, named: str) -> Path | None:
+    return folder / expanded(named) if named else None
