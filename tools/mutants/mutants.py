@@ -55,9 +55,9 @@ OF_SOURCES = "tests/rig/test_values.py"
 TESTS = (*(f"tests/{package}" for package in PACKAGES), "tests/golden", OF_SOURCES)
 KILLED_MIN = 0.9
 #: The probability of a false alarm where the tests kill just 90 %.
-SIGNIFICANCE = 0.05
+SIGNIFICANCE = 0.01
 #: Processor time of the tests that one mutant meets, as measured unchanged.
-TESTS_S = 20.0
+TESTS_S = 15.0
 #: Golden sessions that a mutant meets before the other tests.
 GOLDEN = "tests/golden/"
 GOLDEN_FIRST = 3

@@ -299,6 +299,7 @@ def test_marks_closer_than_twice_the_reach_seed_nothing() -> None:
         ([range(20), [*range(10), *range(100, 110)]], 0),
         ([range(20), [0, 1, *range(102, 120)]], 0),
         ([range(20), [0, *range(101, 120)]], 20),
+        ([range(30), [0, 1, *range(102, 130)]], 30),
     ],
 )
 def test_a_rival_shares_almost_no_pair_and_has_at_most_one_less(
