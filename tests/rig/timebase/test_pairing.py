@@ -243,6 +243,12 @@ def test_pairs_convince_where_chance_in_all_readings_is_below_one_in_a_million(
         assert found is (has > needed)
 
 
+def test_three_pairs_may_convince_and_two_do_not() -> None:
+    due_s, edges_s = np.linspace(0.0, 10.0, 3), np.linspace(0.0, 10.0, 4)
+    assert pairing.convincing(3, due_s, edges_s, 1.0, 1e-3)
+    assert not pairing.convincing(2, due_s[:2], edges_s, 1.0, 1e-9)
+
+
 def test_only_times_in_common_count() -> None:
     due_s = np.arange(0.0, 20.0)
     edges_s = np.arange(10.0, 40.0)
