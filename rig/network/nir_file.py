@@ -39,6 +39,7 @@ ARRAYS_B = 1 << 30
 _KEPT = 8
 _KEPT_B = 4_000_000
 _SPOILT = "take the file from where it came from again, or write it anew (nir.write)"
+_TFLITE = "[task.tflite], rig model inspect or rig firmware build --model take it"
 
 _known: dict[tuple[object, ...], bytes] = {}
 
@@ -57,7 +58,8 @@ def read(path: Path, *, type_check: bool = False) -> Any:
 
 
 def _not_nir(path: Path, evidence: str) -> DataError:
-    return DataError(f"{path} is not a NIR file", evidence=evidence, try_next=_SPOILT)
+    hint = _TFLITE if path.suffix == ".tflite" else _SPOILT
+    return DataError(f"{path} is not a NIR file", evidence=evidence, try_next=hint)
 
 
 def _answer(path: Path) -> bytes:

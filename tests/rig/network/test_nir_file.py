@@ -249,3 +249,11 @@ def test_a_file_is_read_once_until_it_changes(
         again = graph.read(path)
         assert len(asked) == times and first is not again
         assert any(isinstance(node, kind) for node in again.nodes.values())
+
+
+def test_a_tflite_file_is_refused_with_what_takes_it(tmp_path: Path) -> None:
+    path = tmp_path / "model.tflite"
+    path.write_bytes(bytes(4) + b"TFL3" + bytes(100))
+    with pytest.raises(DataError, match="is not a NIR file") as caught:
+        nir_file.read(path)
+    assert "[task.tflite]" in caught.value.try_next

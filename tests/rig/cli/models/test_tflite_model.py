@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -10,8 +11,10 @@ import pytest
 
 pytest.importorskip("tflite", reason="pip install 'neurorig[tflite]'")
 
+from examples import make_tflite
 from examples.make_tflite import Layers
 from rig.errors import ConfigError, DataError
+from tests.commands import rig
 from tests.conftest import ROOT
 from tests.rig.cli.models.test_model import invoke
 
@@ -27,6 +30,22 @@ def test_inspect_names_operators_and_what_they_take() -> None:
     assert "12,416 multiplications; 2,747 B of constants" in words
     assert "tensors in 864 B of RAM" in words
     assert "3 DEPTHWISE_CONV_2D 1 x 6 x 6 x 8 1 x 6 x 6 x 8 2,592 248 576" in words
+
+
+def test_the_commands_of_the_page_work_in_their_order(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "reference" / "MODELS.md").read_text("utf-8")
+    section = page[page.index("## TFLite models") :]
+    lines = [line.partition("#")[0].split() for line in section.splitlines()]
+    made, *commands = [line for line in lines if line[:1] in (["python"], ["rig"])]
+    assert made == ["python", "examples/make_tflite.py", "tflite"]
+    make_tflite.main(tmp_path / "tflite")
+    assert [words[1] for words in commands] == ["model", "model", "model", "firmware"]
+    for words in commands:
+        if words[1] == "firmware" and shutil.which("arm-none-eabi-gcc") is None:
+            continue
+        done = rig(*words[1:], cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+    assert (tmp_path / "tflite" / "outputs.npz").exists()
 
 
 def test_check_says_what_is_wrong_and_what_is_doubtful(tmp_path: Path) -> None:
