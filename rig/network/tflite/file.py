@@ -238,8 +238,10 @@ def _operator(package: Any, operator: Any, names: list[str]) -> FileOperator:
     name = names[operator.OpcodeIndex()]
     options: dict[str, float] = {}
     table = operator.BuiltinOptions()
-    if name in _OPTIONS and table is not None:
-        kind, fields = _OPTIONS[name]
+    kind, fields = _OPTIONS.get(name, ("", ()))
+    number = getattr(package.BuiltinOptions, kind, 0)
+    # Options of another kind are none to tflite-micro.
+    if table is not None and number and operator.BuiltinOptionsType() == number:
         stated = getattr(package, kind)()
         stated.Init(table.Bytes, table.Pos)
         options = {field: getattr(stated, field)() for field in fields}

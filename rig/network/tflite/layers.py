@@ -220,8 +220,13 @@ def _quantised(real: float, tensor: Tensor) -> int:
     """Return a real number as a value of a tensor, halves away from zero, by single
     precision.
     """
-    steps = float(np.float32(real) / np.float32(tensor.scale))
-    steps = max(min(steps, 2.0**30), -(2.0**30))
+    with np.errstate(over="ignore"):
+        steps = float(np.float32(real) / np.float32(tensor.scale))
+    if not abs(steps) < _SUM_MAX:
+        raise Refused(
+            f"its output has the scale {tensor.scale}, too fine for its activation",
+            "a converted model",
+        )
     return tensor.zero_point + int(math.copysign(math.floor(abs(steps) + 0.5), steps))
 
 
@@ -246,6 +251,12 @@ def _weights(place: Place, axes: int, axis: int) -> Ints:
         raise Refused("its weights have a zero point", "symmetric weights")
     channels = found.shape[axis]
     count = len(stated.scales)
+    if len(stated.zero_points) != count:
+        raise Refused(
+            f"its weights have {count} scales and {len(stated.zero_points)} zero"
+            " points",
+            "a zero point of 0 for each scale",
+        )
     if count not in (1, channels) or (count > 1 and stated.axis != axis):
         raise Refused(
             f"its weights have {count} scales for {channels} channels",

@@ -136,6 +136,11 @@ def with_half_the_scales(net: Layers) -> None:
         net.tensors[1][key] = net.tensors[1][key][:2]
 
 
+def without_zero_points(net: Layers) -> None:
+    net.convolution(4, (3, 3))
+    net.tensors[1]["points"] = np.zeros(0, np.int64)
+
+
 def in_groups(net: Layers) -> None:
     net.tensors[0]["shape"] = (1, 8, 8, 4)
     net.convolution(4, (3, 3))
@@ -155,6 +160,11 @@ def of_no_fixed_shape(net: Layers) -> None:
 def of_floats(net: Layers) -> None:
     net.convolution(4, (3, 3))
     net.tensors[0]["kind"] = 0
+
+
+def with_a_scale_of_almost_none(net: Layers) -> None:
+    net.convolution(4, (3, 3), activation=make_tflite.RELU6)
+    net.tensors[-1]["scales"] = np.float32([1e-40])
 
 
 def with_tanh(net: Layers) -> None:
@@ -209,10 +219,12 @@ REFUSED: list[tuple[Callable[[Layers], None], str]] = [
     (dilated, "operator 0, CONV_2D: its kernel is dilated by 2 x 2"),
     (with_zero_points, "have a zero point"),
     (with_half_the_scales, "2 scales for 4 channels"),
+    (without_zero_points, "4 scales and 0 zero points"),
     (in_groups, "weights for 4 channels of 8"),
     (of_many_images, "one sample at a time"),
     (of_no_fixed_shape, "not known before a run"),
     (of_floats, "is of FLOAT32"),
+    (with_a_scale_of_almost_none, "too fine for its activation"),
     (with_tanh, "the activation TANH"),
     (adding_other_shapes, "two tensors of one shape"),
     (with_a_pool_that_rescales, "another scale than its input"),
@@ -233,6 +245,21 @@ def test_what_is_not_supported_is_refused_by_its_operator(
     net = Layers((1, 8, 8, 3), 2)
     spoil(net)
     assert said in refused(tmp_path, net)
+
+
+def test_options_of_another_kind_of_operator_are_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    net = Layers((1, 8, 8, 3), 2)
+    net.convolution(4, (3, 3))
+    assert network.read(saved(tmp_path, net))
+    monkeypatch.setattr(make_tflite.tflite.BuiltinOptions, "Conv2DOptions", 40)
+    content = net.content()
+    monkeypatch.undo()
+    path = tmp_path / "other.tflite"
+    path.write_bytes(content)
+    with pytest.raises(DataError, match="its kernel and strides are"):
+        network.read(path)
 
 
 def test_several_subgraphs_are_refused(
