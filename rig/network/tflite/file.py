@@ -27,6 +27,8 @@ _TENSORS_MAX = 10_000
 _AXES_MAX = 6
 _NAME_MAX = 80
 _IDENTIFIER = b"TFL3"
+#: The place of an operator's newer code among the fields of its table.
+_NEWER_CODE = 10
 _SPOILT = "take the file from where it came from again, or convert the model anew"
 #: Constants of these types are read: int8, int32.
 _TYPES: Mapping[int, Any] = {9: np.dtype(np.int8), 2: np.dtype("<i4")}
@@ -192,8 +194,12 @@ def _name(names: type, value: int) -> str:
 
 
 def _operator_name(package: Any, code: Any) -> str:
-    # Names above 127 stand in the newer one of two fields.
-    number = max(code.DeprecatedBuiltinCode(), code.BuiltinCode())
+    # The package shows the newer one of two fields above 127 only.
+    table = code._tab
+    place = table.Offset(_NEWER_CODE)
+    flags = importlib.import_module("flatbuffers.number_types").Int32Flags
+    newer = table.Get(flags, place + table.Pos) if place else 0
+    number = max(code.DeprecatedBuiltinCode(), newer)
     name = _name(package.BuiltinOperator, number)
     if name == "CUSTOM":
         custom = code.CustomCode() or b""

@@ -262,6 +262,21 @@ def test_options_of_another_kind_of_operator_are_none(
         network.read(path)
 
 
+def test_the_larger_of_two_codes_names_an_operator_as_to_tflite_micro(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    net = Layers((1, 4), 1)
+    net.dense(3)
+    add_code = make_tflite.tflite.OperatorCodeAddBuiltinCode
+    greater = make_tflite.tflite.BuiltinOperator.GREATER
+    monkeypatch.setattr(
+        make_tflite.tflite,
+        "OperatorCodeAddBuiltinCode",
+        lambda builder, code: add_code(builder, greater),
+    )
+    assert "GREATER are not supported" in refused(tmp_path, net)
+
+
 def test_several_subgraphs_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
