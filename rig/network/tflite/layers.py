@@ -284,6 +284,8 @@ def _factors(place: Place, weights: Ints, axis: int) -> dict[str, Any]:
     biases = _biases(place, channels)
     stated = place.constant(1).scales
     scales = stated if len(stated) > 1 else stated * channels
+    # tflite-micro 0.dev20261023 answers so for a fully connected layer with one scale
+    # too, whose source forms the product of two scales in single precision.
     reals = [place.input.scale * scale / place.output.scale for scale in scales]
     made = [factor(real) for real in reals]
     multipliers = np.array([each.multiplier for each in made], np.int64)
