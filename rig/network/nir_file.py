@@ -39,7 +39,7 @@ ARRAYS_B = 1 << 30
 _KEPT = 8
 _KEPT_B = 4_000_000
 _SPOILT = "take the file from where it came from again, or write it anew (nir.write)"
-_TFLITE = "[task.tflite], rig model inspect or rig firmware build --model take it"
+_TFLITE = "[task.tflite], or rig firmware build DIR --model FILE; rig model inspect"
 
 _known: dict[tuple[object, ...], bytes] = {}
 

@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from sut_backends.lines.paced_pty import PacedLine
 
+from benchmarks.paced_line import PacedLine
 from rig.bench import config
 from rig.bench.probe import probe
 from rig.errors import ConfigError

@@ -15,7 +15,7 @@ from importlib.metadata import EntryPoint
 import click
 import pytest
 
-from rig.bench import entry_points, plugins
+from rig.bench import plugins
 from rig.bench.config import BenchSettings
 from rig.cli.main import rig
 from rig.errors import ConfigError
@@ -162,9 +162,7 @@ def every_key() -> frozenset[str]:
 def is_of(path: str, section: str, kind: str) -> bool:
     """Return whether a file is of the folder that brings a kind."""
     [found] = (
-        one
-        for one in entry_points.installed(plugins.GROUPS[section])
-        if one.name == kind
+        one for one in plugins.installed(plugins.GROUPS[section]) if one.name == kind
     )
     return path.startswith("/".join(found.module.split(".")[:2]))
 
@@ -256,10 +254,10 @@ def test_what_does_not_exist_is_found(wrong: object, path: str, text: str) -> No
 def test_a_kind_without_an_extra_is_installed_again_with_what_it_needs() -> None:
     broken = EntryPoint("posix", "nosuch_module:Sut", "rig.suts")
     with pytest.raises(ConfigError) as caught:
-        entry_points.loaded(broken, "sut.posix", plugins.extra("posix"))
+        plugins.loaded(broken, "sut.posix", plugins.extra("posix"))
     assert "neurorig[" not in caught.value.try_next
     with pytest.raises(ConfigError) as caught:
-        entry_points.loaded(
+        plugins.loaded(
             broken, "monitor.keysight_n6705", plugins.extra("keysight_n6705")
         )
     assert caught.value.try_next == "pip install 'neurorig[keysight]'"

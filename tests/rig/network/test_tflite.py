@@ -238,7 +238,9 @@ REFUSED: list[tuple[Callable[[Layers], None], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("spoil", "said"), REFUSED, ids=lambda each: str(each)[:40])
+@pytest.mark.parametrize(
+    ("spoil", "said"), REFUSED, ids=lambda each: getattr(each, "__name__", each)
+)
 def test_what_is_not_supported_is_refused_by_its_operator(
     tmp_path: Path, spoil: Callable[[Layers], None], said: str
 ) -> None:

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rig.bench.console import console, decoder_of
+from rig.bench import plugins
+from rig.bench.console import console
 from rig.interfaces.console import WireLine
 from rig.session.session import open_bench
 from sut_backends.shim.console import ShimDecoder
@@ -104,7 +105,8 @@ def test_a_broken_frame_and_babble_are_noise_in_bounded_memory() -> None:
 
 
 def test_a_backend_without_a_decoder_has_numbers() -> None:
-    (line,) = decoder_of("virtual").feed("rx", b"\x01\xff", 0.0)
+    decoder = plugins.find("sut", "virtual").decoder()
+    (line,) = decoder.feed("rx", b"\x01\xff", 0.0)
     assert (line.name, line.text) == ("bytes", "2 B: 01 ff")
 
 
