@@ -34,7 +34,8 @@ class Layout:
     current.
 
     Sample k has the voltage's sample (k + voltage_at) // times. Where `voltage` is None
-    the voltage is `fixed_v`. `cleaned` converts samples of a foreign file.
+    the voltage is `fixed_v`. `cleaned` converts samples of a foreign file, given
+    with the number of their signal.
     """
 
     current: int = CURRENT
@@ -43,7 +44,7 @@ class Layout:
     voltage_at: int = 0
     times: int = 1
     fixed_v: float = 1.0
-    cleaned: Callable[[Array], Array] | None = None
+    cleaned: Callable[[int, Array], Array] | None = None
     reduced: Reduced | None = None
 
     def read(self, reader: Any, first: int, count: int) -> tuple[Float32s, Float32s]:
@@ -53,21 +54,25 @@ class Layout:
                 self.reduced.read(reader, CURRENT, first, count),
                 self.reduced.read(reader, VOLTAGE, first, count),
             )
-        current = self._whole(reader.fsr(self.current, self.current_at + first, count))
+        current = self._whole(
+            self.current, reader.fsr(self.current, self.current_at + first, count)
+        )
         if self.voltage is None:
             return current, np.full(count, self.fixed_v, dtype=np.float32)
         begin = (first + self.voltage_at) // self.times
         end = (first + self.voltage_at + count - 1) // self.times + 1
-        voltage = self._whole(reader.fsr(self.voltage, begin, end - begin))
+        voltage = self._whole(
+            self.voltage, reader.fsr(self.voltage, begin, end - begin)
+        )
         if self.times > 1:
             places = np.arange(first, first + count, dtype=np.int64) + self.voltage_at
             voltage = voltage[places // self.times - begin]
         return current, voltage
 
-    def _whole(self, values: Array) -> Float32s:
+    def _whole(self, signal: int, values: Array) -> Float32s:
         if self.cleaned is None:
             return values
-        return self.cleaned(values).astype(np.float32, copy=False)
+        return self.cleaned(signal, values).astype(np.float32, copy=False)
 
 
 #: The layout of the rig's own traces.

@@ -19,8 +19,6 @@ from typing import Any
 
 import pytest
 
-from drivers.joulescope.driver import Joulescope
-from drivers.joulescope.recording import JoulescopeRecording
 from rig.bench import parts
 from rig.errors import (
     BenchError,
@@ -37,7 +35,7 @@ from rig.session.session import SessionResult, open_bench
 from rig.simulation.world import World
 from rig.store.events import Event
 from rig.store.session_folder import SAMPLES
-from rig.trace.trace import GAPS, TRACE, Trace
+from rig.trace.trace import GAPS, SAID, TRACE, Trace
 from tests.checking import check
 from tests.waiting import own_threads
 
@@ -417,20 +415,8 @@ def test_a_fault_in_no_window_is_no_problem_but_told(
 def test_a_block_that_comes_twice_and_a_correction_of_utc_change_not_one_digit(
     run: Run,
     tmp_path_factory: pytest.TempPathFactory,
-    monkeypatch: pytest.MonkeyPatch,
     name: str,
 ) -> None:
-    recordings: list[JoulescopeRecording] = []
-
-    def record(
-        monitor: Joulescope,
-        folder: Path,
-        begin: Callable[..., JoulescopeRecording] = Joulescope.record,
-    ) -> Any:
-        recordings.append(begin(monitor, folder))
-        return recordings[-1]
-
-    monkeypatch.setattr(Joulescope, "record", record)
     texts = []
     happened = []
     both = [f"duplicate_at_tick={inside(name)}", f"time_map_at_tick={inside(name)}"]
@@ -438,7 +424,8 @@ def test_a_block_that_comes_twice_and_a_correction_of_utc_change_not_one_digit(
         seen = run(name, faults)
         assert seen.codes == []
         texts.append((seen.folder / "trial-1" / SAMPLES).read_text())
-        happened.append((recordings[-1].repeated, recordings[-1].time_maps))
+        about = json.loads((seen.folder / "trial-1" / SAID).read_text())
+        happened.append((about["repeated_blocks"], about["time_maps"]["count"]))
         seen.folder.rename(tmp_path_factory.mktemp("session") / "moved")
     assert texts[0] == texts[1]
     assert happened == [(0, 1), (1, 2)]

@@ -9,6 +9,7 @@ as 0 in a digital one: edges at such a place are none.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -105,7 +106,9 @@ class _Found:
         """Layout of the samples in the file."""
         current = self.chosen.current
         voltage = self.chosen.voltage
-        cleaned = partial(_cleaned, f"a sample of {self.original.name}")
+        rows = [row for row in (current, voltage) if row is not None]
+        names = {int(row.signal_id): row.name for row in rows}
+        cleaned = partial(_cleaned, names)
         at = self.first - int(current.sample_id_offset)
         if voltage is None:
             fixed_v = 1.0 if self.chosen.is_power else self.supply_v
@@ -212,10 +215,10 @@ def view(path: Path, options: Options) -> Opened | None:
     return found.in_place(SyncLine(partial(_edges_on_demand, found)))
 
 
-def _cleaned(what: str, values: Array) -> Array:
+def _cleaned(names: Mapping[int, str], signal: int, values: Array) -> Array:
     known = without_no_readings(values)
     if known.dtype != np.float32:
-        require_single(known, what)
+        require_single(known, names[signal])
     return known
 
 

@@ -46,16 +46,15 @@ class TfliteTask(Task):
         inputs: Annotated[
             PathText,
             doc(
-                "Samples: .npy, (samples, *shape) of int8, or of real numbers as"
-                " float32; or a folder with a folder of .npy files for each class;"
-                " empty: random inputs."
+                "Samples: .npy of int8 or float32; or a folder of .npy files for each"
+                " class; empty: random."
             ),
         ] = ""
         labels: Annotated[
             PathText,
             doc(
-                "Right outputs: .npy, or a number a line; empty: the bytes of the"
-                " rig's interpreter are right, which say nothing of the task."
+                "Right outputs: .npy, or a number a line; empty: those of the rig's"
+                " interpreter."
             ),
         ] = ""
         source: Annotated[

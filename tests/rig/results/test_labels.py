@@ -116,6 +116,7 @@ def test_every_shipped_bench_is_labelled_as_what_it_is() -> None:
         "network": "RANDOM SPIKES",
         "null": "RANDOM BYTES",
         "qubo": "TUNING SEEDS",
+        "tflite": "RANDOM INPUTS",
     }
     for path in sorted((ROOT / "benches").glob("*.toml")):
         _, task, _ = open_plan(path)
