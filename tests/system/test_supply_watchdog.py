@@ -15,9 +15,16 @@ from pathlib import Path
 import pytest
 
 from tests.commands import Running, program, started_program
+from tests.conftest import ROOT
 from tests.waiting import eventually
 
-BOARD = "import sys; from benchmarks.simulated_lpm01a import serve; serve(sys.stdout)"
+#: benchmarks/ is no installed package.
+BOARD = f"""
+import sys
+sys.path.insert(0, {str(ROOT)!r})
+from benchmarks.simulated_lpm01a import serve
+serve(sys.stdout)
+"""
 BENCH = """
 [bench]
 name = "guarded"

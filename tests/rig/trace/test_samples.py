@@ -51,7 +51,7 @@ def test_each_sample_has_the_voltage_of_its_time(
 
 def test_a_voltage_may_be_fixed_and_samples_cleaned() -> None:
     layout = Layout(
-        current=CURRENT, voltage=None, fixed_v=2.5, cleaned=lambda each: each * 2.0
+        current=CURRENT, voltage=None, fixed_v=2.5, cleaned=lambda _, each: each * 2.0
     )
     current, voltage = layout.read(Reader(), 3, 2)
     assert (current.tolist(), voltage.tolist()) == ([6.0, 8.0], [2.5, 2.5])
