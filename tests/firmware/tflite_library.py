@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from rig.network.tflite.tables import Tables
+from rig.network.tflite.tables import IntegerTables
 
 _POINTERS = ("operators", "weights", "numbers", "shifts")
 _COUNTS = ("operator_count", "output_at", "output_b")
@@ -39,7 +39,7 @@ class NetworkStruct(ctypes.Structure):
 class DeviceNetwork:
     """A network in the firmware's code, its memory filled with rubbish before."""
 
-    def __init__(self, library: ctypes.CDLL, tables: Tables) -> None:
+    def __init__(self, library: ctypes.CDLL, tables: IntegerTables) -> None:
         self._library = library
         self._tables = tables
         self._operators = np.array(tables.operators, np.int32)

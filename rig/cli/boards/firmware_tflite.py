@@ -21,7 +21,7 @@ from rig.network.tflite import network
 from rig.network.tflite.c_header import header
 from rig.network.tflite.form import IntegerNetwork
 from rig.network.tflite.inputs import to_inputs
-from rig.network.tflite.sizes import Sizes, sizes
+from rig.network.tflite.sizes import IntegerSizes, sizes
 
 #: In a project.
 HEADER = Path("workloads/tflite/nr_tflite_model.h")
@@ -76,7 +76,7 @@ def put_tflite(
     return read
 
 
-def _needs(found: Sizes) -> Needs:
+def _needs(found: IntegerSizes) -> Needs:
     largest = "; ".join(
         f"{each.name}: {each.constant_b:,} B of flash, {each.tensor_b:,} of RAM"
         for each in found.largest()

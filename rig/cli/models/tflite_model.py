@@ -13,9 +13,9 @@ from rig.cli.models.quantize import array_of
 from rig.cli.printed.terminal import Terminal, escape, node_table, print_table, say
 from rig.network.checks import ModelFinding
 from rig.network.tflite import checks, interpreter, network
-from rig.network.tflite.form import IntegerNetwork, Tensor
+from rig.network.tflite.form import IntegerNetwork, IntegerTensor
 from rig.network.tflite.inputs import to_inputs
-from rig.network.tflite.sizes import Sizes, sizes
+from rig.network.tflite.sizes import IntegerSizes, sizes
 
 #: Samples and values of each that are printed.
 _SAMPLES_SHOWN = 10
@@ -28,7 +28,7 @@ def print_model(path: Path) -> None:
     print_network(Terminal(), read, sizes(read))
 
 
-def print_network(out: Terminal, read: IntegerNetwork, found: Sizes) -> None:
+def print_network(out: Terminal, read: IntegerNetwork, found: IntegerSizes) -> None:
     """Print totals of a network, then its operators in order."""
     ends = (read.tensors[read.input], read.tensors[read.output])
     say(out, escape(f"input: {_about(ends[0])}; output: {_about(ends[1])}"))
@@ -78,7 +78,7 @@ def _counted(samples: int) -> str:
     return "1 sample" if samples == 1 else f"{samples} samples"
 
 
-def _about(tensor: Tensor) -> str:
+def _about(tensor: IntegerTensor) -> str:
     return (
         f"int8 {_shape(tensor.shape)}, {tensor.scale:.6g} a step about"
         f" {tensor.zero_point}"

@@ -38,8 +38,8 @@ def factor(real: float) -> Factor:
 
 def high_product(numbers: Ints, multiplier: Any) -> Ints:
     """Return numbers x multiplier / 2^31, to the nearest, halves up."""
-    found: Ints = (numbers.astype(np.int64) * multiplier + (1 << 30)) >> 31
-    return found
+    result: Ints = (numbers.astype(np.int64) * multiplier + (1 << 30)) >> 31
+    return result
 
 
 def halved(numbers: Ints, shift: Any) -> Ints:
@@ -47,8 +47,8 @@ def halved(numbers: Ints, shift: Any) -> Ints:
     step = np.left_shift(np.int64(1), shift)
     rest = numbers & (step - 1)
     threshold = ((step - 1) >> 1) + (numbers < 0)
-    found: Ints = (numbers >> shift) + (rest > threshold)
-    return found
+    result: Ints = (numbers >> shift) + (rest > threshold)
+    return result
 
 
 def scaled(numbers: Ints, multiplier: Any, shift: Any) -> Ints:
@@ -76,12 +76,12 @@ def _exponential(inputs: Ints) -> Ints:
     """Return exp of inputs in units of 2^-26, none above 0, in units of 2^-31."""
     quarter = 1 << (31 - _DIFFERENCE_BITS - 2)
     within = (inputs & (quarter - 1)) - quarter
-    found = _near_zero(within << _DIFFERENCE_BITS)
+    result = _near_zero(within << _DIFFERENCE_BITS)
     rest = within - inputs
     for number, power in enumerate(_POWERS):
         bit = quarter << number
-        found = np.where(rest & bit, high_product(found, power), found)
-    return np.where(inputs == 0, _ONE - 1, found)
+        result = np.where(rest & bit, high_product(result, power), result)
+    return np.where(inputs == 0, _ONE - 1, result)
 
 
 def _near_zero(inputs: Ints) -> Ints:
@@ -118,6 +118,6 @@ def softmax(values: Ints, exps: Ints) -> Ints:
     each = exps[steps]
     sums = halved(each, SUM_BITS).sum(axis=-1, keepdims=True)
     shares, bits = reciprocals(sums)
-    found = halved(high_product(each, shares), bits + 31 - 8)
-    limited: Ints = np.clip(found - 128, -128, 127)
+    result = halved(high_product(each, shares), bits + 31 - 8)
+    limited: Ints = np.clip(result - 128, -128, 127)
     return limited

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from rig.network.c_arrays import numbers, rows
 from rig.network.tflite.form import IntegerNetwork
 from rig.network.tflite.sizes import sizes
-from rig.network.tflite.tables import Tables, tables
+from rig.network.tflite.tables import IntegerTables, tables
 
 _HEAD = """\
 /* SPDX-License-Identifier: Apache-2.0 */
@@ -48,12 +48,12 @@ def header(network: IntegerNetwork, slots: int | None = None) -> str:
     the device, else as many as its board has for workloads.
     """
     made = tables(network)
-    found = sizes(network)
+    needs = sizes(network)
     head = _HEAD.format(
         identity=network.identity,
         operators=len(made.operators),
-        macs=found.macs,
-        constant_b=found.constant_b,
+        macs=needs.macs,
+        constant_b=needs.constant_b,
         slots="" if slots is None else f"#define NR_TFLITE_SLOTS {slots}\n",
         input_b=made.input_b,
         output_b=made.output_b,
@@ -64,7 +64,7 @@ def header(network: IntegerNetwork, slots: int | None = None) -> str:
     return head + "\n".join(_arrays(made)) + "\n" + foot
 
 
-def _arrays(made: Tables) -> Iterator[str]:
+def _arrays(made: IntegerTables) -> Iterator[str]:
     yield from numbers("int8_t", "nr_tflite_weights", made.weights)
     yield from numbers("int32_t", "nr_tflite_numbers", made.numbers)
     yield from numbers("int8_t", "nr_tflite_shifts", made.shifts)

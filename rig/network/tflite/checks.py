@@ -12,9 +12,9 @@ from rig.network.checks import ModelFinding
 from rig.network.tflite import file, network
 from rig.network.tflite.file import Refused
 from rig.network.tflite.form import (
-    Convolution,
-    Dense,
     Depthwise,
+    FullyConnected,
+    IntegerConvolution,
     IntegerNetwork,
     Operator,
 )
@@ -39,7 +39,7 @@ def _doubtful(read: IntegerNetwork) -> Iterator[ModelFinding]:
 
 def _of_operator(read: IntegerNetwork, operator: Operator) -> Iterator[str]:
     body = operator.body
-    if not isinstance(body, Convolution | Depthwise | Dense):
+    if not isinstance(body, IntegerConvolution | Depthwise | FullyConnected):
         return
     zero_point = read.tensors[operator.output].zero_point
     if dead := int(np.count_nonzero(body.multipliers == 0)):

@@ -20,7 +20,7 @@ LOW, HIGH = -128, 127
 
 
 @dataclass(frozen=True, slots=True)
-class Tensor:
+class IntegerTensor:
     """Values of int8 between operators; a value stands for (value - zero_point) x
     scale.
     """
@@ -45,7 +45,7 @@ class Factor:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Window:
+class KernelWindow:
     """A kernel that moves over an image; `top` and `left` are rows and columns of
     padding before it.
     """
@@ -59,10 +59,10 @@ class Window:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Convolution:
+class IntegerConvolution:
     """CONV_2D: weights (channels out, height, width, channels in)."""
 
-    window: Window
+    window: KernelWindow
     weights: Ints
     biases: Ints
     multipliers: Ints
@@ -77,7 +77,7 @@ class Depthwise:
     input channel c // `each`.
     """
 
-    window: Window
+    window: KernelWindow
     each: int
     weights: Ints
     biases: Ints
@@ -88,7 +88,7 @@ class Depthwise:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Dense:
+class FullyConnected:
     """FULLY_CONNECTED: weights (outputs, inputs), for each row of the input."""
 
     weights: Ints
@@ -111,10 +111,10 @@ class Sum:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pool:
+class Pooling:
     """AVERAGE_POOL_2D or MAX_POOL_2D over what of a window lies in the image."""
 
-    window: Window
+    window: KernelWindow
     largest: bool
     low: int
     high: int
@@ -152,8 +152,8 @@ class Reshape:
     """RESHAPE: the same bytes in another shape."""
 
 
-Weighted: TypeAlias = Convolution | Depthwise | Dense
-Body: TypeAlias = Weighted | Sum | Pool | Mean | Pad | Softmax | Reshape
+Weighted: TypeAlias = IntegerConvolution | Depthwise | FullyConnected
+Body: TypeAlias = Weighted | Sum | Pooling | Mean | Pad | Softmax | Reshape
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +172,7 @@ class Operator:
 class IntegerNetwork:
     """Operators in the order of their run; `sha256` is that of the file."""
 
-    tensors: tuple[Tensor, ...]
+    tensors: tuple[IntegerTensor, ...]
     operators: tuple[Operator, ...]
     input: int
     output: int
@@ -186,6 +186,6 @@ class IntegerNetwork:
 
 def weights_of(body: Body) -> Ints | None:
     """Return the weights of an operator; None where it has none."""
-    if isinstance(body, Convolution | Depthwise | Dense):
+    if isinstance(body, IntegerConvolution | Depthwise | FullyConnected):
         return body.weights
     return None

@@ -12,21 +12,21 @@ import numpy as np
 from rig.errors import DataError
 from rig.network.tflite import arithmetic
 from rig.network.tflite.form import (
-    Convolution,
-    Dense,
     Depthwise,
     Factor,
+    FullyConnected,
+    IntegerConvolution,
     IntegerNetwork,
     Ints,
+    KernelWindow,
     Mean,
     Operator,
     Pad,
-    Pool,
+    Pooling,
     Reshape,
     Softmax,
     Sum,
     Weighted,
-    Window,
 )
 
 #: Samples that are run together: their patches take some ten megabytes.
@@ -50,8 +50,8 @@ def run(network: IntegerNetwork, inputs: Ints) -> Ints:
     for start in range(0, len(inputs), _TOGETHER):
         some = inputs[start : start + _TOGETHER].astype(np.int64)
         outputs.append(_run(network, some.reshape(len(some), *shape)))
-    found: Ints = np.concatenate(outputs).astype(np.int8)
-    return found
+    result: Ints = np.concatenate(outputs).astype(np.int8)
+    return result
 
 
 def _run(network: IntegerNetwork, inputs: Ints) -> Ints:
@@ -71,12 +71,12 @@ def _run(network: IntegerNetwork, inputs: Ints) -> Ints:
 
 
 def _scaled(body: Weighted, sums: Ints, zero_point: int) -> Ints:
-    found = arithmetic.scaled(sums + body.biases, body.multipliers, body.shifts)
-    limited: Ints = np.clip(found + zero_point, body.low, body.high)
+    result = arithmetic.scaled(sums + body.biases, body.multipliers, body.shifts)
+    limited: Ints = np.clip(result + zero_point, body.low, body.high)
     return limited
 
 
-def _patches(images: Ints, window: Window, outputs: tuple[int, ...]) -> Ints:
+def _patches(images: Ints, window: KernelWindow, outputs: tuple[int, ...]) -> Ints:
     """Return the places of images (samples, height, width, channels) below a kernel:
     (samples, height out, width out, height, width, channels), 0 outside.
     """
@@ -93,13 +93,13 @@ def _patches(images: Ints, window: Window, outputs: tuple[int, ...]) -> Ints:
         padded, (window.height, window.width), axis=(1, 2)
     )
     strided = view[:, :: window.stride_height, :: window.stride_width]
-    found: Ints = np.moveaxis(strided, 3, 5)
-    return found
+    result: Ints = np.moveaxis(strided, 3, 5)
+    return result
 
 
 def _convolution(network: IntegerNetwork, operator: Operator, read: list[Any]) -> Ints:
     body = operator.body
-    assert isinstance(body, Convolution)
+    assert isinstance(body, IntegerConvolution)
     source = network.tensors[operator.inputs[0]]
     output = network.tensors[operator.output]
     images = read[0].reshape(-1, *source.shape[1:]) - source.zero_point
@@ -126,7 +126,7 @@ def _depthwise(network: IntegerNetwork, operator: Operator, read: list[Any]) -> 
 
 def _dense(network: IntegerNetwork, operator: Operator, read: list[Any]) -> Ints:
     body = operator.body
-    assert isinstance(body, Dense)
+    assert isinstance(body, FullyConnected)
     source = network.tensors[operator.inputs[0]]
     outputs, inputs = body.weights.shape
     rows = read[0].reshape(len(read[0]), -1, inputs) - source.zero_point
@@ -145,9 +145,9 @@ def _sum(network: IntegerNetwork, operator: Operator, read: list[Any]) -> Ints:
     for tensor, values, factor in sides:
         wide = (values - network.tensors[tensor].zero_point) << 20
         parts.append(_times(wide, factor))
-    found = _times(parts[0] + parts[1], body.result)
+    result = _times(parts[0] + parts[1], body.result)
     zero_point = network.tensors[operator.output].zero_point
-    limited: Ints = np.clip(found + zero_point, body.low, body.high)
+    limited: Ints = np.clip(result + zero_point, body.low, body.high)
     return limited
 
 
@@ -157,19 +157,19 @@ def _times(values: Ints, factor: Factor) -> Ints:
 
 def _pool(network: IntegerNetwork, operator: Operator, read: list[Any]) -> Ints:
     body = operator.body
-    assert isinstance(body, Pool)
+    assert isinstance(body, Pooling)
     source = network.tensors[operator.inputs[0]]
     places = network.tensors[operator.output].shape[1:3]
     images = read[0].reshape(-1, *source.shape[1:])
     inside = _patches(np.ones_like(images[:1]), body.window, places) > 0
     below = _patches(images, body.window, places)
     if body.largest:
-        found = np.where(inside, below, -128).max(axis=(3, 4))
+        result = np.where(inside, below, -128).max(axis=(3, 4))
     else:
         counts = inside.sum(axis=(3, 4))
         sums = below.sum(axis=(3, 4))
-        found = np.sign(sums) * ((np.abs(sums) + counts // 2) // counts)
-    limited: Ints = np.clip(found, body.low, body.high)
+        result = np.sign(sums) * ((np.abs(sums) + counts // 2) // counts)
+    limited: Ints = np.clip(result, body.low, body.high)
     return limited
 
 
@@ -189,8 +189,8 @@ def _pad(network: IntegerNetwork, operator: Operator, read: list[Any]) -> Ints:
     assert isinstance(body, Pad)
     borders = [(0, 0), *zip(body.before, body.after, strict=True)]
     zero_point = network.tensors[operator.output].zero_point
-    found: Ints = np.pad(read[0], borders, constant_values=zero_point)
-    return found
+    result: Ints = np.pad(read[0], borders, constant_values=zero_point)
+    return result
 
 
 def _softmax(network: IntegerNetwork, operator: Operator, read: list[Any]) -> Ints:
@@ -200,16 +200,16 @@ def _softmax(network: IntegerNetwork, operator: Operator, read: list[Any]) -> In
 
 
 def _reshape(network: IntegerNetwork, operator: Operator, read: list[Any]) -> Ints:
-    found: Ints = read[0]
-    return found
+    result: Ints = read[0]
+    return result
 
 
 _BODIES = {
-    Convolution: _convolution,
+    IntegerConvolution: _convolution,
     Depthwise: _depthwise,
-    Dense: _dense,
+    FullyConnected: _dense,
     Sum: _sum,
-    Pool: _pool,
+    Pooling: _pool,
     Mean: _mean,
     Pad: _pad,
     Softmax: _softmax,

@@ -13,12 +13,12 @@ from rig.network.tflite.file import FileOperator, FileTensor, Refused
 from rig.network.tflite.form import (
     HIGH,
     LOW,
-    Convolution,
-    Dense,
     Depthwise,
+    FullyConnected,
+    IntegerConvolution,
+    IntegerTensor,
     Ints,
-    Tensor,
-    Window,
+    KernelWindow,
 )
 
 #: Largest sum of products and a bias.
@@ -33,7 +33,7 @@ _OTHER_ACTIVATIONS = {4: "TANH", 5: "SIGN_BIT"}
 class Values(Protocol):
     """Tensors of a file, and those that lie between operators."""
 
-    tensors: list[Tensor]
+    tensors: list[IntegerTensor]
 
     def stated(self, index: int) -> FileTensor:
         """Return a tensor of the file."""
@@ -42,8 +42,8 @@ class Values(Protocol):
         """Return the number of a tensor of int8 values."""
 
 
-class Place:
-    """An operator of the file among its tensors."""
+class OperatorReader:
+    """Reads the tensors and options of an operator of the file."""
 
     #: Indices of the tensors that it reads and that no constant gives.
     activations: tuple[int, ...]
@@ -61,7 +61,7 @@ class Place:
         self.input = self.activation(0)
         self.output = values.tensors[values.activation(self.output_index)]
 
-    def activation(self, number: int) -> Tensor:
+    def activation(self, number: int) -> IntegerTensor:
         """Return the tensor of an input that the network computes."""
         return self._values.tensors[self._values.activation(self._index(number))]
 
@@ -99,56 +99,58 @@ class Place:
         return inputs[number]
 
 
-def convolution(place: Place) -> Convolution:
+def convolution(reader: OperatorReader) -> IntegerConvolution:
     """Return a CONV_2D; raises Refused."""
-    weights = _weights(place, 4, 0)
+    weights = _weights(reader, 4, 0)
     channels_out, height, width, channels_in = weights.shape
-    if image_of(place.input)[2] != channels_in:
+    if image_of(reader.input)[2] != channels_in:
         raise Refused(
-            f"it has weights for {channels_in} channels of {image_of(place.input)[2]}",
+            f"it has weights for {channels_in} channels of {image_of(reader.input)[2]}",
             "a convolution without groups",
         )
-    window = window_of(place, height, width)
-    _require_shape(place.output, channels_out)
-    low, high = limits(place)
-    return Convolution(window=window, low=low, high=high, **_factors(place, weights, 0))
+    window = window_of(reader, height, width)
+    _require_shape(reader.output, channels_out)
+    low, high = limits(reader)
+    return IntegerConvolution(
+        window=window, low=low, high=high, **_factors(reader, weights, 0)
+    )
 
 
-def depthwise(place: Place) -> Depthwise:
+def depthwise(reader: OperatorReader) -> Depthwise:
     """Return a DEPTHWISE_CONV_2D; raises Refused."""
-    weights = _weights(place, 4, 3)
+    weights = _weights(reader, 4, 3)
     one, height, width, channels_out = weights.shape
-    channels_in = image_of(place.input)[2]
-    each = place.option("DepthMultiplier")
+    channels_in = image_of(reader.input)[2]
+    each = reader.option("DepthMultiplier")
     if one != 1 or each < 1 or channels_in * each != channels_out:
         raise Refused(
             f"it has weights {weights.shape} for {channels_in} channels", "a whole file"
         )
-    window = window_of(place, height, width)
-    _require_shape(place.output, channels_out)
-    low, high = limits(place)
-    made = _factors(place, weights[0], 2)
+    window = window_of(reader, height, width)
+    _require_shape(reader.output, channels_out)
+    low, high = limits(reader)
+    made = _factors(reader, weights[0], 2)
     return Depthwise(window=window, each=each, low=low, high=high, **made)
 
 
-def dense(place: Place) -> Dense:
+def dense(reader: OperatorReader) -> FullyConnected:
     """Return a FULLY_CONNECTED; raises Refused."""
-    if place.option("WeightsFormat"):
+    if reader.option("WeightsFormat"):
         raise Refused("its weights are shuffled", "weights in the default format")
-    weights = _weights(place, 2, 0)
+    weights = _weights(reader, 2, 0)
     outputs, inputs = weights.shape
-    rows = place.input.size // inputs
-    if rows * inputs != place.input.size or place.output.size != rows * outputs:
+    rows = reader.input.size // inputs
+    if rows * inputs != reader.input.size or reader.output.size != rows * outputs:
         raise Refused(
-            f"its weights {weights.shape} do not fit {place.input.shape} to"
-            f" {place.output.shape}",
+            f"its weights {weights.shape} do not fit {reader.input.shape} to"
+            f" {reader.output.shape}",
             "a whole file",
         )
-    low, high = limits(place)
-    return Dense(low=low, high=high, **_factors(place, weights, 0))
+    low, high = limits(reader)
+    return FullyConnected(low=low, high=high, **_factors(reader, weights, 0))
 
 
-def image_of(tensor: Tensor) -> tuple[int, int, int]:
+def image_of(tensor: IntegerTensor) -> tuple[int, int, int]:
     """Return height, width and channels of one image; raises Refused for another
     shape.
     """
@@ -161,20 +163,20 @@ def image_of(tensor: Tensor) -> tuple[int, int, int]:
     return height, width, channels
 
 
-def window_of(place: Place, height: int, width: int) -> Window:
+def window_of(reader: OperatorReader, height: int, width: int) -> KernelWindow:
     """Return the window of an operator, whose output has the size that it gives."""
-    rates = [place.option(f"Dilation{side}Factor") for side in "HW"]
+    rates = [reader.option(f"Dilation{side}Factor") for side in "HW"]
     if any(rate > 1 for rate in rates):
         raise Refused(
             f"its kernel is dilated by {rates[0]} x {rates[1]}",
             "a kernel as large, with zeros between its weights",
         )
-    sides = (height, width, place.option("StrideH"), place.option("StrideW"))
+    sides = (height, width, reader.option("StrideH"), reader.option("StrideW"))
     if not all(0 < side <= _SIDE_MAX for side in sides):
         raise Refused(f"its kernel and strides are {sides}", "a whole file")
-    padding = place.option("Padding")
-    inputs = image_of(place.input)
-    outputs = image_of(place.output)
+    padding = reader.option("Padding")
+    inputs = image_of(reader.input)
+    outputs = image_of(reader.output)
     before = []
     for axis, kernel, stride in ((0, height, sides[2]), (1, width, sides[3])):
         count = -(-inputs[axis] // stride)
@@ -188,7 +190,7 @@ def window_of(place: Place, height: int, width: int) -> Window:
             )
         missing = max((count - 1) * stride + kernel - inputs[axis], 0)
         before.append(missing // 2 if padding == _SAME else 0)
-    return Window(
+    return KernelWindow(
         height=height,
         width=width,
         stride_height=sides[2],
@@ -198,9 +200,9 @@ def window_of(place: Place, height: int, width: int) -> Window:
     )
 
 
-def limits(place: Place) -> tuple[int, int]:
+def limits(reader: OperatorReader) -> tuple[int, int]:
     """Return the least and the largest value of an output after its activation."""
-    chosen = place.option("FusedActivationFunction")
+    chosen = reader.option("FusedActivationFunction")
     if not chosen:
         return LOW, HIGH
     if chosen not in _ACTIVATIONS:
@@ -209,14 +211,14 @@ def limits(place: Place) -> tuple[int, int]:
             f"the activation {name} is not supported", "relu, relu6 or none at all"
         )
     least, most = _ACTIVATIONS[chosen]
-    low = max(LOW, _quantised(least, place.output))
-    high = HIGH if math.isinf(most) else min(HIGH, _quantised(most, place.output))
+    low = max(LOW, _quantised(least, reader.output))
+    high = HIGH if math.isinf(most) else min(HIGH, _quantised(most, reader.output))
     if low > high:
         raise Refused("its activation lets no value through", "a converted model")
     return low, high
 
 
-def _quantised(real: float, tensor: Tensor) -> int:
+def _quantised(real: float, tensor: IntegerTensor) -> int:
     """Return a real number as a value of a tensor, halves away from zero, by single
     precision.
     """
@@ -230,18 +232,18 @@ def _quantised(real: float, tensor: Tensor) -> int:
     return tensor.zero_point + int(math.copysign(math.floor(abs(steps) + 0.5), steps))
 
 
-def _require_shape(output: Tensor, channels: int) -> None:
+def _require_shape(output: IntegerTensor, channels: int) -> None:
     if image_of(output)[2] != channels:
         raise Refused(
             f"it gives {channels} channels, not {output.shape}", "a whole file"
         )
 
 
-def _weights(place: Place, axes: int, axis: int) -> Ints:
+def _weights(reader: OperatorReader, axes: int, axis: int) -> Ints:
     """Return the weights of an operator; raises Refused where they are not symmetric
-    int8 with a scale for all or one for each place of `axis`.
+    int8 with a scale for all or one for each reader of `axis`.
     """
-    stated = place.constant(1)
+    stated = reader.constant(1)
     found = stated.data
     if found is None or stated.kind != "INT8" or found.ndim != axes or not found.size:
         raise Refused(
@@ -267,10 +269,10 @@ def _weights(place: Place, axes: int, axis: int) -> Ints:
     return found
 
 
-def _biases(place: Place, channels: int) -> Ints:
-    if not place.has(2):
+def _biases(reader: OperatorReader, channels: int) -> Ints:
+    if not reader.has(2):
         return np.zeros(channels, np.int64)
-    stated = place.constant(2)
+    stated = reader.constant(2)
     if stated.data is None or stated.kind != "INT32" or stated.data.size != channels:
         raise Refused(
             f"its biases are of {stated.kind} {stated.shape}", "a bias of int32 each"
@@ -278,20 +280,20 @@ def _biases(place: Place, channels: int) -> Ints:
     return stated.data.reshape(-1).astype(np.int64)
 
 
-def _factors(place: Place, weights: Ints, axis: int) -> dict[str, Any]:
+def _factors(reader: OperatorReader, weights: Ints, axis: int) -> dict[str, Any]:
     """Return weights, biases, multipliers and shifts by the names of a body."""
     channels = weights.shape[axis]
-    biases = _biases(place, channels)
-    stated = place.constant(1).scales
+    biases = _biases(reader, channels)
+    stated = reader.constant(1).scales
     scales = stated if len(stated) > 1 else stated * channels
     # tflite-micro 0.dev20261023 answers so for a fully connected layer with one scale
     # too, whose source forms the product of two scales in single precision.
-    reals = [place.input.scale * scale / place.output.scale for scale in scales]
+    reals = [reader.input.scale * scale / reader.output.scale for scale in scales]
     made = [factor(real) for real in reals]
     multipliers = np.array([each.multiplier for each in made], np.int64)
     shifts = np.array([each.shift for each in made], np.int64)
     others = tuple(number for number in range(weights.ndim) if number != axis)
-    zero_point = place.input.zero_point
+    zero_point = reader.input.zero_point
     largest = max(HIGH - zero_point, zero_point - LOW)
     sums = np.abs(weights.astype(np.int64)).sum(axis=others) * largest + np.abs(biases)
     shifted = np.left_shift(sums, np.clip(shifts, 0, 31))

@@ -15,9 +15,9 @@ from rig.network.tflite.file import FileGraph, FileOperator, FileTensor, Refused
 from rig.network.tflite.form import (
     Body,
     IntegerNetwork,
+    IntegerTensor,
     Operator,
     Reshape,
-    Tensor,
 )
 from rig.network.tflite.sizes import macs_of
 
@@ -30,7 +30,7 @@ _CONVERT = (
 )
 _BORDERS = ("QUANTIZE", "DEQUANTIZE")
 
-_MAKERS: Mapping[str, Callable[[layers.Place], Body]] = {
+_MAKERS: Mapping[str, Callable[[layers.OperatorReader], Body]] = {
     "CONV_2D": layers.convolution,
     "DEPTHWISE_CONV_2D": layers.depthwise,
     "FULLY_CONNECTED": layers.dense,
@@ -113,7 +113,7 @@ class _Values:
 
     def __init__(self, graph: FileGraph) -> None:
         self._graph = graph
-        self.tensors: list[Tensor] = []
+        self.tensors: list[IntegerTensor] = []
         self.numbers: dict[int, int] = {}
 
     def stated(self, index: int) -> FileTensor:
@@ -132,7 +132,7 @@ class _Values:
         return self.numbers[index]
 
 
-def _activation(stated: FileTensor) -> Tensor:
+def _activation(stated: FileTensor) -> IntegerTensor:
     name = stated.name or "a tensor"
     if stated.kind != "INT8":
         raise Refused(f"{name} is of {stated.kind}, not of INT8", _CONVERT)
@@ -153,18 +153,18 @@ def _activation(stated: FileTensor) -> Tensor:
     scale, zero_point = stated.scales[0], stated.zero_points[0]
     if not (math.isfinite(scale) and scale > 0) or not -128 <= zero_point <= 127:
         raise Refused(f"{name} has the scale {scale} about {zero_point}", _CONVERT)
-    return Tensor(stated.name, stated.shape, scale, zero_point)
+    return IntegerTensor(stated.name, stated.shape, scale, zero_point)
 
 
 def _operator(values: _Values, known: set[int], stated: FileOperator) -> Operator:
-    place = layers.Place(stated, values)
-    body = _MAKERS[stated.name](place)
-    inputs = tuple(values.activation(index) for index in place.activations)
+    reader = layers.OperatorReader(stated, values)
+    body = _MAKERS[stated.name](reader)
+    inputs = tuple(values.activation(index) for index in reader.activations)
     if not set(inputs) <= known:
         raise Refused(
             "it reads values that no operator before it gives", "a file in its order"
         )
-    output = values.activation(place.output_index)
+    output = values.activation(reader.output_index)
     if output in known:
         raise Refused("it writes values that are there already", "a file in its order")
     return Operator(stated.name, inputs, output, body)

@@ -9,16 +9,16 @@ from dataclasses import dataclass
 
 from rig.network.tflite.form import (
     Body,
-    Convolution,
-    Dense,
     Depthwise,
+    FullyConnected,
+    IntegerConvolution,
     IntegerNetwork,
+    IntegerTensor,
     Mean,
     Operator,
     Reshape,
     Softmax,
     Sum,
-    Tensor,
 )
 
 #: What the row of an operator takes in flash: 26 numbers of 32 bits (tables.py).
@@ -52,7 +52,7 @@ class Arena:
 
 
 @dataclass(frozen=True, slots=True)
-class Sizes:
+class IntegerSizes:
     """A network on a device: bytes of flash and of RAM. `patch_b` is the memory beside
     the arena for a patch of an image.
     """
@@ -85,9 +85,9 @@ class Sizes:
         )[:count]
 
 
-def sizes(network: IntegerNetwork) -> Sizes:
+def sizes(network: IntegerNetwork) -> IntegerSizes:
     """Return the needs of a network."""
-    return Sizes(
+    return IntegerSizes(
         tuple(_operator(network, each) for each in network.operators),
         arena(network),
         2 * patch_of(network),
@@ -96,10 +96,10 @@ def sizes(network: IntegerNetwork) -> Sizes:
     )
 
 
-def macs_of(body: Body, output: Tensor) -> int:
+def macs_of(body: Body, output: IntegerTensor) -> int:
     """Return the multiplications with weights of an operator."""
     match body:
-        case Convolution() | Dense():
+        case IntegerConvolution() | FullyConnected():
             return output.size * int(body.weights.size // body.weights.shape[0])
         case Depthwise():
             return output.size * body.window.height * body.window.width
@@ -110,7 +110,7 @@ def patch_of(network: IntegerNetwork) -> int:
     """Return the most values of an image that a product with weights reads at once."""
     found = [1]
     for operator in network.operators:
-        if isinstance(operator.body, Convolution | Dense):
+        if isinstance(operator.body, IntegerConvolution | FullyConnected):
             weights = operator.body.weights
             found.append(weights.size // weights.shape[0])
     return max(found)
@@ -119,7 +119,7 @@ def patch_of(network: IntegerNetwork) -> int:
 def constants_of(body: Body) -> int:
     """Return the bytes of an operator's constants in flash, its row with them."""
     match body:
-        case Convolution() | Dense() | Depthwise():
+        case IntegerConvolution() | FullyConnected() | Depthwise():
             return ROW_B + int(body.weights.size) + 9 * int(body.biases.size)
         case Softmax():
             return ROW_B + 4 * int(body.exponentials.size)

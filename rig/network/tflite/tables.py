@@ -9,21 +9,21 @@ from typing import TypeAlias
 from rig.network.tflite.form import (
     HIGH,
     LOW,
-    Convolution,
-    Dense,
     Depthwise,
     Factor,
+    FullyConnected,
+    IntegerConvolution,
     IntegerNetwork,
+    IntegerTensor,
+    KernelWindow,
     Mean,
     Operator,
     Pad,
-    Pool,
+    Pooling,
     Reshape,
     Softmax,
     Sum,
-    Tensor,
     Weighted,
-    Window,
 )
 from rig.network.tflite.sizes import Arena, arena, patch_of
 
@@ -75,7 +75,7 @@ class OperatorRow:
 
 
 @dataclass(slots=True)
-class Tables:
+class IntegerTables:
     """Rows of operators, and the constants that they point into."""
 
     operators: list[Row] = field(default_factory=list)
@@ -89,10 +89,10 @@ class Tables:
     input_b: int = 0
 
 
-def tables(network: IntegerNetwork) -> Tables:
+def tables(network: IntegerNetwork) -> IntegerTables:
     """Return the tables of a network."""
     places = arena(network)
-    made = Tables(
+    made = IntegerTables(
         output_at=places.at[network.output],
         output_b=network.tensors[network.output].size,
         arena_b=places.size_b,
@@ -106,7 +106,7 @@ def tables(network: IntegerNetwork) -> Tables:
 
 
 def _row(
-    network: IntegerNetwork, places: Arena, operator: Operator, made: Tables
+    network: IntegerNetwork, places: Arena, operator: Operator, made: IntegerTables
 ) -> Row:
     sources = [network.tensors[number] for number in operator.inputs]
     output = network.tensors[operator.output]
@@ -120,10 +120,10 @@ def _row(
     )
     body = operator.body
     match body:
-        case Convolution() | Depthwise() | Dense():
+        case IntegerConvolution() | Depthwise() | FullyConnected():
             _put_weighted(row, body, sources[0], output)
             _put_factors(row, body, made)
-        case Pool():
+        case Pooling():
             row.kind = KINDS.index("LARGEST" if body.largest else "AVERAGE")
             _put_images(row, sources[0], output)
             _put_window(row, body.window)
@@ -153,10 +153,10 @@ def _row(
 
 
 def _put_weighted(
-    row: OperatorRow, body: Weighted, source: Tensor, output: Tensor
+    row: OperatorRow, body: Weighted, source: IntegerTensor, output: IntegerTensor
 ) -> None:
     row.low, row.high = body.low, body.high
-    if isinstance(body, Dense):
+    if isinstance(body, FullyConnected):
         outputs, inputs = body.weights.shape
         row.height_in = row.height_out = output.size // outputs
         row.channels_in, row.channels_out = inputs, outputs
@@ -167,19 +167,19 @@ def _put_weighted(
         row.kind, row.each = KINDS.index("DEPTHWISE"), body.each
 
 
-def _put_images(row: OperatorRow, source: Tensor, output: Tensor) -> None:
+def _put_images(row: OperatorRow, source: IntegerTensor, output: IntegerTensor) -> None:
     """Put the last three axes of both."""
     row.height_in, row.width_in, row.channels_in = (1, 1, *source.shape)[-3:]
     row.height_out, row.width_out, row.channels_out = (1, 1, *output.shape)[-3:]
 
 
-def _put_window(row: OperatorRow, window: Window) -> None:
+def _put_window(row: OperatorRow, window: KernelWindow) -> None:
     row.kernel_height, row.kernel_width = window.height, window.width
     row.stride_height, row.stride_width = window.stride_height, window.stride_width
     row.top, row.left = window.top, window.left
 
 
-def _put_factors(row: OperatorRow, body: Weighted, made: Tables) -> None:
+def _put_factors(row: OperatorRow, body: Weighted, made: IntegerTables) -> None:
     row.weight_at = len(made.weights)
     row.number_at = len(made.numbers)
     row.shift_at = len(made.shifts)
@@ -188,7 +188,7 @@ def _put_factors(row: OperatorRow, body: Weighted, made: Tables) -> None:
     made.shifts += body.shifts.tolist()
 
 
-def _put_numbers(row: OperatorRow, made: Tables, *factors: Factor) -> None:
+def _put_numbers(row: OperatorRow, made: IntegerTables, *factors: Factor) -> None:
     row.number_at = len(made.numbers)
     row.shift_at = len(made.shifts)
     made.numbers += [factor.multiplier for factor in factors]

@@ -22,7 +22,7 @@ _FILES_MAX = 200_000
 
 
 @dataclass(frozen=True, slots=True)
-class Samples:
+class LabelledInputs:
     """Inputs of int8 and their right outputs, None where none are known; how many real
     numbers were limited, and a SHA-256 over all files, "" where there are none.
     """
@@ -35,14 +35,14 @@ class Samples:
 
 def samples(
     network: IntegerNetwork, inputs: Path | None, labels: Path | None
-) -> Samples:
+) -> LabelledInputs:
     """Return a model's samples: of an array, of a folder for each class, or random
     ones. Raises ConfigError where they do not fit.
     """
     if inputs is None:
         shape = network.tensors[network.input].shape
         shape = shape[1:] if shape[0] == 1 else shape
-        return Samples(generate.samples(shape), _labels(labels))
+        return LabelledInputs(generate.samples(shape), _labels(labels))
     if inputs.is_dir():
         if labels is not None:
             raise ConfigError(
@@ -52,7 +52,7 @@ def samples(
             )
         return _of_folder(network, inputs)
     values, limited = _fitted(network, _array(inputs, _INPUTS))
-    return Samples(values, _labels(labels), limited, digest(inputs))
+    return LabelledInputs(values, _labels(labels), limited, digest(inputs))
 
 
 def digest(path: Path) -> str:
@@ -60,7 +60,7 @@ def digest(path: Path) -> str:
     return sha256(path.read_bytes()).hexdigest()
 
 
-def right(network: IntegerNetwork, found: Samples) -> list[str]:
+def right(network: IntegerNetwork, found: LabelledInputs) -> list[str]:
     """Return labels by which outputs are judged; raises DataError where they do not
     fit.
     """
@@ -125,7 +125,7 @@ def _no_array(path: Path, setting: str, error: Exception) -> ConfigError:
     )
 
 
-def _of_folder(network: IntegerNetwork, folder: Path) -> Samples:
+def _of_folder(network: IntegerNetwork, folder: Path) -> LabelledInputs:
     """Return the samples of a folder with a folder for each class, in the order of
     their names; a name that is a number is the output.
     """
@@ -158,6 +158,6 @@ def _of_folder(network: IntegerNetwork, folder: Path) -> Samples:
         raise ConfigError(
             f"{folder} has no samples", path=_INPUTS, try_next="FOLDER/CLASS/NAME.npy"
         )
-    return Samples(
+    return LabelledInputs(
         np.concatenate(values), np.array(labels), limited, hashed.hexdigest()
     )

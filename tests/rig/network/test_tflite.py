@@ -20,7 +20,7 @@ from examples import make_tflite
 from examples.make_tflite import Layers
 from rig.errors import DataError
 from rig.network.tflite import arithmetic, interpreter, network, sizes
-from rig.network.tflite.form import Convolution, Reshape
+from rig.network.tflite.form import IntegerConvolution, Reshape
 from tests.conftest import ROOT
 from tests.length import length
 from tests.rig.network.tflite_models import MODELS
@@ -58,7 +58,7 @@ def test_the_vectors_reach_every_operator_and_every_kind_of_factor() -> None:
     for name in MODELS:
         for operator in network.read(VECTORS / f"{name}.tflite").operators:
             operators.add(operator.name)
-            if isinstance(operator.body, Convolution):
+            if isinstance(operator.body, IntegerConvolution):
                 shifts += operator.body.shifts.tolist()
                 multipliers += operator.body.multipliers.tolist()
     assert operators == set(make_tflite._OPTIONS)
