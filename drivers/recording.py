@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import threading
+from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ def trace_writer(folder: Path, info: MonitorInfo, about: dict[str, Any]) -> Trac
     )
 
 
-class ThreadRecording:
+class ThreadRecording(ABC):
     """A recording whose thread does `_record`; `_leave` ends it and closes the trace.
 
     An error of the thread is kept; `check` raises it, and so does a recording that is
@@ -47,13 +48,13 @@ class ThreadRecording:
         if kind is None:
             self.check()
 
+    @abstractmethod
     def _leave(self, kind: type[BaseException] | None) -> None:
         """End the thread and close the trace; `kind` is that of an error, if any."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _record(self) -> None:
         """Append samples to the trace until the end of the recording."""
-        raise NotImplementedError
 
     def _work(self) -> None:
         try:

@@ -37,6 +37,7 @@ def places(lints: ModuleType, folder: Path, source: str, name: str = "a.py") -> 
         ("rows = [[a for a in row] for row in table]", "nested"),
         ("flat = [a for row in table for a in row]", "nested"),
         ("f(1, 2, 3, 4, 5, 6)", "positional"),
+        ("class A: ...\nclass B:\n    class A: ...", "classes"),
         ("total = " + " + ".join("abcdefghijklmnop"), "long"),
         ("# The one of which the length is known.", "prose"),
         ('def f():\n    """Return what is left."""', "prose"),
@@ -56,6 +57,8 @@ def test_each_rule_finds_its_construction(
         "f(*values, 1, 2, 3, 4, 5, 6)",
         "total = " + " + ".join("abcdefghijklm"),
         "text = 'nobody told'",
+        "class _A: ...\nclass B:\n    class _A: ...\n    class Settings: ...",
+        "class A:\n    class Settings: ...\nclass B:\n    class Settings: ...",
         '"""Read a file.\n\nReturns its rows."""',
     ],
 )

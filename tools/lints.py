@@ -7,6 +7,7 @@ Rules, each with its limit in pyproject.toml, [tool.lints]:
 
 nested       comprehensions inside a comprehension, or with two `for`
 positional   calls with six or more positional arguments
+classes      public class names that an earlier class has, but for Settings of plug-ins
 long         statements of more than 30 tokens, per 1,000 statements
 prose        constructions of PROSE in docstrings and comments, per 10,000 words
 pages        the same in the pages of docs/, the README and the CHANGELOG
@@ -29,7 +30,9 @@ from pathlib import Path
 
 PRODUCT = ("rig", "drivers", "sut_backends", "scenarios", "gui")
 PAGES = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "docs")
-RULES = ("nested", "positional", "long", "prose", "pages")
+RULES = ("nested", "positional", "classes", "long", "prose", "pages")
+#: Each plug-in has a class of this name.
+SHARED_CLASS = "Settings"
 LONG_TOKENS = 30
 POSITIONAL_MAX = 5
 #: Constructions that no documentation of the field uses, each with the usual form.
@@ -68,6 +71,7 @@ class Tally:
     statements: int = 0
     words: int = 0
     page_words: int = 0
+    class_names: set[str] = field(default_factory=set)
 
     def figure(self, rule: str) -> float:
         """Return the number that the rule's limit is compared with."""
@@ -97,7 +101,17 @@ def python_file(path: Path, tally: Tally) -> None:
             tally.places["nested"].append(f"{path}:{node.lineno}")
         elif isinstance(node, ast.Call) and _positional(node) > POSITIONAL_MAX:
             tally.places["positional"].append(f"{path}:{node.lineno}")
+        if isinstance(node, ast.ClassDef):
+            _class_name(path, node, tally)
     _tokens(path, source, docstrings, tally)
+
+
+def _class_name(path: Path, node: ast.ClassDef, tally: Tally) -> None:
+    if node.name.startswith("_") or node.name == SHARED_CLASS:
+        return
+    if node.name in tally.class_names:
+        tally.places["classes"].append(f"{path}:{node.lineno}: {node.name}")
+    tally.class_names.add(node.name)
 
 
 def _is_nested(node: ast.AST) -> bool:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -30,7 +31,7 @@ UpdateInterval = Annotated[
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CounterSettings:
+class CounterSettings(ABC):
     """Polling of a counter, and the file of its limits of error."""
 
     poll_hz: int
@@ -41,9 +42,9 @@ class CounterSettings:
     ] = ""
 
     @property
+    @abstractmethod
     def simulated(self) -> bool:
         """Whether the bench file names the simulator."""
-        raise NotImplementedError
 
     def validate(self, kind: str) -> None:
         """Raise ConfigError if every second reading would make a gap; `kind` is that of

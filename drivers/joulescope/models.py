@@ -7,6 +7,7 @@ Topics: jetperch/joulescope_driver, src/devices/js110 and js220, and the maker's
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -50,7 +51,7 @@ class RequestedSettings:
     voltage_range: str
 
 
-class InstrumentModel:
+class InstrumentModel(ABC):
     """A model's settings, in the order of writing."""
 
     name: ClassVar[str]
@@ -71,24 +72,24 @@ class InstrumentModel:
     #: Limits of the offset by range.
     offsets_a: ClassVar[dict[str, float]]
 
+    @abstractmethod
     def supply(self, on: bool, wanted: RequestedSettings) -> list[Setting]:
         """Return what connects or disconnects the DUT's supply; connected, it also
         selects the range.
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def settings(self, wanted: RequestedSettings) -> list[Setting]:
         """Return everything else that the measurement depends on; all streams are
         off."""
-        raise NotImplementedError
 
     def optional(self, wanted: RequestedSettings) -> list[Setting]:
         """Return settings that only newer firmware has."""
         return []
 
+    @abstractmethod
     def gain(self, current_range: str) -> float:
         """Return the limit of the gain error in a range."""
-        raise NotImplementedError
 
 
 def streams_off(*more: str) -> list[Setting]:
