@@ -4,14 +4,10 @@
 from __future__ import annotations
 
 import math
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from rig.errors import ConfigError, DataError
-from rig.files import small_text
+from rig.errors import ConfigError
 from rig.network import conventions, graph
 from rig.network.conventions import ConventionChoice, text_of
 from rig.network.fixed import file
@@ -20,41 +16,7 @@ from rig.network.fixed.make import quantised, rule_of, side_by_side
 from rig.network.fixed.report import by_input, decisions
 from rig.network.interpreter import run
 from scenarios.tasks.network import generate
-
-
-def array(path: Path, setting: str) -> Any:
-    """Return the array in a file, .npy, or for labels a number a line; one that would
-    need code to be read is refused.
-    """
-    try:
-        if path.suffix == ".npy":
-            values = np.load(path, allow_pickle=False)
-        else:
-            lines = small_text.read(path).split()
-            values = np.array(
-                [int(line) for line in lines[not lines[0].lstrip("-").isdigit() :]]
-            )
-    except (
-        OSError,
-        ValueError,
-        OverflowError,
-        EOFError,
-        IndexError,
-        MemoryError,
-    ) as error:
-        raise ConfigError(
-            f"{path} is no array",
-            path=setting,
-            evidence=str(error),
-            try_next="numpy.save",
-        ) from error
-    if (
-        not isinstance(values, np.ndarray)
-        or values.dtype.kind not in "fiub"
-        or not values.size
-    ):
-        raise ConfigError(f"{path} holds no numbers", path=setting)
-    return values
+from scenarios.tasks.user_files import array
 
 
 def samples(path: Path | None, model: Path) -> Any:
@@ -113,23 +75,3 @@ def own_labels(path: Path, fixed: FixedNetwork, values: Any) -> Any:
     last = done.membranes[fixed.membranes[0]] if fixed.membranes[0] else found[:, -1]
     sums = found.sum(axis=1).reshape(len(found), -1)
     return decisions(sums, last.reshape(len(found), -1))
-
-
-def require_labels(labels: Any, samples: int, outputs: int) -> list[str]:
-    """Return labels as the task names them; raises DataError where they do not fit."""
-    numbers = np.asarray(labels).reshape(-1)
-    if len(numbers) != samples:
-        raise DataError(f"{len(numbers)} labels of {samples} samples")
-    whole = numbers.astype(np.int64)
-    wrong = np.flatnonzero((whole != numbers) | (whole < 0) | (whole >= outputs))
-    if wrong.size:
-        raise DataError(
-            f"label {int(wrong[0])} is {str(numbers[wrong[0]])[:20]}",
-            evidence=f"the network has {outputs} outputs: 0 to {outputs - 1}",
-        )
-    return [str(number) for number in whole.tolist()]
-
-
-def digest(path: Path) -> str:
-    """Return the SHA-256 of a file."""
-    return sha256(path.read_bytes()).hexdigest()

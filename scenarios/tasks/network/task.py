@@ -26,6 +26,7 @@ from rig.network.fixed.make import BITS_MAX, BITS_MIN, rule_of, side_by_side
 from rig.network.fixed.report import to_inputs
 from rig.results.labels import refuse_other
 from rig.settings.declare import Count, Or, PathText
+from scenarios.tasks import user_files
 from scenarios.tasks.network import data
 from scenarios.tasks.network.generate import SOURCE
 from scenarios.tasks.network.programs import (
@@ -173,11 +174,11 @@ class NetworkTask(Task):
         count = min(settings.samples or len(real), len(real))
         self._numbers, self._limited = to_inputs(self._fixed, real[:count])
         labels = (
-            data.array(self._labels, "task.network.labels")
+            user_files.array(self._labels, "task.network.labels")
             if self._labels
             else data.own_labels(self._model, self._fixed, values)
         )
-        self._right = data.require_labels(labels, len(real), self._fixed.answers)[
+        self._right = user_files.require_labels(labels, len(real), self._fixed.answers)[
             :count
         ]
         self.programs = programs(self._fixed)
@@ -260,10 +261,10 @@ class NetworkTask(Task):
             "steps": int(self._numbers.shape[1]),
             "channels": self._fixed.channels,
             "inputs_limited": self._limited,
-            "inputs_sha256": data.digest(self._inputs) if self._inputs else "",
-            "labels_sha256": data.digest(self._labels) if self._labels else "",
+            "inputs_sha256": user_files.digest(self._inputs) if self._inputs else "",
+            "labels_sha256": user_files.digest(self._labels) if self._labels else "",
             "model": identity(to_text(self._fixed)),
-            "model_file_sha256": data.digest(self._model),
+            "model_file_sha256": user_files.digest(self._model),
             "weight_bits": self._fixed.weight_bits,
             "dt_s": self._fixed.dt_s,
             "rule": rule_of(self._fixed),

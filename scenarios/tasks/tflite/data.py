@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 
 from rig.errors import ConfigError, DataError
-from rig.files import small_text
 from rig.network.tflite.form import IntegerNetwork, Ints
 from rig.network.tflite.inputs import output_size, to_inputs
 from scenarios.tasks.tflite import generate
+from scenarios.tasks.user_files import array, digest, require_labels
 
 _INPUTS = "task.tflite.inputs"
 _LABELS = "task.tflite.labels"
@@ -51,13 +51,8 @@ def samples(
                 try_next="no labels, or inputs in one array",
             )
         return _of_folder(network, inputs)
-    values, limited = _fitted(network, _array(inputs, _INPUTS))
+    values, limited = _fitted(network, array(inputs, _INPUTS))
     return LabelledInputs(values, _labels(labels), limited, digest(inputs))
-
-
-def digest(path: Path) -> str:
-    """Return the SHA-256 of a file."""
-    return sha256(path.read_bytes()).hexdigest()
 
 
 def right(network: IntegerNetwork, found: LabelledInputs) -> list[str]:
@@ -66,22 +61,7 @@ def right(network: IntegerNetwork, found: LabelledInputs) -> list[str]:
     """
     if found.labels is None:
         return []
-    numbers = np.asarray(found.labels).reshape(-1)
-    if len(numbers) != len(found.values):
-        raise DataError(
-            f"{len(numbers)} labels of {len(found.values)} samples",
-            try_next="a label for each sample",
-        )
-    outputs = output_size(network)
-    whole = numbers.astype(np.int64)
-    wrong = np.flatnonzero((whole != numbers) | (whole < 0) | (whole >= outputs))
-    if wrong.size:
-        raise DataError(
-            f"label {int(wrong[0])} is {str(numbers[wrong[0]])[:20]}",
-            evidence=f"the model has {outputs} outputs: 0 to {outputs - 1}",
-            try_next="the number of the right output, from 0 on",
-        )
-    return [str(number) for number in whole.tolist()]
+    return require_labels(found.labels, len(found.values), output_size(network))
 
 
 def _fitted(network: IntegerNetwork, values: Ints) -> tuple[Ints, int]:
@@ -94,35 +74,10 @@ def _fitted(network: IntegerNetwork, values: Ints) -> tuple[Ints, int]:
 
 
 def _labels(path: Path | None) -> Ints | None:
-    """Return the labels in a file: .npy, or a number a line."""
     if path is None:
         return None
-    if path.suffix == ".npy":
-        return _array(path, _LABELS)
-    try:
-        words = small_text.read(path).split()
-        return np.array([int(word) for word in words])
-    except (OSError, ValueError) as error:
-        raise _no_array(path, _LABELS, error) from error
-
-
-def _array(path: Path, setting: str) -> Ints:
-    """Return the array in a file; one that would need code to be read is refused."""
-    try:
-        values = np.load(path, allow_pickle=False)
-    except (OSError, ValueError, OverflowError, EOFError, MemoryError) as error:
-        raise _no_array(path, setting, error) from error
-    if not isinstance(values, np.ndarray) or values.dtype.kind not in "fiub":
-        raise ConfigError(
-            f"{path} holds no numbers", path=setting, try_next="numpy.save of one array"
-        )
-    return values
-
-
-def _no_array(path: Path, setting: str, error: Exception) -> ConfigError:
-    return ConfigError(
-        f"{path} is no array", path=setting, evidence=str(error), try_next="numpy.save"
-    )
+    labels: Ints = array(path, _LABELS)
+    return labels
 
 
 def _of_folder(network: IntegerNetwork, folder: Path) -> LabelledInputs:
@@ -149,7 +104,7 @@ def _of_folder(network: IntegerNetwork, folder: Path) -> LabelledInputs:
                 f"{folder} has more than {_FILES_MAX:,} files", path=_INPUTS
             )
         for file in files:
-            fitted, beyond = _fitted(network, _array(file, _INPUTS))
+            fitted, beyond = _fitted(network, array(file, _INPUTS))
             values.append(fitted)
             limited += beyond
             labels += [int(each.name) if numbered else number] * len(fitted)

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
-from rig.errors import DataError, NotInSession
+from rig.errors import DataError
 from rig.files import typed
-from rig.interfaces.task import Task
 from rig.model.catalogue import Entry
 from rig.model.scores import Score
+from scenarios.tasks.replica import CatalogueReplica
 from scenarios.tasks.tflite import answer
 
 #: No device answers more (firmware/ports/posix/main.c).
@@ -29,16 +29,12 @@ class _Facts:
     samples: int
 
 
-@dataclass(frozen=True, slots=True)
-class TfliteReplica(Task):
-    """Labels of the samples, from the catalogue, and the size of an output."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TfliteReplica(CatalogueReplica):
+    """Labels of the samples, and the size of an output."""
 
-    name: str
-    phases: tuple[str, ...]
-    entries: tuple[Entry, ...]
     outputs: int
     labelled: bool
-    facts: Mapping[str, Any]
 
     @classmethod
     def of(
@@ -47,7 +43,7 @@ class TfliteReplica(Task):
         phases: tuple[str, ...],
         facts: Mapping[str, Any],
         entries: Sequence[Entry],
-    ) -> TfliteReplica:
+    ) -> Self:
         """Check the session's facts of its samples; raises DataError."""
         stated = typed.take(_Facts, dict(facts), "provenance.json, task")
         if not 0 < stated.outputs <= _OUTPUTS_MAX:
@@ -67,19 +63,11 @@ class TfliteReplica(Task):
         return cls(
             name=name,
             phases=phases,
-            entries=tuple(entries),
+            entries=entries,
             outputs=stated.outputs,
             labelled=stated.labelled,
             facts=facts,
         )
-
-    def __len__(self) -> int:
-        """Return the number of samples."""
-        return len(self.entries)
-
-    def payload(self, index: int) -> bytes:
-        """Raise NotInSession: the samples are not in the session."""
-        raise NotInSession(f"sample {index} is not in the session")
 
     def score(self, index: int, output: bytes) -> Score:
         """Score an output as the task does."""
@@ -89,10 +77,6 @@ class TfliteReplica(Task):
     def parts(self, output: bytes) -> dict[str, list[int]]:
         """Return the values of an output."""
         return {"values": answer.values(self.outputs, output)}
-
-    def provenance(self) -> dict[str, Any]:
-        """Return the session's own facts."""
-        return dict(self.facts)
 
 
 def _is_label(label: str, stated: _Facts) -> bool:

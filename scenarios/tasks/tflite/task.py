@@ -22,6 +22,7 @@ from scenarios.tasks.tflite import answer, data
 from scenarios.tasks.tflite.generate import SOURCE
 from scenarios.tasks.tflite.programs import NAME, programs, routine
 from scenarios.tasks.tflite.replica import TfliteReplica
+from scenarios.tasks.user_files import digest
 
 GENERATED = ("generated", "random")
 #: Made by examples/make_tflite.py.
@@ -102,7 +103,7 @@ class TfliteTask(Task):
         self._routine = routine(self._network)
         self._available = len(found.values)
         count = min(settings.samples or self._available, self._available)
-        self._labels_sha256 = data.digest(labels) if labels else ""
+        self._labels_sha256 = digest(labels) if labels else ""
         right = data.right(self._network, found)[:count]
         self._values = found.values[:count]
         self._limited = found.limited

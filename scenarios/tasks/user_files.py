@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Samples and labels in files of the bench's owner."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rig.errors import ConfigError, DataError
+from rig.files import small_text
+
+
+def array(path: Path, setting: str) -> Any:
+    """Return the array in a file, .npy, or for labels a number a line; one that would
+    need code to be read is refused.
+    """
+    try:
+        if path.suffix == ".npy":
+            values = np.load(path, allow_pickle=False)
+        else:
+            lines = small_text.read(path).split()
+            values = np.array(
+                [int(line) for line in lines[not lines[0].lstrip("-").isdigit() :]]
+            )
+    except (
+        OSError,
+        ValueError,
+        OverflowError,
+        EOFError,
+        IndexError,
+        MemoryError,
+    ) as error:
+        raise ConfigError(
+            f"{path} is no array",
+            path=setting,
+            evidence=str(error),
+            try_next="numpy.save",
+        ) from error
+    if (
+        not isinstance(values, np.ndarray)
+        or values.dtype.kind not in "fiub"
+        or not values.size
+    ):
+        raise ConfigError(
+            f"{path} holds no numbers", path=setting, try_next="numpy.save of one array"
+        )
+    return values
+
+
+def require_labels(labels: Any, samples: int, outputs: int) -> list[str]:
+    """Return labels as tasks name them; raises DataError where they do not fit."""
+    numbers = np.asarray(labels).reshape(-1)
+    if len(numbers) != samples:
+        raise DataError(
+            f"{len(numbers)} labels of {samples} samples",
+            try_next="a label for each sample",
+        )
+    whole = numbers.astype(np.int64)
+    wrong = np.flatnonzero((whole != numbers) | (whole < 0) | (whole >= outputs))
+    if wrong.size:
+        raise DataError(
+            f"label {int(wrong[0])} is {str(numbers[wrong[0]])[:20]}",
+            evidence=f"the network has {outputs} outputs: 0 to {outputs - 1}",
+            try_next="the number of the right output, from 0 on",
+        )
+    return [str(number) for number in whole.tolist()]
+
+
+def digest(path: Path) -> str:
+    """Return the SHA-256 of a file."""
+    return sha256(path.read_bytes()).hexdigest()
