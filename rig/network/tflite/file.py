@@ -2,8 +2,8 @@
 """Read .tflite files, which are flatbuffers, by the package `tflite`: tensors and
 operators as the file states them.
 
-The package is Python alone and follows offsets of the file; whatever a damaged file
-makes of it is an exception. Counts are limited before anything is walked.
+The package is Python alone and follows offsets of the file; a damaged file can
+raise any exception in it. Counts are limited before anything is walked.
 """
 
 from __future__ import annotations

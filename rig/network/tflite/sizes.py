@@ -21,7 +21,7 @@ from rig.network.tflite.form import (
     Sum,
 )
 
-#: What the row of an operator takes in flash: 26 numbers of 32 bits (tables.py).
+#: Bytes of an operator's row in flash: 26 numbers of 32 bits (tables.py).
 ROW_B = 104
 #: Tensors begin at a multiple of it.
 _ALIGNED_B = 4
@@ -29,8 +29,8 @@ _ALIGNED_B = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OperatorSize:
-    """An operator: its multiplications with weights, bytes of constants in flash, and
-    of what it reads and writes in RAM, which may share its place with others.
+    """Needs of an operator: multiplications with weights, bytes of constants in flash,
+    bytes of RAM for its inputs and output, which may share it with others.
     """
 
     name: str

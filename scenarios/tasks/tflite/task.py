@@ -61,8 +61,8 @@ class TfliteTask(Task):
         source: Annotated[
             str,
             doc(
-                'Where the samples come from; "generated ..." where nobody recorded'
-                " them."
+                'The source of the samples; "generated ..." where they were not'
+                " recorded."
             ),
         ] = ""
         samples: Annotated[
