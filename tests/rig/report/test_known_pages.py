@@ -93,7 +93,6 @@ def test_a_page_of_other_sources_is_not_known(
     assert not known_pages.is_known(SessionFolder(session), page)
 
 
-@pytest.mark.posix
 def test_a_cache_folder_that_others_may_write_to_is_not_used(
     session: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
