@@ -31,8 +31,9 @@ class Model(ctypes.Structure):
 class NetworkStruct(ctypes.Structure):
     """struct nr_tflite."""
 
-    _fields_ = tuple(
-        (name, ctypes.c_void_p) for name in ("model", "input", "arena", "patch")
+    _fields_ = (
+        *((name, ctypes.c_void_p) for name in ("model", "input", "arena", "patch")),
+        ("starting", ctypes.c_int32),
     )
 
 
@@ -56,8 +57,17 @@ class DeviceNetwork:
         self._arena = np.full(tables.arena_b + 2 * _GUARD, _MARK, np.int8)
         self._patch = np.full(tables.patch + 2 * _GUARD, _MARK, np.int16)
 
+    def start(self, row: Any) -> None:
+        """Begin a network that is run row by row."""
+        self._call(self._library.nr_tflite_start, row)
+
     def answer(self, values: Any) -> Any:
         """Run an input of int8; return its output, flat."""
+        self._call(self._library.nr_tflite_run, values)
+        start = _GUARD + self._tables.output_at
+        return self._arena[start : start + self._tables.output_b].copy()
+
+    def _call(self, function: Any, values: Any) -> None:
         inputs = np.ascontiguousarray(values)
         before = inputs.copy()
         network = NetworkStruct(
@@ -65,14 +75,14 @@ class DeviceNetwork:
             inputs.ctypes.data,
             self._arena[_GUARD:].ctypes.data,
             self._patch[_GUARD:].ctypes.data,
+            0,
         )
-        self._library.nr_tflite_run(ctypes.byref(network))
+        function(ctypes.byref(network))
+        assert network.starting == 0
         for memory in (self._arena, self._patch):
             assert bool(np.all(memory[:_GUARD] == _MARK))
             assert bool(np.all(memory[-_GUARD:] == _MARK))
         assert np.array_equal(before, inputs)
-        start = _GUARD + self._tables.output_at
-        return self._arena[start : start + self._tables.output_b].copy()
 
 
 def opened(path: Any) -> ctypes.CDLL:

@@ -17,7 +17,15 @@ void nr_tflite_run(const struct nr_tflite *network)
         case NR_TFLITE_MEAN: nr_tflite_mean(network, operator); break;
         case NR_TFLITE_PAD: nr_tflite_pad(network, operator); break;
         case NR_TFLITE_SOFTMAX: nr_tflite_softmax(network, operator); break;
+        case NR_TFLITE_KEEP: nr_tflite_keep(network, operator); break;
         default: nr_tflite_pool(network, operator); break;
         }
     }
+}
+
+void nr_tflite_start(struct nr_tflite *network)
+{
+    network->starting = 1;
+    nr_tflite_run(network);
+    network->starting = 0;
 }

@@ -14,7 +14,8 @@ enum nr_tflite_kind {
     NR_TFLITE_LARGEST,
     NR_TFLITE_MEAN,
     NR_TFLITE_PAD,
-    NR_TFLITE_SOFTMAX
+    NR_TFLITE_SOFTMAX,
+    NR_TFLITE_KEEP
 };
 
 /* In place of a place in the arena. */
@@ -29,7 +30,9 @@ enum { NR_TFLITE_INPUT = -1 };
    Mean: of `width_in` values, `channels_in` apart, for each of `height_in`; one multiplier.
    Pad: `top`, `left` and `front` places before those of the input.
    Softmax: of `height_in` rows of `channels_in` values; at `number_at` exp of minus 0 to 255
-   steps, in units of 2^-31. */
+   steps, in units of 2^-31.
+   Keep: the last `height_in` rows of `channels_in` values, the newest of which is read; they stay
+   where they are between two runs. */
 struct nr_tflite_operator {
     int32_t kind;
     int32_t from, other, to; /* places in the arena; NR_TFLITE_INPUT: the input */
@@ -59,9 +62,13 @@ struct nr_tflite {
     const int8_t *input;
     int8_t *arena;
     int16_t *patch;
+    int32_t starting; /* of nr_tflite_start alone, else 0 */
 };
 
 /* Runs the network on its input, which stays as it is. */
 void nr_tflite_run(const struct nr_tflite *network);
+
+/* Begins a network that is run row by row: as if every row before had been that of its input. */
+void nr_tflite_start(struct nr_tflite *network);
 
 #endif

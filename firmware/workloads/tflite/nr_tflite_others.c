@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* AVERAGE_POOL_2D, MAX_POOL_2D, ADD, MEAN, PAD, SOFTMAX. */
+/* AVERAGE_POOL_2D, MAX_POOL_2D, ADD, MEAN, PAD, SOFTMAX, and the rows that are kept. */
 #include "nr_tflite_parts.h"
+
+#include <string.h>
 
 enum {
     SUM_SHIFT = 20,     /* both inputs of a sum are brought to a unit of 2^-20 */
@@ -212,4 +214,22 @@ void nr_tflite_softmax(const struct nr_tflite *network, const struct nr_tflite_o
         input += operator->channels_in;
         output += operator->channels_in;
     }
+}
+
+void nr_tflite_keep(const struct nr_tflite *network, const struct nr_tflite_operator *operator)
+{
+    const int8_t *newest = nr_tflite_read(network, operator->from);
+    int8_t *rows = &network->arena[operator->to];
+    size_t row_b = (size_t)operator->channels_in;
+    size_t before_b = (size_t)(operator->height_in - 1) * row_b;
+    size_t at;
+
+    if (network->starting) {
+        for (at = 0; at < before_b; at += row_b) {
+            memcpy(&rows[at], newest, row_b);
+        }
+    } else {
+        memmove(rows, &rows[row_b], before_b);
+    }
+    memcpy(&rows[before_b], newest, row_b);
 }

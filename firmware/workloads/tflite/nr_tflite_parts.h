@@ -58,5 +58,6 @@ void nr_tflite_sum(const struct nr_tflite *network, const struct nr_tflite_opera
 void nr_tflite_mean(const struct nr_tflite *network, const struct nr_tflite_operator *operator);
 void nr_tflite_pad(const struct nr_tflite *network, const struct nr_tflite_operator *operator);
 void nr_tflite_softmax(const struct nr_tflite *network, const struct nr_tflite_operator *operator);
+void nr_tflite_keep(const struct nr_tflite *network, const struct nr_tflite_operator *operator);
 
 #endif

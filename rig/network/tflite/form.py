@@ -152,8 +152,17 @@ class Reshape:
     """RESHAPE: the same bytes in another shape."""
 
 
+@dataclass(frozen=True, slots=True)
+class Keep:
+    """The last `rows` rows of a tensor that comes row by row (rows.py): the only
+    operator with a state.
+    """
+
+    rows: int
+
+
 Weighted: TypeAlias = IntegerConvolution | Depthwise | FullyConnected
-Body: TypeAlias = Weighted | Sum | Pooling | Mean | Pad | Softmax | Reshape
+Body: TypeAlias = Weighted | Sum | Pooling | Mean | Pad | Softmax | Reshape | Keep
 
 
 @dataclass(frozen=True, slots=True)

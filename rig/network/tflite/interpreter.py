@@ -18,6 +18,7 @@ from rig.network.tflite.form import (
     IntegerConvolution,
     IntegerNetwork,
     Ints,
+    Keep,
     KernelWindow,
     Mean,
     Operator,
@@ -31,6 +32,8 @@ from rig.network.tflite.form import (
 
 #: Samples that are run together: their patches take some ten megabytes.
 _TOGETHER = 16
+#: Rows that are run together.
+_ROWS = 256
 
 
 def run(network: IntegerNetwork, inputs: Ints) -> Ints:
@@ -54,20 +57,67 @@ def run(network: IntegerNetwork, inputs: Ints) -> Ints:
     return result
 
 
-def _run(network: IntegerNetwork, inputs: Ints) -> Ints:
+class RowByRow:
+    """A network of rig/network/tflite/rows.py from its beginning on, before which every
+    row of its input was `start`; it keeps its state.
+    """
+
+    def __init__(self, network: IntegerNetwork, start: int = 0) -> None:
+        self._network = network
+        self._shape = network.tensors[network.input].shape
+        self._kept: dict[int, Ints] = {}
+        self._run(np.full((1, *self._shape), start, np.int64))
+
+    def answers(self, rows: Ints) -> Ints:
+        """Return the outputs after each of some rows (rows, values of a row)."""
+        made = [
+            self._run(rows[first : first + _ROWS].astype(np.int64))
+            for first in range(0, len(rows), _ROWS)
+        ]
+        result: Ints = np.concatenate(made).astype(np.int8)
+        return result
+
+    def _run(self, rows: Ints) -> Ints:
+        return _run(self._network, rows.reshape(-1, *self._shape), self._kept)
+
+
+def _run(
+    network: IntegerNetwork, inputs: Ints, kept: dict[int, Ints] | None = None
+) -> Ints:
     values: dict[int, Ints] = {network.input: inputs}
     last: dict[int, int] = {}
     for number, operator in enumerate(network.operators):
         last.update(dict.fromkeys(operator.inputs, number))
     for number, operator in enumerate(network.operators):
         read = [values[tensor] for tensor in operator.inputs]
-        made = _BODIES[type(operator.body)](network, operator, read)
+        if isinstance(operator.body, Keep):
+            assert kept is not None
+            made = _kept(operator, read[0], kept)
+        else:
+            made = _BODIES[type(operator.body)](network, operator, read)
         shape = network.tensors[operator.output].shape
         values[operator.output] = made.reshape(len(inputs), *shape)
         for tensor in operator.inputs:
             if last[tensor] == number and tensor != network.output:
                 values.pop(tensor, None)
     return values[network.output]
+
+
+def _kept(operator: Operator, rows: Ints, kept: dict[int, Ints]) -> Ints:
+    """Return the last rows of a tensor at each of its `rows`; the first row of all
+    stands for those before it.
+    """
+    assert isinstance(operator.body, Keep)
+    count = operator.body.rows
+    flat = rows.reshape(len(rows), -1)
+    before = kept.get(operator.output)
+    if before is None:
+        before = np.repeat(flat[:1], count - 1, axis=0)
+    known = np.concatenate([before, flat])
+    kept[operator.output] = known[len(known) - count + 1 :]
+    windows = np.lib.stride_tricks.sliding_window_view(known, count, axis=0)
+    result: Ints = np.moveaxis(windows, -1, 1)
+    return result
 
 
 def _scaled(body: Weighted, sums: Ints, zero_point: int) -> Ints:

@@ -14,6 +14,7 @@ from rig.network.tflite.form import (
     IntegerConvolution,
     IntegerNetwork,
     IntegerTensor,
+    Keep,
     Mean,
     Operator,
     Reshape,
@@ -132,6 +133,16 @@ def constants_of(body: Body) -> int:
     return ROW_B
 
 
+def kept_of(network: IntegerNetwork) -> list[int]:
+    """Return the tensors that a network keeps from one run to the next."""
+    return [each.output for each in network.operators if isinstance(each.body, Keep)]
+
+
+def state_of(network: IntegerNetwork) -> int:
+    """Return the bytes that a network keeps from one run to the next."""
+    return sum(network.tensors[kept].size for kept in kept_of(network))
+
+
 def root_of(network: IntegerNetwork, tensor: int) -> int:
     """Return the tensor whose bytes another one shares: a RESHAPE makes no copy."""
     made = {each.output: each for each in network.operators}
@@ -142,7 +153,8 @@ def root_of(network: IntegerNetwork, tensor: int) -> int:
 
 def arena(network: IntegerNetwork) -> Arena:
     """Return the places of a network's tensors, the largest first, each as far down as
-    no other one that is needed at the same time lies.
+    no other one that is needed at the same time lies; rows that are kept are always
+    needed.
     """
     roots = {number: root_of(network, number) for number in range(len(network.tensors))}
     first: dict[int, int] = {}
@@ -152,6 +164,8 @@ def arena(network: IntegerNetwork) -> Arena:
         for tensor in (*operator.inputs, operator.output):
             last[roots[tensor]] = step
     last[roots[network.output]] = len(network.operators)
+    for kept in kept_of(network):
+        first[kept], last[kept] = 0, len(network.operators)
     placed = [tensor for tensor in first if tensor != network.input]
     placed.sort(key=lambda each: (-network.tensors[each].size, first[each]))
     at: dict[int, int] = {}

@@ -15,6 +15,7 @@ from rig.network.tflite.form import (
     IntegerConvolution,
     IntegerNetwork,
     IntegerTensor,
+    Keep,
     KernelWindow,
     Mean,
     Operator,
@@ -38,6 +39,7 @@ KINDS = (
     "MEAN",
     "PAD",
     "SOFTMAX",
+    "KEEP",
 )
 _INPUT = -1
 
@@ -143,6 +145,9 @@ def _row(
             _put_images(row, sources[0], output)
             borders = (0, 0, 0, *body.before)[-3:]
             row.top, row.left, row.front = borders
+        case Keep():
+            row.kind = KINDS.index("KEEP")
+            row.height_in, row.channels_in = body.rows, output.size // body.rows
         case Softmax():
             row.kind = KINDS.index("SOFTMAX")
             row.channels_in = output.shape[-1]

@@ -130,6 +130,59 @@ def steep_shares() -> Layers:
     return net
 
 
+def drawn_window(seed: int) -> Layers:
+    """A random network over a window of a signal, its rows along either axis, which may
+    run row by row: kernels, pools, sums of two ways, borders beside the rows, and an
+    end that takes all rows that are left.
+    """
+    rng = np.random.default_rng(seed)
+    rows, width = int(rng.integers(4, 20)), int(rng.integers(1, 4))
+    across = width == 1 and rng.random() < 0.3
+    places = (1, rows) if across else (rows, width)
+    zero_point = int(rng.integers(-128, 128))
+    scale = float(rng.uniform(0.01, 1))
+    net = Layers((1, *places, int(rng.integers(1, 6))), seed, scale, zero_point)
+    for _ in range(int(rng.integers(1, 5))):
+        left = net.shape()[2] if across else net.shape()[1]
+        length = int(rng.integers(1, min(left, 6) + 1))
+        kernel = (1, length) if across else (length, int(rng.integers(1, width + 1)))
+        match int(rng.integers(6)):
+            case 0:
+                net.convolution(int(rng.integers(1, 9)), kernel, padding=VALID)
+            case 1:
+                each = int(rng.integers(1, 3))
+                net.depthwise(kernel, padding=VALID, activation=NONE, each=each)
+            case 2:
+                name = str(rng.choice(["MAX_POOL_2D", "AVERAGE_POOL_2D"]))
+                net.pool(name, kernel, (1, 1))
+            case 3:
+                before = net.last
+                first = net.depthwise(kernel, padding=VALID)
+                net.last = before
+                net.convolution(net.shape(first)[3], kernel, padding=VALID)
+                net.addition(first, net.unit()[0] * 1.3, int(rng.integers(-128, 128)))
+            case 4 if not across:
+                net.pad([(0, 0), (0, 0), (1, 2), (0, 0)])
+            case _:
+                sides = net.shape()[1:3]
+                net.dense(int(rng.integers(1, 7)))
+                net.reshape(1, *sides, net.shape()[1])
+        width = 1 if across else net.shape()[2]
+    end = int(rng.integers(4))
+    match end:
+        case 0:
+            net.mean((1, 2), net.unit()[0], int(rng.integers(-128, 128)))
+        case 1:
+            net.pool("AVERAGE_POOL_2D", net.shape()[1:3], net.shape()[1:3])
+        case 2:
+            net.convolution(3, net.shape()[1:3], padding=VALID)
+    if end == 3 or rng.random() < 0.5:
+        net.reshape(1, int(np.prod(net.shape())))
+        net.dense(int(rng.integers(2, 6)))
+        net.softmax()
+    return net
+
+
 MODELS: dict[str, Callable[[], Layers]] = {
     each.__name__: each
     for each in (
