@@ -49,6 +49,7 @@ def open_task(
         searcher=task.searcher if isinstance(task, OptimizationTask) else None,
         programs=task.programs,
         network=task.network,
+        integers=task.integers,
         phases=tuple(task.phases),
         sample=task.payload(0) if probing else b"",
     )

@@ -13,7 +13,7 @@ from typing import Protocol
 from rig.host.stop import Stop
 from rig.interfaces.contact import Contact, Direct
 from rig.interfaces.cpu_program import Program
-from rig.interfaces.network_task import NetworkWorkload
+from rig.interfaces.network_task import IntegerWorkload, NetworkWorkload
 from rig.simulation.world import World
 
 
@@ -67,7 +67,8 @@ class BenchContext:
     search of a payload from a seed, for a virtual device's Solve, where the task's
     samples are workloads to search. `programs` are the task's implementations by name,
     which a CPU runs. `network` is the task's network, for backends of SDKs, simulators
-    and GPUs, and for a CPU in floating point. `phases` are the task's. `sample` is a
+    and GPUs, and for a CPU in floating point; `integers` is its network in whole
+    numbers, for GPUs. `phases` are the task's. `sample` is a
     payload that the device must accept, for a probe. `monitored`: there is an energy
     monitor, which needs a SYNC line. Everything that waits checks `stop`. `state`
     changes while the bench is open. `section` is the section of a monitor's settings in
@@ -83,6 +84,7 @@ class BenchContext:
     searcher: Callable[[bytes, int], Searcher] | None = None
     programs: Mapping[str, Program] = field(default_factory=dict)
     network: NetworkWorkload | None = None
+    integers: IntegerWorkload | None = None
     phases: tuple[str, ...] = ("preprocess", "infer")
     sample: bytes = b""
     monitored: bool = True

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A network as the workload of a task: a NIR file, and a codec that turns payloads into
-spikes and spikes into outputs.
+spikes and spikes into outputs; or a network in whole numbers.
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
+
+from rig.network.tflite.form import IntegerNetwork
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +34,16 @@ class NetworkWorkload:
     dt_s: float | None = None
     rule: str = ""
     trains: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class IntegerWorkload:
+    """A task's network in whole numbers: a payload is its input, an output its output,
+    an int8 for each value. `task` is the one that the SUT then reports.
+    """
+
+    network: IntegerNetwork
+    task: str
 
 
 class Codec(Protocol):

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 from rig.errors import LocalProtocolError
 from rig.interfaces.context import BenchContext, Searcher
 from rig.interfaces.cpu_program import Program
-from rig.interfaces.network_task import NetworkWorkload
+from rig.interfaces.network_task import IntegerWorkload, NetworkWorkload
 from rig.interfaces.sut import SutInfo
 from rig.model.catalogue import Entry
 from rig.model.scores import Score
@@ -53,6 +53,8 @@ class Task(ABC):
     programs: Mapping[str, Program] = MappingProxyType({})
     #: The network that backends may run.
     network: NetworkWorkload | None = None
+    #: Its network in whole numbers.
+    integers: IntegerWorkload | None = None
 
     @classmethod
     def open(cls, settings: Any, context: BenchContext) -> Task:

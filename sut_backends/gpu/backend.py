@@ -22,7 +22,11 @@ from rig.model.origin import Origins
 from rig.simulation.world import NS_PER_S
 from sut_backends.workers.environments import interpreter_at, interpreter_of
 from sut_backends.workers.inside import processor_counter
-from sut_backends.workers.network_sut import Runner, open_network_sut
+from sut_backends.workers.network_sut import (
+    Runner,
+    open_integer_sut,
+    open_network_sut,
+)
 from sut_backends.workers.process import Place, Worker
 from sut_backends.workers.search_sut import program_taking, search_sut
 from sut_backends.workers.settings import (
@@ -35,6 +39,7 @@ from sut_backends.workers.settings import (
 from sut_backends.workers.sut import WorkerSut
 
 _RUNNER = "sut_backends.gpu.runner"
+_INTEGER_RUNNER = "sut_backends.gpu.integer_runner"
 #: A program that takes this argument chooses its device by it.
 _DEVICE = "device"
 #: So that number 0 is the same board for CUDA as for NVML.
@@ -86,7 +91,7 @@ class GpuSut(WorkerSut):
             isolated=True,
             environment=_ENVIRONMENT,
         )
-        if context.network is None:
+        if context.network is None and context.integers is None:
             return _search(settings, place, context)
         runner = Runner(
             "gpu",
@@ -95,7 +100,10 @@ class GpuSut(WorkerSut):
             Origins(),
             dataclasses.asdict(settings),
         )
-        return open_network_sut(runner, place, context, settings)
+        if context.integers is None:
+            return open_network_sut(runner, place, context, settings)
+        runner = dataclasses.replace(runner, module=_INTEGER_RUNNER)
+        return open_integer_sut(runner, place, context, settings, context.integers)
 
 
 def _interpreter(settings: GpuSut.Settings, context: BenchContext) -> str:
@@ -114,7 +122,7 @@ def _search(
     absent = ConfigError(
         "this task has neither a network nor a program on torch",
         path="sut.gpu",
-        try_next="[task.asc], [task.qubo], or [sut.cpu]",
+        try_next="[task.asc], [task.tflite], [task.qubo], or [sut.cpu]",
     )
     name, program = program_taking(_DEVICE, settings.device, context, absent)
     worker = Worker(program, place)

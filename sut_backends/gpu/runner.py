@@ -8,9 +8,10 @@ copies the output back: a mark after it proves that the device has finished.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -36,11 +37,11 @@ class TorchSettings:
     threads: int = 1
 
 
-def open_network(job: Job) -> TorchRunner:
+def open_network(job: Job) -> SpikingRunner:
     """Return what runs the network of a job."""
     settings = job.settings_as(TorchSettings)
     board = open_board(settings.device, settings.dtype, settings.threads)
-    return TorchRunner(board, read(job.plain), settings.arithmetic)
+    return SpikingRunner(board, read(job.plain), settings.arithmetic)
 
 
 def open_board(device: str, dtype: str, threads: int) -> TorchDevice:
@@ -67,56 +68,43 @@ def open_board(device: str, dtype: str, threads: int) -> TorchDevice:
     )
 
 
+class SteppedLayers(Protocol):
+    """A network on a device."""
+
+    def run(self, given: Any) -> tuple[Any, Any]:
+        """Return what leaves the network for samples side by side, and the membranes
+        after the last step, None where it has none.
+        """
+
+
 class TorchRunner:
-    """A network on one device; `about` is its own description."""
+    """A network on one device; `about` is its own description, `probe` the shape of
+    an input on which the recording of kernels is tried.
+    """
 
     def __init__(
-        self, board: TorchDevice, network: PlainNetwork, arithmetic: str
+        self, board: TorchDevice, layers: SteppedLayers, probe: tuple[int, ...]
     ) -> None:
-        sound(network)
-        stated = states_integers(network)
-        if arithmetic == "integer" and not stated:
-            raise ValueError(
-                'this file states no shifts and scales: arithmetic = "float" runs it'
-            )
-        self._integer = stated if arithmetic == "stated" else arithmetic == "integer"
-        self._network = unscaled(network) if self._integer else network
-        self._input_max = input_max(self._network) if self._integer else float("inf")
-        entry = self._network.inputs[0]
-        self._shape = next(
-            one.shape_out for one in self._network.nodes if one.name == entry
-        )
         self._board = board
-        self._layers = Layers(board, self._network, self._integer)
+        self._layers = layers
         self._recorded: dict[tuple[int, ...], Any] = {}
         self.about: dict[str, Any] = {
             "torch": board.torch.__version__,
             "device": str(board.device),
-            "arithmetic": (
-                "whole numbers of 16 bits, as the file's shifts say"
-                if self._integer
-                else str(board.dtype).removeprefix("torch.")
-            ),
-            "timed": (
-                "copy of the spikes to the device, the steps, a synchronise of the"
-                " device, copy of the outputs back"
-            ),
-            "kernels": self._kernels(),
+            "kernels": self._kernels(probe),
             "processor_energy_counter": processor_counter.availability(),
             **_of_device(board),
         }
-        if not self._integer and board.dtype == board.torch.float32:
-            self.about |= {"float32_against_float64": self._difference()}
 
-    def run(self, spikes: Any) -> tuple[Any, Any]:
-        """Run one sample: spikes (steps, channels) -> values (steps, outputs) and the
-        membranes (outputs,) after the last step, or None."""
-        return self.run_many([spikes])[0]
+    def run(self, sample: Any) -> tuple[Any, Any]:
+        """Run one sample; return what leaves the network and the membranes (outputs,)
+        after the last step, or None."""
+        return self.run_many([sample])[0]
 
     def run_many(self, samples: Sequence[Any]) -> list[tuple[Any, Any]]:
         """Run samples of one length side by side; return what `run` does, of each."""
         torch = self._board.torch
-        given = self._given(samples)
+        given = self.given(samples)
         try:
             values, membranes = self._stepped(given)
             self.synchronise()
@@ -137,6 +125,10 @@ class TorchRunner:
             (found[n], None if last is None else last[n]) for n in range(len(samples))
         ]
 
+    @abstractmethod
+    def given(self, samples: Sequence[Any]) -> Any:
+        """Stack samples in one array; raises ValueError."""
+
     def synchronise(self) -> None:
         """Wait until the device has done all that it was given."""
         if self._board.device.type == "cuda":
@@ -148,7 +140,72 @@ class TorchRunner:
         if self._board.device.type == "cuda":
             self._board.torch.cuda.empty_cache()
 
-    def _given(self, samples: Sequence[Any]) -> Any:
+    def _stepped(self, given: Any) -> tuple[Any, Any]:
+        """Compute the output's values and the last membranes of samples, on the device.
+
+        On a GPU the kernels of a run are recorded, once for each shape of the samples,
+        and replayed: started one by one they would take several times as long.
+        """
+        if not self._records:
+            return self._layers.run(self._board.tensor(given))
+        if given.shape not in self._recorded:
+            self._recorded[given.shape] = _recorded(
+                self._board, self._layers, given.shape
+            )
+        entered, replay, values, membranes = self._recorded[given.shape]
+        entered.copy_(self._board.torch.as_tensor(given, dtype=self._board.dtype))
+        replay()
+        return values, membranes
+
+    def _kernels(self, probe: tuple[int, ...]) -> str:
+        """Choose how kernels are started; recording is tried on one sample."""
+        self._records = self._board.device.type == "cuda"
+        if not self._records:
+            return "started one by one"
+        try:
+            self._stepped(np.zeros(probe))
+        except RuntimeError as error:
+            self._records = False
+            return f"started one by one, as they cannot be recorded: {_short(error)}"
+        return "recorded once for each number of samples, and replayed"
+
+
+class SpikingRunner(TorchRunner):
+    """A NIR network, stepped."""
+
+    def __init__(
+        self, board: TorchDevice, network: PlainNetwork, arithmetic: str
+    ) -> None:
+        sound(network)
+        stated = states_integers(network)
+        if arithmetic == "integer" and not stated:
+            raise ValueError(
+                'this file states no shifts and scales: arithmetic = "float" runs it'
+            )
+        self._integer = stated if arithmetic == "stated" else arithmetic == "integer"
+        self._network = unscaled(network) if self._integer else network
+        self._input_max = input_max(self._network) if self._integer else float("inf")
+        entry = self._network.inputs[0]
+        self._shape = next(
+            one.shape_out for one in self._network.nodes if one.name == entry
+        )
+        layers = Layers(board, self._network, self._integer)
+        super().__init__(board, layers, (1, 2, *self._shape))
+        self.about |= {
+            "arithmetic": (
+                "whole numbers of 16 bits, as the file's shifts say"
+                if self._integer
+                else str(board.dtype).removeprefix("torch.")
+            ),
+            "timed": (
+                "copy of the spikes to the device, the steps, a synchronise of the"
+                " device, copy of the outputs back"
+            ),
+        }
+        if not self._integer and board.dtype == board.torch.float32:
+            self.about |= {"float32_against_float64": self._difference()}
+
+    def given(self, samples: Sequence[Any]) -> Any:
         """Stack samples in one array (batch, steps, *shape); raises ValueError."""
         shape = self._shape
         rows = [np.asarray(sample) for sample in samples]
@@ -165,36 +222,6 @@ class TorchRunner:
                 f"more than {self._input_max} spikes in a step are not exact here"
             )
         return given
-
-    def _stepped(self, given: Any) -> tuple[Any, Any]:
-        """Compute the output's values and the last membranes of spikes, on the device.
-
-        On a GPU the kernels of a run are recorded, once for each shape of the spikes,
-        and replayed: started one by one they would take several times as long.
-        """
-        if not self._records:
-            return self._layers.run(self._board.tensor(given))
-        if given.shape not in self._recorded:
-            self._recorded[given.shape] = _recorded(
-                self._board, self._layers, given.shape
-            )
-        spikes, replay, values, membranes = self._recorded[given.shape]
-        spikes.copy_(self._board.torch.as_tensor(given, dtype=self._board.dtype))
-        replay()
-        return values, membranes
-
-    def _kernels(self) -> str:
-        """Choose how kernels are started; recording is tried on two steps of one
-        sample."""
-        self._records = self._board.device.type == "cuda"
-        if not self._records:
-            return "started one by one"
-        try:
-            self._stepped(np.zeros((1, 2, *self._shape)))
-        except RuntimeError as error:
-            self._records = False
-            return f"started one by one, as they cannot be recorded: {_short(error)}"
-        return "recorded once for each number of samples, and replayed"
 
     def _difference(self) -> dict[str, Any]:
         """Measure how far the outputs of float32 lie from those of float64 on random
@@ -221,21 +248,21 @@ class TorchRunner:
 
 
 def _recorded(
-    board: TorchDevice, layers: Layers, shape: tuple[int, ...]
+    board: TorchDevice, layers: SteppedLayers, shape: tuple[int, ...]
 ) -> tuple[Any, Any, Any, Any]:
-    """Record the kernels of a run; return its spikes, what replays it, its values and
+    """Record the kernels of a run; return its samples, what replays it, its values and
     membranes."""
     torch = board.torch
-    spikes = torch.zeros(shape, dtype=board.dtype, device=board.device)
+    given = torch.zeros(shape, dtype=board.dtype, device=board.device)
     aside = torch.cuda.Stream(board.device)
     aside.wait_stream(torch.cuda.current_stream(board.device))
     with torch.cuda.stream(aside):  # the libraries set themselves up
-        layers.run(spikes)
+        layers.run(given)
     torch.cuda.current_stream(board.device).wait_stream(aside)
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
-        values, membranes = layers.run(spikes)
-    return spikes, graph.replay, values, membranes
+        values, membranes = layers.run(given)
+    return given, graph.replay, values, membranes
 
 
 def _of_device(board: TorchDevice) -> dict[str, Any]:

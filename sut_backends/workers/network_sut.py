@@ -12,13 +12,14 @@ import dataclasses
 import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from rig.errors import BenchError, ConfigError
 from rig.interfaces.context import BenchContext
 from rig.interfaces.cpu_program import Program
-from rig.interfaces.network_task import NetworkWorkload
+from rig.interfaces.network_task import IntegerWorkload, NetworkWorkload
 from rig.interfaces.sut import SutInfo
 from rig.model.origin import Origin, Origins
 from rig.network import conventions, graph
@@ -26,6 +27,7 @@ from rig.network.checks import require_sound
 from rig.network.conventions import by_name
 from rig.network.graph import Network
 from rig.network.plain import write_plain
+from rig.network.tflite import plain as integers
 from rig.simulation.world import NS_PER_S
 from sut_backends.workers.inside.job import Job
 from sut_backends.workers.process import Place, Worker
@@ -54,6 +56,23 @@ class Runner:
     refuse: Callable[[Network], None] | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Prepared:
+    """A network for a worker: the names that the SUT reports, how its plain form is
+    written, the codec around it, and what provenance says of it.
+    """
+
+    task: str
+    model: str
+    file: str
+    plain: Callable[[Path], None]
+    codec: str
+    arguments: Mapping[str, Any]
+    nir: str = ""
+    trains: bool = False
+    about: Mapping[str, Any] = field(default_factory=dict)
+
+
 def open_network_sut(
     runner: Runner,
     place: Place,
@@ -73,7 +92,50 @@ def open_network_sut(
     network, how = _network(workload)
     if runner.refuse is not None:
         runner.refuse(network)
-    worker = _started(runner, place, workload, network, how)
+    prepared = _Prepared(
+        task=workload.task,
+        model=workload.model,
+        file=workload.path.name,
+        plain=partial(write_plain, network, how, workload.dt_s),
+        codec=workload.codec,
+        arguments=workload.arguments,
+        nir=str(workload.path.resolve()),
+        trains=workload.trains,
+        about={"rule": by_name(how)},
+    )
+    return _opened(runner, place, context, settings, prepared)
+
+
+def open_integer_sut(
+    runner: Runner,
+    place: Place,
+    context: BenchContext,
+    settings: WireSettings,
+    workload: IntegerWorkload,
+) -> WorkerSut:
+    """Start the worker with a task's network in whole numbers; the runner's module has
+    its codec.
+    """
+    network = workload.network
+    prepared = _Prepared(
+        task=workload.task,
+        model=network.identity,
+        file=network.identity,
+        plain=partial(integers.write_plain, network),
+        codec=f"{runner.module}:open_codec",
+        arguments={"size_b": network.tensors[network.input].size},
+    )
+    return _opened(runner, place, context, settings, prepared)
+
+
+def _opened(
+    runner: Runner,
+    place: Place,
+    context: BenchContext,
+    settings: WireSettings,
+    prepared: _Prepared,
+) -> WorkerSut:
+    worker = _started(runner, place, prepared)
     context.state.program = runner.kind
     about = worker.about
     details = dict(about.details)
@@ -82,15 +144,15 @@ def open_network_sut(
         kind=runner.kind,
         simulated=runner.origins.time is Origin.SIMULATED,
         tick_hz=NS_PER_S,
-        task=workload.task,
-        model=workload.model,
+        task=prepared.task,
+        model=prepared.model,
         firmware=runner.module,
         batch_max=settings.slots,
         streams=True,
         details={
             **about.facts,
             **details,
-            "rule": by_name(how),
+            **prepared.about,
             "wrote_to_its_home": list(worker.wrote),
             "simulated_power_w": asdict(settings.power_w),
         },
@@ -106,35 +168,27 @@ def _network(workload: NetworkWorkload) -> tuple[Network, conventions.Convention
     return graph.network(read), how
 
 
-def _started(
-    runner: Runner,
-    place: Place,
-    workload: NetworkWorkload,
-    network: Network,
-    how: conventions.Conventions,
-) -> Worker:
+def _started(runner: Runner, place: Place, prepared: _Prepared) -> Worker:
     """Start the worker; it has read the network when it says that it is there."""
     with tempfile.TemporaryDirectory(prefix="neurorig-network-") as folder:
         plain = Path(folder) / "network.npz"
-        write_plain(network, how, workload.dt_s, plain)
+        prepared.plain(plain)
         arguments = {
             "runner": runner.module,
-            "job": asdict(
-                Job(str(workload.path.resolve()), str(plain), dict(runner.settings))
-            ),
-            "codec": workload.codec,
-            "codec_arguments": dict(workload.arguments),
-            "trains": workload.trains,
+            "job": asdict(Job(prepared.nir, str(plain), dict(runner.settings))),
+            "codec": prepared.codec,
+            "codec_arguments": dict(prepared.arguments),
+            "trains": prepared.trains,
         }
-        program = Program(ROUTINE, workload.task, workload.model, arguments)
-        packages = tuple(name.split(".")[0] for name in (runner.module, workload.codec))
+        program = Program(ROUTINE, prepared.task, prepared.model, arguments)
+        packages = tuple(name.split(".")[0] for name in (runner.module, prepared.codec))
         try:
             return Worker(program, dataclasses.replace(place, packages=packages))
         except BenchError as error:
             if type(error) is not BenchError:  # late, or gone: they say so
                 raise
             raise BenchError(
-                f"{runner.name} does not start with {workload.path.name}",
+                f"{runner.name} does not start with {prepared.file}",
                 evidence=error.evidence,
                 try_next=error.try_next,
             ) from error

@@ -12,6 +12,7 @@ from annotated_types import Ge, doc
 
 from rig.files.user_folders import expanded
 from rig.interfaces.context import BenchContext
+from rig.interfaces.network_task import IntegerWorkload
 from rig.interfaces.task import Regeneration, Task
 from rig.model.catalogue import Entry
 from rig.model.scores import Score
@@ -111,6 +112,7 @@ class TfliteTask(Task):
         self._labelled = bool(right)
         self._right = right or self._own()
         self.programs = programs(path, self._network)
+        self.integers = IntegerWorkload(self._network, NAME)
 
     def __len__(self) -> int:
         """Return the number of samples."""

@@ -119,15 +119,30 @@ def test_the_worker_needs_what_its_list_has_and_no_more() -> None:
         if line[0] != "#"
     }
     assert names > {"numpy", "torch"}
-    imported = set()
-    for name in ("runner", "layers", "fitness", "neurons", "stages"):
-        text = (ROOT / "sut_backends" / "gpu" / f"{name}.py").read_text(
-            encoding="utf-8"
-        )
-        imported |= {
-            line.split()[1].split(".")[0]
+    spiking = ("runner", "layers", "fitness", "neurons", "stages")
+    of_spiking = imported(*(f"sut_backends/gpu/{name}.py" for name in spiking))
+    assert {name.split(".")[0] for name in of_spiking} == {
+        "numpy",
+        "torch",
+        "sut_backends",
+    }
+    integers = ("integer_runner", "integers")
+    of_integers = imported(*(f"sut_backends/gpu/{name}.py" for name in integers))
+    of_rig = {name for name in of_integers if name.startswith("rig.")}
+    assert of_rig == {"rig.network.tflite.form", "rig.network.tflite.plain"}
+    own = imported("rig/network/tflite/form.py", "rig/network/tflite/plain.py")
+    assert own - of_rig == {"numpy", "numpy.typing"}
+
+
+def imported(*paths: str) -> set[str]:
+    """Return the modules that files import, but those of the standard library."""
+    found = set()
+    for path in paths:
+        text = (ROOT / path).read_text(encoding="utf-8")
+        found |= {
+            line.split()[1]
             for line in text.splitlines()
             if line.strip().startswith(("import ", "from "))
         }
-    imported -= set(sys.stdlib_module_names)
-    assert imported == {"numpy", "torch", "sut_backends"}
+    known = sys.stdlib_module_names
+    return {name for name in found if name.split(".")[0] not in known}

@@ -24,6 +24,7 @@ from scenarios.tasks.qubo.cost import cost
 from scenarios.tasks.qubo.one_flip import PARAMETERS, Chains, OneFlip
 from scenarios.tasks.qubo.task import QuboTask
 from sut_backends.workers.inside.job import Job
+from tests.conftest import ROOT
 from tests.contracts import described, lacking, looser
 
 torch = pytest.importorskip("torch", reason="torch is not installed: the extra gpu")
@@ -120,6 +121,44 @@ def test_a_network_gives_by_replay_what_it_gives_one_by_one(
     assert len(runner._recorded) == 2
     runner.close()
     assert not runner._recorded
+
+
+def test_an_integer_network_gives_by_replay_what_it_gives_one_by_one(
+    cuda: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    pytest.importorskip("tflite", reason="pip install 'neurorig[tflite]'")
+    from rig.network.tflite import network
+    from rig.network.tflite.plain import write_plain as write_integers
+    from sut_backends.gpu.integer_runner import open_network
+    from sut_backends.gpu.integers import IntegerLayers
+
+    vectors = ROOT / "tests" / "vectors" / "tflite"
+    path = tmp_path / "network.npz"
+    write_integers(network.read(vectors / "example.tflite"), path)
+    runner = open_network(Job(plain=str(path), settings={"device": "cpu"}))
+    with np.load(vectors / "example.npz") as stored:
+        inputs, outputs = stored["inputs"][:9], stored["outputs"][:9]
+    own = IntegerLayers.run
+
+    def run(layers: IntegerLayers, given: Any) -> tuple[Any, None]:
+        values, _ = own(layers, given)
+        if StandInGraph.recording is not None:
+
+            def again() -> None:
+                with torch.inference_mode():
+                    values.copy_(own(layers, given)[0])
+
+            StandInGraph.recording.calls.append(again)
+        return values, None
+
+    monkeypatch.setattr(IntegerLayers, "run", run)
+    runner._records = True
+    for start in (0, 3, 6):
+        found = runner.run_many(list(inputs[start : start + 3]))
+        values = np.array([each for each, _ in found])
+        due = outputs[start : start + 3]
+        assert np.array_equal(values.reshape(due.shape), due)
+    assert len(runner._recorded) == 1
 
 
 def test_a_search_goes_on_by_replay_and_its_vectors_cost_what_it_counts(
