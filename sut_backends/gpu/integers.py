@@ -25,6 +25,7 @@ from rig.network.tflite.form import (
     IntegerConvolution,
     IntegerNetwork,
     IntegerTensor,
+    Keep,
     KernelWindow,
     Mean,
     Operator,
@@ -106,6 +107,11 @@ class IntegerLayers:
                 return self._softmax(body)
             case Reshape():
                 return lambda read: read[0]
+            case Keep():
+                raise ValueError(
+                    "a network that runs row by row keeps a state, which samples side"
+                    " by side have not: its whole window at every step"
+                )
 
     def _weighted(
         self,

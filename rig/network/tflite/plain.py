@@ -23,6 +23,7 @@ from rig.network.tflite.form import (
     IntegerConvolution,
     IntegerNetwork,
     IntegerTensor,
+    Keep,
     KernelWindow,
     Mean,
     Operator,
@@ -45,6 +46,7 @@ _BODIES = {
         Pad,
         Softmax,
         Reshape,
+        Keep,
     )
 }
 #: Fields of a body that have fields of their own.
