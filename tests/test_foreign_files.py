@@ -74,6 +74,7 @@ ELSEWHERE = {
     "rig/network/nir_file.py": (1, MEMORY),
     "rig/network/plain.py": (1, OWN_OUTPUT),
     "rig/network/trains.py": (1, MEMORY),
+    "rig/network/tflite/plain.py": (2, JOB),
     "rig/report/report.py": (1, SHIPPED),
     "rig/session/complexity.py": (1, NAMED),
     "rig/store/event_file.py": (1, OWN_OUTPUT),

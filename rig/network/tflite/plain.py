@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,7 @@ from rig.network.tflite.form import (
     Sum,
 )
 
+_ENTRY = "network"
 _BODIES = {
     kind.__name__: kind
     for kind in (
@@ -59,6 +61,44 @@ _PARTS: Mapping[str, Any] = {
 }
 
 
+@dataclass(frozen=True)
+class _OperatorEntry:
+    """An operator as the file's text has it: of its body the kind, and all but the
+    arrays.
+    """
+
+    name: str
+    inputs: Sequence[int]
+    output: int
+    kind: str
+    stated: Mapping[str, Any]
+
+    def operator(self, number: int, arrays: Any) -> Operator:
+        """Return the operator, its constants those of the file's arrays."""
+        kind = _BODIES[self.kind]
+        fields: dict[str, Any] = {}
+        for field in dataclasses.fields(kind):
+            name = field.name
+            if name in self.stated:
+                value = self.stated[name]
+                value = _PARTS[name](**value) if name in _PARTS else value
+                fields[name] = tuple(value) if isinstance(value, list) else value
+            else:
+                fields[name] = arrays[f"{number}/{name}"]
+        return Operator(self.name, tuple(self.inputs), self.output, kind(**fields))
+
+
+@dataclass(frozen=True)
+class _NetworkEntry:
+    """A network as the file's text has it."""
+
+    tensors: Sequence[Mapping[str, Any]]
+    operators: Sequence[Mapping[str, Any]]
+    input: int
+    output: int
+    sha256: str
+
+
 def write_plain(network: IntegerNetwork, path: Path) -> None:
     """Write a network."""
     arrays: dict[str, Any] = {}
@@ -73,54 +113,38 @@ def write_plain(network: IntegerNetwork, path: Path) -> None:
                 stated[field.name] = dataclasses.asdict(value)
             else:
                 stated[field.name] = value
-        operators.append(
-            {
-                "name": operator.name,
-                "inputs": operator.inputs,
-                "output": operator.output,
-                "kind": type(operator.body).__name__,
-                "stated": stated,
-            }
+        entry = _OperatorEntry(
+            name=operator.name,
+            inputs=operator.inputs,
+            output=operator.output,
+            kind=type(operator.body).__name__,
+            stated=stated,
         )
-    content = {
-        "tensors": [dataclasses.asdict(tensor) for tensor in network.tensors],
-        "operators": operators,
-        "input": network.input,
-        "output": network.output,
-        "sha256": network.sha256,
-    }
+        operators.append(dataclasses.asdict(entry))
+    content = _NetworkEntry(
+        tensors=[dataclasses.asdict(tensor) for tensor in network.tensors],
+        operators=operators,
+        input=network.input,
+        output=network.output,
+        sha256=network.sha256,
+    )
+    text = json.dumps(dataclasses.asdict(content))
     with path.open("wb") as file:
-        np.savez(file, network=np.asarray(json.dumps(content)), **arrays)
+        np.savez(file, network=np.asarray(text), **arrays)
 
 
 def read_plain(path: Path) -> IntegerNetwork:
     """Return the network of a file that `write_plain` wrote."""
     with np.load(path, allow_pickle=False) as arrays:
-        content = json.loads(str(arrays["network"]))
+        entry = _NetworkEntry(**json.loads(str(arrays[_ENTRY])))
         operators = tuple(
-            _operator(number, stated, arrays)
-            for number, stated in enumerate(content["operators"])
+            _OperatorEntry(**stated).operator(number, arrays)
+            for number, stated in enumerate(entry.operators)
         )
-    tensors = tuple(
-        IntegerTensor(**{**tensor, "shape": tuple(tensor["shape"])})
-        for tensor in content["tensors"]
-    )
+    tensors = []
+    for stated in entry.tensors:
+        tensor = IntegerTensor(**stated)
+        tensors.append(dataclasses.replace(tensor, shape=tuple(tensor.shape)))
     return IntegerNetwork(
-        tensors, operators, content["input"], content["output"], content["sha256"]
+        tuple(tensors), operators, entry.input, entry.output, entry.sha256
     )
-
-
-def _operator(number: int, content: Mapping[str, Any], arrays: Any) -> Operator:
-    kind = _BODIES[content["kind"]]
-    fields: dict[str, Any] = {}
-    for field in dataclasses.fields(kind):
-        name = field.name
-        if name not in content["stated"]:
-            fields[name] = arrays[f"{number}/{name}"]
-            continue
-        value = content["stated"][name]
-        if name in _PARTS:
-            value = _PARTS[name](**value)
-        fields[name] = tuple(value) if isinstance(value, list) else value
-    body = kind(**fields)
-    return Operator(content["name"], tuple(content["inputs"]), content["output"], body)
