@@ -139,14 +139,17 @@ def _of_the_system() -> Theme:
 def _apply(theme: Theme) -> None:
     _SHOWN[0] = theme
     application = QApplication.instance()
-    # A style is worked into every widget that there is, which takes its time: once is
-    # enough.
-    if (
-        isinstance(application, QApplication)
-        and application.property(_APPLIED) != theme.name
-    ):
-        application.setProperty(_APPLIED, theme.name)
+    if not isinstance(application, QApplication):
+        return
+    applied = application.property(_APPLIED)
+    if applied is None:
+        # Once only: Qt sends the change of a style to all widgets of a list that it
+        # made before, and ends the process where one of them is deleted meanwhile.
         application.setStyle("Fusion")
+    # A palette is worked into every widget that there is, which takes its time: once
+    # is enough.
+    if applied != theme.name:
+        application.setProperty(_APPLIED, theme.name)
         application.setPalette(_palette(theme))
 
 

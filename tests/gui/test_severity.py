@@ -6,8 +6,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from PySide6.QtCore import QEvent
 from PySide6.QtGui import QColor
-from PySide6.QtWidgets import QFrame, QLabel
+from PySide6.QtWidgets import QApplication, QFrame, QLabel, QWidget
 
 from gui.theme import THEMES, Theme
 from gui.widgets.notice import Notice, Severity, set_severity
@@ -109,3 +110,22 @@ def test_a_frame_without_a_severity_has_none_of_their_colours(
     assert frame_colour(notice) not in {
         colour(window.shell.theme, each) for each in Severity
     }
+
+
+def test_another_theme_sends_no_change_of_style(window: MainWindow) -> None:
+    # Qt sends that change to a list of widgets made before, and ends the process where
+    # one of them is deleted meanwhile.
+    changes: list[QEvent.Type] = []
+
+    class Beside(QWidget):
+        def changeEvent(self, event: QEvent) -> None:  # noqa: N802
+            changes.append(event.type())
+
+    beside = Beside()
+    beside.show()
+    for theme in [*THEMES.values(), *THEMES.values()]:
+        window.shell.themes.choose(theme.name)
+        QApplication.processEvents()
+        assert beside.palette().window().color() == QColor(theme.window)
+    assert QEvent.Type.StyleChange not in changes
+    beside.close()
