@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # peers.sh PYTHON: programs of others, from PyPI, against our simulated instruments and our
-# arithmetic of .tflite files (make peers). PYTHON runs the tests and the simulators; the programs
+# arithmetic of .tflite files, and CMSIS-NN in a folder (make peers). PYTHON runs the tests and the simulators; the programs
 # have environments of their own, as they bring half a gigabyte along.
 set -eu
 cd "$(dirname "$0")/.."
@@ -26,5 +26,7 @@ peer() {
 python=$1
 peer peers tests/drivers/peers/requirements.txt "the simulated N6705 is not tried with qcodes" \
     PEERS_PYTHON tests/drivers/peers
+# The firmware with CMSIS-NN, where CMSIS_NN names its folder.
+[ -z "${CMSIS_NN:-}" ] || "$python" -m pytest -q -p no:cacheprovider tests/firmware/test_cmsis_nn.py
 peer peers-tflite tests/vectors/tflite/requirements.txt "tflite-micro is not compared" \
     TFLITE_MICRO_PYTHON tests/rig/network/test_tflite.py -k tflite_micro_itself

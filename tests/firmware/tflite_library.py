@@ -46,7 +46,7 @@ class DeviceNetwork:
         self._operators = np.array(tables.operators, np.int32)
         self._weights = np.array(tables.weights or [0], np.int8)
         self._numbers = np.array(tables.numbers or [0], np.int32)
-        self._shifts = np.array(tables.shifts or [0], np.int8)
+        self._shifts = np.array(tables.shifts or [0], f"i{tables.shift_b}")
         arrays = (self._operators, self._weights, self._numbers, self._shifts)
         self._model = Model(
             *(array.ctypes.data for array in arrays),
@@ -77,7 +77,7 @@ class DeviceNetwork:
             self._patch[_GUARD:].ctypes.data,
             0,
         )
-        function(ctypes.byref(network))
+        assert function(ctypes.byref(network)) == 0
         assert network.starting == 0
         for memory in (self._arena, self._patch):
             assert bool(np.all(memory[:_GUARD] == _MARK))

@@ -7,6 +7,9 @@
 #ifndef NR_BUILD
 #define NR_BUILD "unknown"
 #endif
+#ifndef NR_IMAGE_KERNELS
+#define NR_IMAGE_KERNELS ""
+#endif
 
 #ifndef NR_IMAGE_SLOTS
 #define NR_IMAGE_SLOTS NR_SLOTS
@@ -26,7 +29,7 @@ int main(void)
 {
     struct nr_memory memory = {slot_memory, NR_IMAGE_SLOTS, output_memory, sizeof output_memory};
     nr_board_init();
-    nr_cortex_m_port(&port, NR_BUILD);
+    nr_cortex_m_port(&port, NR_BUILD NR_IMAGE_KERNELS);
     nr_interrupts_on();
     NR_IMAGE_FILL_WORKLOAD(&workload, &state);
     nr_shim_init(&shim, &port, &workload, &memory);

@@ -17,6 +17,9 @@
 #ifndef NR_BUILD
 #define NR_BUILD "unknown"
 #endif
+#ifndef NR_IMAGE_KERNELS
+#define NR_IMAGE_KERNELS ""
+#endif
 #ifdef NR_IMAGE_SLOTS
 #define NR_SLOTS NR_IMAGE_SLOTS /* as many as a workload wants */
 #endif
@@ -236,7 +239,7 @@ int main(int count, char *arguments[])
         || workload.output_bytes > NR_OUTPUT_MEMORY_B / NR_SLOTS) {
         return fail(arguments[0], "built with too little slot or output memory for this workload");
     }
-    problem = nr_posix_open(&posix, &options, NR_BUILD, &port, power_up);
+    problem = nr_posix_open(&posix, &options, NR_BUILD NR_IMAGE_KERNELS, &port, power_up);
     if (problem != NULL) {
         return fail(problem, strerror(errno));
     }

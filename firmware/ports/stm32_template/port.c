@@ -16,6 +16,9 @@
 #ifndef NR_BUILD
 #define NR_BUILD "unknown"
 #endif
+#ifndef NR_IMAGE_KERNELS
+#define NR_IMAGE_KERNELS ""
+#endif
 
 enum {
     /* BOARD: a faster tick tells shorter windows apart; its period must divide a microsecond, and
@@ -344,7 +347,7 @@ static void fill_port(struct nr_port *port)
     port->flags = NR_CAP_BAUD | NR_CAP_SYNC_LINE | NR_CAP_MARK_NONBLOCKING;
     port->baud = BAUD_AT_START;
     port->device = BOARD_NAME;
-    port->build = NR_BUILD;
+    port->build = NR_BUILD NR_IMAGE_KERNELS;
     port->sync_pin = SYNC_NAME;
     port->read = board_read;
     port->write = board_write;

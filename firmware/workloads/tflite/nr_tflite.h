@@ -4,6 +4,8 @@
 #ifndef NR_TFLITE_H
 #define NR_TFLITE_H
 
+#include "nr_tflite_kernels.h"
+
 #include <stdint.h>
 
 enum nr_tflite_kind {
@@ -20,6 +22,13 @@ enum nr_tflite_kind {
 
 /* In place of a place in the arena. */
 enum { NR_TFLITE_INPUT = -1 };
+
+/* As the kernels read them. */
+#if NR_TFLITE_CMSIS_NN
+typedef int32_t nr_tflite_shift;
+#else
+typedef int8_t nr_tflite_shift;
+#endif
 
 /* An operator. An image lies row by row, its channels innermost.
    Convolution: weights (channels out, rows, columns, channels in); at `number_at` biases, then
@@ -51,12 +60,13 @@ struct nr_tflite_model {
     const struct nr_tflite_operator *operators;
     const int8_t *weights;
     const int32_t *numbers;
-    const int8_t *shifts;
+    const nr_tflite_shift *shifts;
     int32_t operator_count;
     int32_t output_at, output_b; /* the answer, in the arena */
 };
 
-/* `patch` has room for the values below the largest kernel of a convolution. */
+/* `patch` has room for the values below the largest kernel of a convolution, or for what CMSIS-NN
+   asks for in its place. */
 struct nr_tflite {
     const struct nr_tflite_model *model;
     const int8_t *input;
@@ -65,10 +75,12 @@ struct nr_tflite {
     int32_t starting; /* of nr_tflite_start alone, else 0 */
 };
 
-/* Runs the network on its input, which stays as it is. */
-void nr_tflite_run(const struct nr_tflite *network);
+/* Runs the network on its input, which stays as it is. Returns 0, or what CMSIS-NN answers
+   where it refuses an operator. */
+int nr_tflite_run(const struct nr_tflite *network);
 
-/* Begins a network that is run row by row: as if every row before had been that of its input. */
-void nr_tflite_start(struct nr_tflite *network);
+/* Begins a network that is run row by row: as if every row before had been that of its input.
+   Returns as nr_tflite_run. */
+int nr_tflite_start(struct nr_tflite *network);
 
 #endif

@@ -81,7 +81,7 @@ void nr_tflite_pool(const struct nr_tflite *network, const struct nr_tflite_oper
 void nr_tflite_sum(const struct nr_tflite *network, const struct nr_tflite_operator *operator)
 {
     const int32_t *multipliers = &network->model->numbers[operator->number_at];
-    const int8_t *shifts = &network->model->shifts[operator->shift_at];
+    const nr_tflite_shift *shifts = &network->model->shifts[operator->shift_at];
     const int8_t *first = nr_tflite_read(network, operator->from);
     const int8_t *second = nr_tflite_read(network, operator->other);
     int8_t *output = &network->arena[operator->to];
@@ -103,7 +103,7 @@ void nr_tflite_mean(const struct nr_tflite *network, const struct nr_tflite_oper
     const int8_t *input = nr_tflite_read(network, operator->from);
     int8_t *output = &network->arena[operator->to];
     int32_t multiplier = network->model->numbers[operator->number_at];
-    const int8_t *shift = &network->model->shifts[operator->shift_at];
+    const nr_tflite_shift *shift = &network->model->shifts[operator->shift_at];
     int32_t outer;
     int32_t n;
     int32_t inner;

@@ -49,10 +49,11 @@ static inline int8_t nr_tflite_limited(const struct nr_tflite_operator *operator
     return (int8_t)(value > operator->high ? operator->high : value);
 }
 
-void nr_tflite_convolution(const struct nr_tflite *network,
-                           const struct nr_tflite_operator *operator);
-void nr_tflite_depthwise(const struct nr_tflite *network,
-                         const struct nr_tflite_operator *operator);
+/* By nr_tflite_weights.c or nr_tflite_cmsis_nn.c; 0 for done. */
+int nr_tflite_convolution(const struct nr_tflite *network,
+                          const struct nr_tflite_operator *operator);
+int nr_tflite_depthwise(const struct nr_tflite *network,
+                        const struct nr_tflite_operator *operator);
 void nr_tflite_pool(const struct nr_tflite *network, const struct nr_tflite_operator *operator);
 void nr_tflite_sum(const struct nr_tflite *network, const struct nr_tflite_operator *operator);
 void nr_tflite_mean(const struct nr_tflite *network, const struct nr_tflite_operator *operator);

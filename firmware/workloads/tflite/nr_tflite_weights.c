@@ -2,6 +2,8 @@
 /* CONV_2D, FULLY_CONNECTED, DEPTHWISE_CONV_2D: nearly all of a network's time. */
 #include "nr_tflite_parts.h"
 
+#if !NR_TFLITE_CMSIS_NN
+
 /* Channels that share what is loaded. */
 enum { TOGETHER = 4 };
 
@@ -9,7 +11,7 @@ enum { TOGETHER = 4 };
 struct factors {
     const int32_t *biases;
     const int32_t *multipliers;
-    const int8_t *shifts;
+    const nr_tflite_shift *shifts;
 };
 
 static struct factors factors_of(const struct nr_tflite *network,
@@ -101,8 +103,8 @@ static void multiply(const struct nr_tflite_operator *operator, const struct fac
     }
 }
 
-void nr_tflite_convolution(const struct nr_tflite *network,
-                           const struct nr_tflite_operator *operator)
+int nr_tflite_convolution(const struct nr_tflite *network,
+                          const struct nr_tflite_operator *operator)
 {
     struct factors factors = factors_of(network, operator);
     const int8_t *weights = &network->model->weights[operator->weight_at];
@@ -120,6 +122,7 @@ void nr_tflite_convolution(const struct nr_tflite *network,
             output += operator->channels_out;
         }
     }
+    return 0;
 }
 
 /* The part of a kernel that lies on the image, at one place of the output. */
@@ -211,8 +214,7 @@ static void depthwise_one(const struct nr_tflite_operator *operator, const struc
     output[channel] = result(operator, factors, channel, sum);
 }
 
-void nr_tflite_depthwise(const struct nr_tflite *network,
-                         const struct nr_tflite_operator *operator)
+int nr_tflite_depthwise(const struct nr_tflite *network, const struct nr_tflite_operator *operator)
 {
     struct factors factors = factors_of(network, operator);
     const int8_t *weights = &network->model->weights[operator->weight_at];
@@ -238,4 +240,7 @@ void nr_tflite_depthwise(const struct nr_tflite *network,
             output += operator->channels_out;
         }
     }
+    return 0;
 }
+
+#endif

@@ -30,8 +30,7 @@ static int tflite_infer(void *state)
     if (memory->network.input == NULL) {
         return NR_TFLITE_E_NOT_PREPROCESSED;
     }
-    nr_tflite_run(&memory->network);
-    return 0;
+    return nr_tflite_run(&memory->network) == 0 ? 0 : NR_TFLITE_E_KERNEL;
 }
 
 static uint32_t tflite_result(void *state, uint8_t *output)

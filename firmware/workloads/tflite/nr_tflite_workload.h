@@ -11,7 +11,8 @@
 /* Codes of load and infer; the host sees them as ERROR 7. */
 enum nr_tflite_error {
     NR_TFLITE_E_LENGTH = 1, /* another length than that of the input */
-    NR_TFLITE_E_NOT_PREPROCESSED = 2
+    NR_TFLITE_E_NOT_PREPROCESSED = 2,
+    NR_TFLITE_E_KERNEL = 3 /* CMSIS-NN refuses an operator */
 };
 
 /* All memory of the workload; the caller owns it, nr_tflite_workload initialises it. The input is

@@ -27,6 +27,7 @@ from rig.firmware.emulator import Emulator
 from rig.firmware.part import part
 from rig.network.conventions import ConventionChoice
 from rig.network.fixed.make import BITS_MAX, BITS_MIN
+from rig.network.tflite.kernels import Kernels
 
 _folder = click.argument("folder", metavar="[DIR]", type=FILE, default=Path())
 _image = click.argument("path", metavar="[DIR|IMAGE]", type=FILE, default=Path())
@@ -37,7 +38,8 @@ _workload = click.option(
     help="Which image of DIR: null, asc, qubo, network or tflite.",
 )
 _BESIDE_TFLITE = "beside a .tflite file, which states its arithmetic"
-#: Parameters of a NIR file that is built.
+#: Parameters of a NIR file that is built, and of a .tflite file.
+_OF_TFLITE = ("kernels", "library")
 _OF_NIR = ("dt_s", "bits", "steps", "preset", "reset", "spikes_max", "start")
 
 
@@ -103,6 +105,22 @@ def new(folder: Path, name: str) -> None:
     type=click.IntRange(min=1),
     help=f"Largest number of steps of an input [default: of INPUT.npy, else {STEPS}].",
 )
+@click.option(
+    "--kernels",
+    type=click.Choice([each.value for each in Kernels]),
+    default=Kernels.PORTABLE.value,
+    show_default=True,
+    help="Code that multiplies by the weights of a .tflite file.",
+)
+@click.option(
+    "--cmsis-nn",
+    "library",
+    metavar="FOLDER",
+    type=FILE,
+    envvar="CMSIS_NN",
+    show_envvar=True,
+    help="Sources of --kernels cmsis-nn: docs/reference/MODELS.md says from where.",
+)
 @click.option("-v", "--verbose", is_flag=True, help="Print all commands of make.")
 def build(
     folder: Path,
@@ -114,6 +132,8 @@ def build(
     bits: int,
     choice: ConventionChoice,
     steps: int | None,
+    kernels: str,
+    library: Path | None,
     verbose: bool,
 ) -> None:
     """Build the images of the project in DIR and show their size. Settings such as
@@ -127,15 +147,26 @@ def build(
         folder, settings = Path(), (str(folder), *settings)
     if model is not None:
         options = ModelOptions(
-            path=model, inputs=inputs, dt_s=dt_s, bits=bits, choice=choice, steps=steps
+            path=model,
+            inputs=inputs,
+            dt_s=dt_s,
+            bits=bits,
+            choice=choice,
+            steps=steps,
+            kernels=Kernels(kernels),
+            library=library,
         )
         workload = TFLITE if is_tflite(model) else WORKLOAD
         if workload == TFLITE:
             refuse_idle(_BESIDE_TFLITE, *_OF_NIR)
+            if options.kernels is Kernels.PORTABLE:
+                refuse_idle(f"with --kernels {Kernels.PORTABLE}", "library")
+        else:
+            refuse_idle("beside a NIR file", *_OF_TFLITE)
         folder, settings = _with_model(folder, target, options, settings)
     else:
         workload = ""
-        refuse_idle("without --model", "target", "inputs", *_OF_NIR)
+        refuse_idle("without --model", "target", "inputs", *_OF_NIR, *_OF_TFLITE)
     port = projects.read_port(folder / projects.PORT_FILE)
     _make(folder, port, settings, verbose=verbose)
     images = projects.images(folder)
@@ -194,7 +225,7 @@ def _put(
     if is_tflite(options.path):
         workload = TFLITE
         memory = part(folder, settings)
-        put_tflite(folder, port, options.path, options.inputs, memory)
+        put_tflite(folder, port, options, memory)
     else:
         workload = WORKLOAD
         put_model(folder, port, options, part(folder, settings))

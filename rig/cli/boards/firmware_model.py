@@ -33,6 +33,7 @@ from rig.network.fixed.c_header import header
 from rig.network.fixed.form import FixedNetwork
 from rig.network.fixed.make import BITS_MAX, quantised
 from rig.network.fixed.sizes import Sizes, sizes
+from rig.network.tflite.kernels import Kernels
 
 #: In a project.
 HEADER = Path("workloads/network/nr_network_model.h")
@@ -56,7 +57,9 @@ _ANSWERS_MAX = 512
 
 @dataclass(frozen=True, slots=True)
 class ModelOptions:
-    """A NIR file, quantised or not, and how it is to be quantised."""
+    """A model, and how it is put on a device: of a NIR file how it is quantised, of a
+    .tflite file whose code multiplies by weights; `library` is the folder of that code.
+    """
 
     path: Path
     inputs: Path | None = None
@@ -64,6 +67,8 @@ class ModelOptions:
     bits: int = BITS_MAX
     choice: ConventionChoice = AS_STATED
     steps: int | None = None
+    kernels: Kernels = Kernels.PORTABLE
+    library: Path | None = None
 
 
 def put_model(

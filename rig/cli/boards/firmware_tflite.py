@@ -10,21 +10,27 @@ import os
 import shutil
 from pathlib import Path
 
+from rig.cli.boards.firmware_model import ModelOptions
 from rig.cli.boards.room import Needs, fitting
 from rig.cli.models.quantize import array_of
 from rig.cli.models.tflite_model import print_network
 from rig.cli.printed.terminal import Terminal
 from rig.errors import ConfigError
+from rig.firmware import cmsis_nn
 from rig.firmware import project as projects
 from rig.firmware.part import BoardMemory
 from rig.network.tflite import network
 from rig.network.tflite.c_header import header
 from rig.network.tflite.form import IntegerNetwork
 from rig.network.tflite.inputs import to_inputs
+from rig.network.tflite.kernels import Kernels
 from rig.network.tflite.sizes import IntegerSizes, sizes
 
 #: In a project.
-HEADER = Path("workloads/tflite/nr_tflite_model.h")
+_WORKLOADS = Path("workloads/tflite")
+HEADER = _WORKLOADS / "nr_tflite_model.h"
+KERNELS = _WORKLOADS / "nr_tflite_kernels.h"
+LIBRARY = _WORKLOADS / "nr_tflite_cmsis_nn.h"
 MODEL = Path("model.tflite")
 #: The workload, and the task that measures it.
 WORKLOAD = "tflite"
@@ -42,17 +48,16 @@ _ANSWER_B_MAX = 4096
 
 
 def put_tflite(
-    folder: Path,
-    port: projects.Port,
-    path: Path,
-    inputs: Path | None,
-    part: BoardMemory | None,
+    folder: Path, port: projects.Port, options: ModelOptions, part: BoardMemory | None
 ) -> IntegerNetwork:
-    """Print the size of a file's network and write it into a project, with a bench for
-    its inputs; raise ConfigError, and write no file, if the part has no room for it.
+    """Print the size of a file's network and write it into a project, with its kernels
+    and a bench for its inputs; raise ConfigError, and write no file, if the part has no
+    room for it.
     """
+    path, inputs, kernels = options.path, options.inputs, options.kernels
+    library = _library(folder, port, options)
     read = network.read(path)
-    found = sizes(read)
+    found = sizes(read, kernels)
     if inputs is not None:
         to_inputs(read, array_of(inputs))
     print_network(Terminal(), read, found)
@@ -64,7 +69,8 @@ def put_tflite(
             path="--model",
             try_next="a model with a smaller output",
         )
-    (folder / HEADER).write_text(header(read, slots), encoding="utf-8")
+    (folder / HEADER).write_text(header(read, slots, kernels), encoding="utf-8")
+    _put_kernels(folder, library)
     if path.resolve() != (folder / MODEL).resolve():
         shutil.copyfile(path, folder / MODEL)
     stated = _RANDOM
@@ -76,13 +82,53 @@ def put_tflite(
     return read
 
 
+def _library(
+    folder: Path, port: projects.Port, options: ModelOptions
+) -> cmsis_nn.LibrarySources | None:
+    """Return the sources of the chosen kernels, None for those that the firmware has;
+    raises ConfigError where there are none, or for a processor that has none.
+    """
+    if options.kernels is not Kernels.CMSIS_NN:
+        return None
+    if not (port.compiler.startswith("arm-") or port.goals):
+        known = projects.ports(projects.sources())
+        name = next((name for name, each in known.items() if each == port), "another")
+        raise ConfigError(
+            "CMSIS-NN is for Arm's Cortex-M, and for a process of this computer",
+            path="--kernels",
+            evidence=f"{folder} is a project of the port {name}: {port.about}",
+            try_next=f"--kernels {Kernels.PORTABLE}, which any compiler takes",
+        )
+    if options.library is None:
+        raise ConfigError(
+            f"--kernels {options.kernels} wants the folder of its sources",
+            path="--cmsis-nn",
+            try_next=f"{cmsis_nn.FETCH}, then --cmsis-nn CMSIS-NN",
+        )
+    return cmsis_nn.read(options.library)
+
+
+def _put_kernels(folder: Path, library: cmsis_nn.LibrarySources | None) -> None:
+    """Write who multiplies, so that every hash of the sources says it; the shipped
+    header is that of the portable kernels.
+    """
+    text = (projects.sources() / KERNELS).read_text(encoding="utf-8")
+    if library is None:
+        (folder / LIBRARY).unlink(missing_ok=True)
+    else:
+        text = text.replace("CMSIS_NN 0", "CMSIS_NN 1")
+        text = text.replace('KERNELS ""', f'KERNELS " {library.name}"')
+        (folder / LIBRARY).write_text(library.text, encoding="utf-8")
+    (folder / KERNELS).write_text(text, encoding="utf-8")
+
+
 def _needs(found: IntegerSizes) -> Needs:
     largest = "; ".join(
         f"{each.name}: {each.constant_b:,} B of flash, {each.tensor_b:,} of RAM"
         for each in found.largest()
     )
     return Needs(
-        flash_b=found.constant_b,
+        flash_b=found.constant_b + found.code_b,
         memory_b=found.memory_b,
         input_b=found.input_b,
         answer_b=found.output_b,

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from rig.network.c_arrays import numbers, rows
 from rig.network.tflite.form import IntegerNetwork
+from rig.network.tflite.kernels import Kernels
 from rig.network.tflite.sizes import sizes
 from rig.network.tflite.tables import IntegerTables, tables
 
@@ -43,12 +44,16 @@ static const struct nr_tflite_model nr_tflite_model = {{
 """
 
 
-def header(network: IntegerNetwork, slots: int | None = None) -> str:
+def header(
+    network: IntegerNetwork,
+    slots: int | None = None,
+    kernels: Kernels = Kernels.PORTABLE,
+) -> str:
     """Return the text of nr_tflite_model.h; `slots`: so many inputs in the memory of
     the device, else as many as its board has for workloads.
     """
-    made = tables(network)
-    needs = sizes(network)
+    made = tables(network, kernels)
+    needs = sizes(network, kernels)
     head = _HEAD.format(
         identity=network.identity,
         operators=len(made.operators),
@@ -67,7 +72,7 @@ def header(network: IntegerNetwork, slots: int | None = None) -> str:
 def _arrays(made: IntegerTables) -> Iterator[str]:
     yield from numbers("int8_t", "nr_tflite_weights", made.weights)
     yield from numbers("int32_t", "nr_tflite_numbers", made.numbers)
-    yield from numbers("int8_t", "nr_tflite_shifts", made.shifts)
+    yield from numbers("nr_tflite_shift", "nr_tflite_shifts", made.shifts)
     operators = made.operators
     kind = "struct nr_tflite_operator"
     yield from rows(kind, "nr_tflite_operators", operators, len(operators[0]))

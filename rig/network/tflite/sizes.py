@@ -21,9 +21,12 @@ from rig.network.tflite.form import (
     Softmax,
     Sum,
 )
+from rig.network.tflite.kernels import Kernels, patch_of
 
 #: Bytes of an operator's row in flash: 26 numbers of 32 bits (tables.py).
 ROW_B = 104
+#: Bytes of a bias, of a multiplier and of an exponential.
+_NUMBER_B = 4
 #: Tensors begin at a multiple of it.
 _ALIGNED_B = 4
 
@@ -55,7 +58,8 @@ class Arena:
 @dataclass(frozen=True, slots=True)
 class IntegerSizes:
     """A network on a device: bytes of flash and of RAM. `patch_b` is the memory beside
-    the arena for a patch of an image.
+    the arena for a patch of an image, or what other kernels keep there; `code_b` the
+    flash for their code.
     """
 
     operators: tuple[OperatorSize, ...]
@@ -63,6 +67,7 @@ class IntegerSizes:
     patch_b: int
     input_b: int
     output_b: int
+    code_b: int = 0
 
     @property
     def macs(self) -> int:
@@ -86,14 +91,16 @@ class IntegerSizes:
         )[:count]
 
 
-def sizes(network: IntegerNetwork) -> IntegerSizes:
+def sizes(network: IntegerNetwork, kernels: Kernels = Kernels.PORTABLE) -> IntegerSizes:
     """Return the needs of a network."""
+    operators = [_operator(network, each, kernels) for each in network.operators]
     return IntegerSizes(
-        tuple(_operator(network, each) for each in network.operators),
-        arena(network),
-        2 * patch_of(network),
-        network.tensors[network.input].size,
-        network.tensors[network.output].size,
+        operators=tuple(operators),
+        arena=arena(network),
+        patch_b=2 * patch_of(network, kernels),
+        input_b=network.tensors[network.input].size,
+        output_b=network.tensors[network.output].size,
+        code_b=kernels.code_b,
     )
 
 
@@ -107,27 +114,18 @@ def macs_of(body: Body, output: IntegerTensor) -> int:
     return 0
 
 
-def patch_of(network: IntegerNetwork) -> int:
-    """Return the most values of an image that a product with weights reads at once."""
-    found = [1]
-    for operator in network.operators:
-        if isinstance(operator.body, IntegerConvolution | FullyConnected):
-            weights = operator.body.weights
-            found.append(weights.size // weights.shape[0])
-    return max(found)
-
-
-def constants_of(body: Body) -> int:
+def constants_of(body: Body, kernels: Kernels = Kernels.PORTABLE) -> int:
     """Return the bytes of an operator's constants in flash, its row with them."""
     match body:
         case IntegerConvolution() | FullyConnected() | Depthwise():
-            return ROW_B + int(body.weights.size) + 9 * int(body.biases.size)
+            channel_b = 2 * _NUMBER_B + kernels.shift_b
+            return ROW_B + int(body.weights.size) + channel_b * int(body.biases.size)
         case Softmax():
-            return ROW_B + 4 * int(body.exponentials.size)
+            return ROW_B + _NUMBER_B * int(body.exponentials.size)
         case Sum():
-            return ROW_B + 3 * 5
+            return ROW_B + 3 * (_NUMBER_B + kernels.shift_b)
         case Mean():
-            return ROW_B + 5
+            return ROW_B + _NUMBER_B + kernels.shift_b
         case Reshape():
             return 0
     return ROW_B
@@ -193,7 +191,9 @@ def _free(taken: list[tuple[int, int]], size_b: int) -> int:
     return place
 
 
-def _operator(network: IntegerNetwork, operator: Operator) -> OperatorSize:
+def _operator(
+    network: IntegerNetwork, operator: Operator, kernels: Kernels
+) -> OperatorSize:
     read = [network.tensors[number] for number in operator.inputs]
     output = network.tensors[operator.output]
     tensor_b = output.size + sum(each.size for each in read)
@@ -204,6 +204,6 @@ def _operator(network: IntegerNetwork, operator: Operator) -> OperatorSize:
         shape_in=read[0].shape,
         shape_out=output.shape,
         macs=macs_of(operator.body, output),
-        constant_b=constants_of(operator.body),
+        constant_b=constants_of(operator.body, kernels),
         tensor_b=tensor_b,
     )

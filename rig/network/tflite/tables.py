@@ -26,7 +26,8 @@ from rig.network.tflite.form import (
     Sum,
     Weighted,
 )
-from rig.network.tflite.sizes import Arena, arena, patch_of
+from rig.network.tflite.kernels import Kernels, patch_of
+from rig.network.tflite.sizes import Arena, arena
 
 Row: TypeAlias = tuple[int, ...]
 
@@ -89,17 +90,21 @@ class IntegerTables:
     arena_b: int = 0
     patch: int = 0
     input_b: int = 0
+    shift_b: int = 1
 
 
-def tables(network: IntegerNetwork) -> IntegerTables:
+def tables(
+    network: IntegerNetwork, kernels: Kernels = Kernels.PORTABLE
+) -> IntegerTables:
     """Return the tables of a network."""
     places = arena(network)
     made = IntegerTables(
         output_at=places.at[network.output],
         output_b=network.tensors[network.output].size,
         arena_b=places.size_b,
-        patch=patch_of(network),
+        patch=patch_of(network, kernels),
         input_b=network.tensors[network.input].size,
+        shift_b=kernels.shift_b,
     )
     for operator in network.operators:
         if not isinstance(operator.body, Reshape):
