@@ -11,8 +11,11 @@ from hashlib import sha256
 from pathlib import Path
 
 from rig.errors import ConfigError
+from rig.files import foreign_files
 
 FETCH = "git clone --depth 1 https://github.com/ARM-software/CMSIS-NN"
+#: In the firmware's folder: who multiplies, as shipped the firmware itself.
+KERNELS = Path("workloads/tflite/nr_tflite_kernels.h")
 #: In the folder of the library: products of int8 by weights, and what they call.
 SOURCES = (
     "ConvolutionFunctions/arm_convolve_wrapper_s8.c",
@@ -65,11 +68,27 @@ def read(folder: Path) -> LibrarySources:
     return LibrarySources(_HEAD + text, name)
 
 
+def put(project: Path, shipped: Path, library: LibrarySources | None) -> None:
+    """Write into a project who multiplies, None for the firmware itself, so that every
+    hash of its sources says it; `shipped` is the firmware's folder.
+    """
+    text = (shipped / KERNELS).read_text(encoding="utf-8")
+    header = (project / KERNELS).with_name("nr_tflite_cmsis_nn.h")
+    if library is None:
+        header.unlink(missing_ok=True)
+    else:
+        text = text.replace("CMSIS_NN 0", "CMSIS_NN 1")
+        text = text.replace('KERNELS ""', f'KERNELS " {library.name}"')
+        header.write_text(library.text, encoding="utf-8")
+    (project / KERNELS).write_text(text, encoding="utf-8")
+
+
 def _with_headers(folder: Path, name: str, seen: set[str]) -> str:
     """Return a file, in place of each of its own headers that header, once."""
     seen.add(name)
     try:
-        text = (folder / name).read_text(encoding="utf-8")
+        with foreign_files.opened(folder / name) as stream:
+            text = stream.read().decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(
             f"{folder} is no CMSIS-NN that the firmware knows",

@@ -27,10 +27,7 @@ from rig.network.tflite.kernels import Kernels
 from rig.network.tflite.sizes import IntegerSizes, sizes
 
 #: In a project.
-_WORKLOADS = Path("workloads/tflite")
-HEADER = _WORKLOADS / "nr_tflite_model.h"
-KERNELS = _WORKLOADS / "nr_tflite_kernels.h"
-LIBRARY = _WORKLOADS / "nr_tflite_cmsis_nn.h"
+HEADER = Path("workloads/tflite/nr_tflite_model.h")
 MODEL = Path("model.tflite")
 #: The workload, and the task that measures it.
 WORKLOAD = "tflite"
@@ -70,7 +67,7 @@ def put_tflite(
             try_next="a model with a smaller output",
         )
     (folder / HEADER).write_text(header(read, slots, kernels), encoding="utf-8")
-    _put_kernels(folder, library)
+    cmsis_nn.put(folder, projects.sources(), library)
     if path.resolve() != (folder / MODEL).resolve():
         shutil.copyfile(path, folder / MODEL)
     stated = _RANDOM
@@ -106,20 +103,6 @@ def _library(
             try_next=f"{cmsis_nn.FETCH}, then --cmsis-nn CMSIS-NN",
         )
     return cmsis_nn.read(options.library)
-
-
-def _put_kernels(folder: Path, library: cmsis_nn.LibrarySources | None) -> None:
-    """Write who multiplies, so that every hash of the sources says it; the shipped
-    header is that of the portable kernels.
-    """
-    text = (projects.sources() / KERNELS).read_text(encoding="utf-8")
-    if library is None:
-        (folder / LIBRARY).unlink(missing_ok=True)
-    else:
-        text = text.replace("CMSIS_NN 0", "CMSIS_NN 1")
-        text = text.replace('KERNELS ""', f'KERNELS " {library.name}"')
-        (folder / LIBRARY).write_text(library.text, encoding="utf-8")
-    (folder / KERNELS).write_text(text, encoding="utf-8")
 
 
 def _needs(found: IntegerSizes) -> Needs:
