@@ -31,7 +31,7 @@ class Again:
     @classmethod
     def of(cls, folder: SessionFolder, context: Context) -> Again:
         """Make the data once more."""
-        data = DataAgain.of(context)
+        data = DataAgain.of(folder, context)
         return cls(
             folder, context, data, UartAgain(folder.path, context, data.contents)
         )

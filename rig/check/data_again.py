@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Data that the rig generates, and models that it ships, made once more: labels,
-hashes, complexity, and the answers of a device that can only give the right ones.
+"""Data that the rig generates, models that it ships, and files that a session keeps of
+its task, made or read once more: labels, hashes, complexity, and the answers of a
+device that can only give the right ones.
 """
 
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 from zlib import crc32
 
@@ -18,17 +20,15 @@ from rig.check.written_again import difference_of
 from rig.errors import DataError, NotInSession, RigError
 from rig.files import foreign_files
 from rig.interfaces.plugin_classes import Backend
-from rig.interfaces.task import Regeneration
+from rig.interfaces.task import Regeneration, Task
 from rig.model.finding import Finding
 from rig.model.step_record import StepRecord
 from rig.model.steps import Query
 from rig.results.results import Context
 from rig.session import complexity
 from rig.store import provenance, strict_json
-from rig.store.session_folder import CATALOGUE, PROVENANCE, SessionFolder
+from rig.store.session_folder import CATALOGUE, KEPT, PROVENANCE, SessionFolder
 
-#: So many different samples are answered again: a model of some size takes its time.
-_ANSWERED_MAX = 500
 #: Files of the finished session that may be made by a task's commands.
 _DERIVED = ("rescored.json",)
 
@@ -40,12 +40,18 @@ class DataAgain:
     context: Context
     made: Regeneration
     fault: str = ""
+    is_kept: bool = False
+    _right: dict[int, bytes] = field(default_factory=dict, compare=False, repr=False)
 
     @classmethod
-    def of(cls, context: Context) -> DataAgain:
-        """Generate the data again; `findings` names those that cannot be generated."""
+    def of(cls, folder: SessionFolder, context: Context) -> DataAgain:
+        """Generate the data again, or read them from the files that the session kept;
+        `findings` names those that cannot be generated.
+        """
         choice = context.config.task
         kind = plugins.find("task", choice.kind)
+        if os.path.lexists(folder.path / KEPT):
+            return cls._of_kept(folder, context, kind)
         told = f"the task {choice.kind} offers no way to make its data again"
         nothing = cls(context, Regeneration({}, unknown=told))
         if not plugins.speaks_for(kind, "regenerated", "open"):
@@ -59,6 +65,26 @@ class DataAgain:
             return cls(context, Regeneration({}, unknown=cause(error)))
         except Exception as error:
             return cls(context, Regeneration({}), cannot("the data", error))
+
+    @classmethod
+    def _of_kept(
+        cls, folder: SessionFolder, context: Context, kind: type[Task]
+    ) -> DataAgain:
+        told = f"the task {context.config.task.kind} does not read what it kept"
+        unread = cls(context, Regeneration({}, unknown=told))
+        if not plugins.speaks_for(kind, "reopened", "open"):
+            return unread
+        facts = context.provenance.task.stored
+        settings = context.config.task.settings
+        place = folder.path / KEPT
+        try:
+            made = kind.reopened(settings, facts, context.catalogue, place)
+        except Exception as error:
+            # A package that is missing is no fault of the session.
+            if isinstance(error.__cause__, ImportError):
+                return cls(context, Regeneration({}, unknown=cause(error)))
+            return cls(context, Regeneration({}), cannot("the data", error))
+        return unread if made is None else cls(context, made, is_kept=True)
 
     def findings(self) -> Iterator[Finding]:
         """Yield where catalogue and provenance differ from the generated data, and
@@ -132,31 +158,33 @@ class DataAgain:
         return {index: crc32(task.payload(index)) for index in range(len(task))}
 
     def answers(self, name: str, records: Sequence[StepRecord]) -> Iterator[Finding]:
-        """Yield the answers that a simulated device cannot have given; other devices
-        have none.
+        """Yield the answers that a simulated device cannot have given, and of a model
+        that the session keeps how many answers it gives again.
         """
         choice = self.context.config.sut
         kind = plugins.find("sut", choice.kind)
         reference = getattr(self.made.task, "reference", None)
         task = self.made.task
-        if not plugins.speaks_for(kind, "answers", "do"):
+        are_known = plugins.speaks_for(kind, "answers", "do")
+        if not are_known and not self.is_kept:
             return
         if reference is None or task is None:
             return
-        right: dict[int, bytes] = {}
+        right = self._right
+        same = []
+        most = self.made.answered_max
         for item in records:
             if not isinstance(item.step, Query) or not item.completion.output:
                 continue
             missing = [index for index in item.step.indices if index not in right]
-            if len(right) + len(missing) > _ANSWERED_MAX:
-                said = (
-                    f"of more than {_ANSWERED_MAX} samples not all answers were made"
-                    " again"
-                )
+            if len(right) + len(missing) > most:
+                said = f"of more than {most} samples not all answers were made again"
                 yield Finding(name, True, said)
-                return
+                break
             right |= {index: reference(task.payload(index)) for index in missing}
-            if not _may_be(item, right, kind, choice.settings):
+            due = b"".join(right[index] for index in item.step.indices)
+            same.append(item.completion.output == due)
+            if are_known and not _may_be(item, right, kind, choice.settings):
                 yield Finding(
                     name,
                     False,
@@ -166,6 +194,9 @@ class DataAgain:
                     f" {right[item.step.indices[0]].hex()[:32]}",
                 )
                 return
+        if self.is_kept and same:
+            said = f"{sum(same)} of {len(same)} outputs are those of the model kept"
+            yield Finding(name, True, f"{said} in the session, run again")
 
 
 def _may_be(

@@ -26,7 +26,8 @@ class Regeneration:
     `facts` are those keys of the task's provenance that follow from it; `entries` the
     catalogue, None where the data are not known. `task` is the whole task, where data
     and model are known; `unknown` names the missing part, empty where there is none.
-    `lasting` names the facts that every version of the rig makes alike.
+    `lasting` names the facts that every version of the rig makes alike. Of more than
+    `answered_max` samples not all answers are made again.
     """
 
     facts: Mapping[str, Any]
@@ -34,6 +35,7 @@ class Regeneration:
     task: Task | None = None
     unknown: str = ""
     lasting: tuple[str, ...] = ()
+    answered_max: int = 500
 
 
 class Task(ABC):
@@ -161,6 +163,27 @@ class Task(ABC):
         """Make a second time, for `rig check`, the data and models that the bench
         file's settings determine; None where there are none. No path of theirs is
         opened: they may come from an untrusted source.
+        """
+        return None
+
+    def kept(self) -> Mapping[str, bytes]:
+        """Return the files of the bench's owner of which a session keeps a copy, by
+        name, so that `rig check` makes the task again from them.
+        """
+        return {}
+
+    @classmethod
+    def reopened(
+        cls,
+        settings: Any,
+        facts: Mapping[str, Any],
+        entries: Sequence[Entry],
+        folder: Path,
+    ) -> Regeneration | None:
+        """Make the task a second time, for `rig check`, from the files that a session
+        kept, its provenance and its catalogue; None where the task has no way to. The
+        files may come from an untrusted source: raise DataError for those that are
+        damaged.
         """
         return None
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Labels of all numbers of a session: that it is simulated, or of generated, partial or
-unofficial data, or that its trials were interleaved.
+unofficial data, or of data without labels, or that its trials were interleaved.
 
 The labels follow from the statements of the SUT, the monitors and the task. A task
 without a statement has a label too, so that a missing statement is visible.
@@ -21,6 +21,11 @@ GENERATED = "GENERATED DATA"
 SUBSET = "SUBSET"
 UNOFFICIAL = "NOT THE OFFICIAL DATA"
 NOT_STATED = "DATA NOT STATED"
+NO_LABELS = "NO LABELS"
+NO_LABELS_STATEMENT = (
+    "accuracy counts the answers that are those of the model itself, and says nothing of"
+    " how many are right: that needs labels. Latency and energy need none"
+)
 INTERLEAVED = "INTERLEAVED"
 INTERLEAVED_STATEMENT = (
     "each sample was loaded once for all trials, which queried it in turn, in one"
@@ -90,6 +95,8 @@ def of_task(facts: Mapping[str, Any]) -> tuple[Label, ...]:
             found.append(Label(_text(facts, "unofficial").upper() or UNOFFICIAL, said))
         else:
             found.append(Label(NOT_STATED, "the task says nothing of its data"))
+    if facts.get("labelled") is False:
+        found.append(Label(NO_LABELS, NO_LABELS_STATEMENT))
     if part := _part(facts):
         found.append(Label(SUBSET, part))
     return tuple(found)

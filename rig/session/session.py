@@ -140,9 +140,16 @@ def run(
     about, queries = _prepared(bench, bench_toml)
     planned = _estimated(bench, trials, root)
     estimate.refuse_no_room(planned, root)
+    kept = bench.task.kept()
     folder = SessionFolder.create(root, bench.config.bench.name)
-    entries = tuple(bench.task.catalogue())
-    started = SessionStarted(folder.path, trials, queries, about, entries)
+    started = SessionStarted(
+        folder=folder.path,
+        trials=trials,
+        queries=queries,
+        provenance=about,
+        catalogue=tuple(bench.task.catalogue()),
+        kept=kept,
+    )
     return _session(
         bench=bench,
         keeper=Store(folder, bench_toml),

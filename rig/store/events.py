@@ -8,7 +8,7 @@ are not kept: the journal (rig/store/journal.py) has the others.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -63,7 +63,8 @@ class Recovering:
 @dataclass(frozen=True, slots=True)
 class SessionStarted:
     """The bench is open; `queries` are timed ones in each trial, warm-up included;
-    `catalogue` has the task's samples.
+    `catalogue` has the task's samples, `kept` the contents of files that the session
+    keeps of it, by name.
     """
 
     folder: Path
@@ -71,6 +72,7 @@ class SessionStarted:
     queries: int
     provenance: dict[str, Any]
     catalogue: tuple[Entry, ...] = ()
+    kept: Mapping[str, bytes] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,6 +37,9 @@ TRAINS = "trains.npz"
 
 CATALOGUE = "catalogue.csv"
 
+#: The folder of files of the task: a model and inputs of the bench's owner.
+KEPT = "task"
+
 COMPLETIONS = "completions.jsonl"
 SAMPLES = "samples.jsonl"
 UART = "uart.log"
@@ -188,7 +191,7 @@ class SessionFolder:
         except OSError:
             return False
         whole = {*_BEGINNING, EVENTS}
-        known = whole | {name + PARTIAL_SUFFIX for name in whole}
+        known = whole | {name + PARTIAL_SUFFIX for name in whole} | {KEPT}
         is_ours = bool(inside) or _CREATED.match(self.path.name) is not None
         return (
             is_ours

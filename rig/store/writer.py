@@ -31,12 +31,14 @@ from rig.store.session_folder import (
     BENCH,
     CATALOGUE,
     COMPLETIONS,
+    KEPT,
     PROVENANCE,
     UART,
     SessionFolder,
     json_text,
     sha256,
     to_disk,
+    write_bytes,
     write_text,
 )
 
@@ -152,7 +154,12 @@ class Store:
         write_text(folder / PROVENANCE, json_text(event.provenance))
         if event.catalogue:
             write_text(folder / CATALOGUE, catalogue.text(event.catalogue))
-        begun = (BENCH, PROVENANCE, *([CATALOGUE] if event.catalogue else []))
+        if event.kept:
+            (folder / KEPT).mkdir()
+        kept = [f"{KEPT}/{name}" for name in event.kept]
+        for name, content in event.kept.items():
+            write_bytes(folder / KEPT / name, content)
+        begun = (BENCH, PROVENANCE, *([CATALOGUE] if event.catalogue else []), *kept)
         files = {name: sha256(folder / name) for name in begun}
         to_disk(folder)
         self._events.append(

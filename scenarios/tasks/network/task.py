@@ -257,6 +257,7 @@ class NetworkTask(Task):
                 if len(self) == self._available
                 else f"the first {len(self)} of {self._available}"
             ),
+            "labelled": self._labels is not None,
             "outputs": self._fixed.answers,
             "steps": int(self._numbers.shape[1]),
             "channels": self._fixed.channels,

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Self
 
+import numpy as np
 from annotated_types import Ge, doc
 
 from rig.files.user_folders import expanded
@@ -17,9 +18,11 @@ from rig.interfaces.task import Regeneration, Task
 from rig.model.catalogue import Entry
 from rig.model.scores import Score
 from rig.network.tflite import network
+from rig.network.tflite.form import IntegerNetwork
 from rig.results.labels import refuse_other
 from rig.settings.declare import Count, Or, PathText
-from scenarios.tasks.tflite import answer, data
+from scenarios.tasks.tflite import answer, data, kept
+from scenarios.tasks.tflite.data import LabelledInputs
 from scenarios.tasks.tflite.generate import SOURCE
 from scenarios.tasks.tflite.programs import NAME, programs, routine
 from scenarios.tasks.tflite.replica import TfliteReplica
@@ -28,6 +31,9 @@ from scenarios.tasks.user_files import digest
 GENERATED = ("generated", "random")
 #: Made by examples/make_tflite.py.
 EXAMPLE = Path(__file__).with_name("example.tflite")
+
+#: Facts that follow from the files that a session keeps.
+_OF_KEPT = ("samples", "labelled", "outputs", "input_b")
 
 
 class TfliteTask(Task):
@@ -85,26 +91,70 @@ class TfliteTask(Task):
         """Return the example over random inputs; files of the bench's owner are not
         known.
         """
-        if settings.model or settings.inputs or settings.labels:
+        if _has_files(settings):
             return Regeneration({}, unknown="model, samples or labels are not at hand")
-        task = cls(settings, Path())
+        task = cls.open(settings, BenchContext())
         return Regeneration(task.provenance(), task.catalogue(), task)
+
+    @classmethod
+    def reopened(
+        cls,
+        settings: Settings,
+        facts: Mapping[str, Any],
+        entries: Sequence[Entry],
+        folder: Path,
+    ) -> Regeneration:
+        """Return the model and the inputs that a session kept, with the labels of its
+        catalogue.
+        """
+        path = kept.model_in(folder)
+        read = network.read(path)
+        same = {"model": read.identity, "model_file_sha256": read.sha256}
+        values = kept.inputs_in(folder, read)
+        if values is None:
+            missing = (
+                f"inputs of more than {kept.INPUTS_TEXT} are not in the session, only"
+                " their SHA-256 (provenance.json, inputs_sha256)"
+            )
+            return Regeneration(same, unknown=missing)
+        labels = None
+        if facts.get("labelled") is True:
+            labels = np.array([int(entry.label) for entry in entries])
+        task = cls(settings, path, read, LabelledInputs(values, labels))
+        stated = task.provenance()
+        same |= {name: stated[name] for name in _OF_KEPT}
+        return Regeneration(
+            same,
+            None if labels is not None else task.catalogue(),
+            task,
+            answered_max=kept.answered_max(read),
+        )
 
     @classmethod
     def open(cls, settings: Settings, context: BenchContext) -> Self:
         """Open model and samples; raises where one does not fit the other."""
-        return cls(settings, context.folder)
-
-    def __init__(self, settings: Settings, folder: Path) -> None:
-        self._settings = settings
+        folder = context.folder
         path = _of(folder, settings.model) or EXAMPLE
-        self._network = network.read(path)
+        read = network.read(path)
         labels = _of(folder, settings.labels)
-        found = data.samples(self._network, _of(folder, settings.inputs), labels)
+        found = data.samples(read, _of(folder, settings.inputs), labels)
+        return cls(settings, path, read, found, digest(labels) if labels else "")
+
+    def __init__(
+        self,
+        settings: Settings,
+        path: Path,
+        read: IntegerNetwork,
+        found: LabelledInputs,
+        labels_sha256: str = "",
+    ) -> None:
+        self._settings = settings
+        self._path = path
+        self._network = read
         self._routine = routine(self._network)
         self._available = len(found.values)
         count = min(settings.samples or self._available, self._available)
-        self._labels_sha256 = digest(labels) if labels else ""
+        self._labels_sha256 = labels_sha256
         right = data.right(self._network, found)[:count]
         self._values = found.values[:count]
         self._limited = found.limited
@@ -138,6 +188,14 @@ class TfliteTask(Task):
         """Return the values of an output."""
         return {"values": answer.values(self._outputs, output)}
 
+    def kept(self) -> Mapping[str, bytes]:
+        """Return the model and the inputs, where they are files of the bench's
+        owner.
+        """
+        if not _has_files(self._settings):
+            return {}
+        return kept.files(self._path, self._network, self._values)
+
     def reference(self, payload: bytes) -> bytes:
         """Compute the expected answer by the interpreter."""
         found = self._routine.phases[0](self._routine.load(payload))
@@ -159,7 +217,7 @@ class TfliteTask(Task):
             "source": source,
             "official": False,
             "unofficial": "OWN DATA",
-            "statement": f"{source}; {judged}"
+            "statement": f"{source}; {judged}{self._left_out()}"
             + ("" if generated else ": no benchmark's data"),
             "samples": len(self),
             "subset": "all" if whole else f"the first {len(self)} of {self._available}",
@@ -172,6 +230,15 @@ class TfliteTask(Task):
             "model": self._network.identity,
             "model_file_sha256": self._network.sha256,
         }
+
+    def _left_out(self) -> str:
+        """Return that the inputs are not in the session, where they are not."""
+        if not _has_files(self._settings) or kept.fits(self._values):
+            return ""
+        return (
+            f"; the inputs, more than {kept.INPUTS_TEXT}, are not in the session, only"
+            " their SHA-256 (inputs_sha256)"
+        )
 
     @property
     def _outputs(self) -> int:
@@ -191,6 +258,10 @@ def source_of(settings: TfliteTask.Settings) -> str:
     return settings.source or (
         "files of the bench's owner" if settings.inputs else SOURCE
     )
+
+
+def _has_files(settings: TfliteTask.Settings) -> bool:
+    return bool(settings.model or settings.inputs or settings.labels)
 
 
 def _of(folder: Path, named: str) -> Path | None:

@@ -5,6 +5,10 @@ checked again without their samples.
 
 from __future__ import annotations
 
+import json
+import re
+import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +18,7 @@ import pytest
 pytest.importorskip("tflite", reason="pip install 'neurorig[tflite]'")
 
 from examples import make_tflite
+from lab.faults.forger import rehash
 from rig.errors import (
     ConfigError,
     DataError,
@@ -23,7 +28,9 @@ from rig.errors import (
 )
 from rig.interfaces.context import BenchContext
 from rig.network.tflite import interpreter, network
+from rig.results import labels as result_labels
 from rig.session.session import SessionResult, open_bench
+from scenarios.tasks.tflite import kept
 from scenarios.tasks.tflite.programs import integer
 from scenarios.tasks.tflite.task import EXAMPLE, TfliteTask
 from tests.boards import BOARDS, image
@@ -107,6 +114,138 @@ def test_a_model_of_ones_own_is_measured_and_checked_without_its_samples(
     assert "latency_preprocess" not in metrics
     found = check(result.folder)
     assert found.ok, found
+
+
+@pytest.fixture(scope="module")
+def kept_session(models: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Measure a model whose files are gone afterwards, without labels."""
+    folder = tmp_path_factory.mktemp("kept")
+    for name in ("example.tflite", "inputs.npy"):
+        shutil.copy(models / name, folder / name)
+    result = run(folder, folder / "sessions", "[sut.cpu]", labels="", samples=4)
+    for name in ("example.tflite", "inputs.npy"):
+        (folder / name).unlink()
+    return result.folder
+
+
+def said_of(session: Path, name: str, *, ok: bool) -> str:
+    found = check(session).findings
+    return "; ".join(
+        each.detail for each in found if each.ok is ok and each.name.endswith(name)
+    )
+
+
+def test_a_session_keeps_the_model_and_a_check_runs_it_again(
+    models: Path, kept_session: Path
+) -> None:
+    copy = kept_session / "task" / "model.tflite"
+    assert copy.read_bytes() == (models / "example.tflite").read_bytes()
+    inputs = np.load(kept_session / "task" / "inputs.npy")
+    assert np.array_equal(inputs, np.load(models / "inputs.npy")[:4])
+    assert check(kept_session).ok
+    said = said_of(kept_session, "completions.jsonl", ok=True)
+    assert "6 of 6 outputs are those of the model kept in the session" in said
+    assert "4 samples and labels made again" in said_of(
+        kept_session, "catalogue.csv", ok=True
+    )
+
+
+@pytest.mark.parametrize("labels", ["labels.npy", ""])
+def test_wrong_outputs_are_counted_against_the_kept_model(
+    models: Path, tmp_path: Path, labels: str
+) -> None:
+    sut = "[sut.virtual]\nerror_rate = 0.5"
+    result = run(models, tmp_path, sut, labels=labels)
+    assert check(result.folder).ok
+    said = said_of(result.folder, "completions.jsonl", ok=True)
+    found = re.search(r"(\d+) of 14 outputs are those of the model", said)
+    assert found is not None
+    assert 1 < int(found[1]) < 13
+
+
+def _other_inputs(folder: Path) -> None:
+    inputs = np.load(folder / "inputs.npy")
+    inputs[1] = inputs[1][::-1]
+    np.save(folder / "inputs.npy", inputs)
+
+
+def _other_model(folder: Path) -> None:
+    (folder / "model.tflite").write_bytes(MODELS["pools"]().content())
+
+
+def _no_model(folder: Path) -> None:
+    (folder / "model.tflite").write_bytes(b"\0\0\0\0TFL3" + bytes(99))
+
+
+def _two_models(folder: Path) -> None:
+    shutil.copy(folder / "model.tflite", folder / "model.other")
+
+
+def _objects(folder: Path) -> None:
+    np.save(folder / "inputs.npy", np.array([{}], object), allow_pickle=True)
+
+
+def _no_folder(folder: Path) -> None:
+    (folder / "model.tflite").unlink()
+
+
+@pytest.mark.parametrize(
+    ("forge", "blamed", "said"),
+    [
+        (_other_inputs, "catalogue.csv", "line 3 is"),
+        (_other_model, "catalogue.csv", "inputs of the shape"),
+        (_no_model, "catalogue.csv", "it has 0 subgraphs"),
+        (_two_models, "catalogue.csv", "holds 2 models"),
+        (_objects, "catalogue.csv", "is no array"),
+        (_no_folder, "catalogue.csv", "holds 0 models"),
+    ],
+)
+def test_kept_files_that_were_forged_are_found_although_their_hashes_fit(
+    kept_session: Path,
+    tmp_path: Path,
+    forge: Callable[[Path], None],
+    blamed: str,
+    said: str,
+) -> None:
+    session = tmp_path / kept_session.name
+    shutil.copytree(kept_session, session)
+    forge(session / "task")
+    rehash(session)
+    assert not check(session).ok
+    assert said in said_of(session, blamed, ok=False)
+
+
+def test_inputs_of_many_bytes_are_left_out_and_that_is_stated(
+    models: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kept, "_INPUTS_B", 100)
+    result = run(models, tmp_path, "[sut.cpu]", labels="", samples=3)
+    assert not (result.folder / "task" / "inputs.npy").exists()
+    facts = json.loads((result.folder / "provenance.json").read_text("utf-8"))["task"]
+    assert "are not in the session, only their SHA-256" in facts["statement"]
+    assert check(result.folder).ok
+    said = said_of(result.folder, "catalogue.csv", ok=True)
+    assert "not checked against its data: inputs of more than" in said
+
+
+def test_a_model_that_changed_since_the_bench_was_opened_is_not_kept(
+    models: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "model.tflite"
+    shutil.copy(models / "example.tflite", path)
+    task = opened(models, model=str(path))
+    path.write_bytes(MODELS["pools"]().content())
+    with pytest.raises(DataError, match="another file than when"):
+        task.kept()
+
+
+def test_results_without_labels_say_so(models: Path, kept_session: Path) -> None:
+    facts = json.loads((kept_session / "provenance.json").read_text("utf-8"))["task"]
+    assert result_labels.NO_LABELS in [
+        each.text for each in result_labels.of_task(facts)
+    ]
+    told = [each.text for each in result_labels.of_task(opened(models).provenance())]
+    assert result_labels.NO_LABELS not in told
 
 
 def test_a_device_with_another_model_is_refused(models: Path, tmp_path: Path) -> None:

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files that a session keeps of its task: a copy of the model, and the inputs as the
+device got them, so that `rig check` runs the model again.
+"""
+
+from __future__ import annotations
+
+import io
+from hashlib import sha256
+from pathlib import Path
+
+import numpy as np
+
+from rig.errors import DataError
+from rig.files import foreign_files
+from rig.network.tflite.form import IntegerNetwork, Ints
+from rig.network.tflite.inputs import to_inputs
+from rig.network.tflite.sizes import sizes
+
+_MODEL = "model"
+_INPUTS = "inputs.npy"
+#: Inputs of more bytes are left out of a session.
+_INPUTS_B = 1 << 25
+INPUTS_TEXT = "32 MiB"
+#: A check runs a model for so many products at most, some half a minute.
+_PRODUCTS_MAX = 2 * 10**10
+_ANSWERED_MAX = 500
+
+
+def fits(values: Ints) -> bool:
+    """Check whether a session keeps inputs."""
+    return values.nbytes <= _INPUTS_B
+
+
+def files(path: Path, network: IntegerNetwork, values: Ints) -> dict[str, bytes]:
+    """Return the contents of a model's file and of its inputs; raises DataError where
+    the file has changed since it was read.
+    """
+    content = path.read_bytes()
+    if sha256(content).hexdigest() != network.sha256:
+        raise DataError(
+            f"{path} is another file than when the bench was opened",
+            try_next="start the run again",
+        )
+    found = {f"{_MODEL}{path.suffix}": content}
+    if fits(values):
+        stream = io.BytesIO()
+        np.save(stream, values, allow_pickle=False)
+        found[_INPUTS] = stream.getvalue()
+    return found
+
+
+def model_in(folder: Path) -> Path:
+    """Return the path of the model that a session kept; raises DataError where there
+    is none.
+    """
+    found = sorted(path for path in folder.iterdir() if path.stem == _MODEL)
+    if len(found) != 1:
+        raise DataError(f"{folder.name} holds {len(found)} models, not one")
+    return found[0]
+
+
+def inputs_in(folder: Path, network: IntegerNetwork) -> Ints | None:
+    """Return the inputs that a session kept, None where it kept none; raises DataError
+    where they are not those of its model.
+    """
+    try:
+        content = foreign_files.read_bytes(folder / _INPUTS)
+    except FileNotFoundError:
+        return None
+    try:
+        values = np.load(io.BytesIO(content), allow_pickle=False)
+    except (ValueError, EOFError, MemoryError) as error:
+        raise DataError(f"{_INPUTS} is no array", evidence=str(error)) from error
+    if not isinstance(values, np.ndarray) or values.dtype != np.int8:
+        raise DataError(f"{_INPUTS} holds no int8")
+    return to_inputs(network, values)[0]
+
+
+def answered_max(network: IntegerNetwork) -> int:
+    """Return for how many samples a check runs a model."""
+    products = max(sizes(network).macs, 1)
+    return min(_ANSWERED_MAX, _PRODUCTS_MAX // products)
