@@ -23,8 +23,8 @@ UNOFFICIAL = "NOT THE OFFICIAL DATA"
 NOT_STATED = "DATA NOT STATED"
 NO_LABELS = "NO LABELS"
 NO_LABELS_STATEMENT = (
-    "accuracy counts the answers that are those of the model itself, and says nothing of"
-    " how many are right: that needs labels. Latency and energy need none"
+    "accuracy counts the answers that are those of the model itself, and says nothing"
+    " of how many are right: that needs labels. Latency and energy need none"
 )
 INTERLEAVED = "INTERLEAVED"
 INTERLEAVED_STATEMENT = (
