@@ -93,6 +93,7 @@ ELSEWHERE = {
     "scenarios/tasks/mlperf_tiny/dataset.py": (2, NAMED),
     "scenarios/tasks/qubo/library.py": (1, SHIPPED),
     "scenarios/tasks/qubo/official.py": (1, NAMED),
+    "scenarios/tasks/tflite/kept.py": (2, NAMED),
     "scenarios/tasks/user_files.py": (2, NAMED),
     "sut_backends/cpu/backend.py": (2, SYSTEM),
     "sut_backends/hosted/qemu.py": (1, NAMED),
