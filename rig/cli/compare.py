@@ -20,7 +20,7 @@ _OF_SUTS = (
     *("samples", "trials", "bench", "overrides", "inputs", "labels", "sessions"),
     *("dt_s", "preset", "reset", "spikes_max", "start"),
 )
-_FORMS = "rig compare MODEL.nir --suts A,B,... or two or more session folders"
+_FORMS = "rig compare MODEL --suts A,B,... or two or more session folders"
 _PLACE = click.Path(exists=True, path_type=Path)
 
 
@@ -28,15 +28,11 @@ _PLACE = click.Path(exists=True, path_type=Path)
     cls=LateCommand,
     modules=["rig.cli.compare_backends", "rig.cli.compare_sessions"],
 )
-@click.argument(
-    "places", metavar="MODEL.nir | SESSION SESSION...", nargs=-1, type=_PLACE
-)
+@click.argument("places", metavar="MODEL | SESSION SESSION...", nargs=-1, type=_PLACE)
 @click.option(
     "--all", "everything", is_flag=True, help="Also show details and ordinary changes."
 )
-@click.option(
-    "--suts", metavar="A,B,...", default="", help="Backends that run MODEL.nir."
-)
+@click.option("--suts", metavar="A,B,...", default="", help="Backends that run MODEL.")
 @click.option(
     "--samples",
     type=click.IntRange(0),
@@ -95,15 +91,16 @@ def compare(
 ) -> int:
     """Compare one model on several backends, or sessions with each other.
 
-    With --suts, MODEL.nir runs on each backend with the same samples. Sessions that
-    exist already are used, and one that was cut off is resumed. A backend is a table
-    [sut.NAME] of the bench file, an example bench (mps2, cpu-asc), a kind (rig list),
-    or FILE.toml. If a backend cannot run, the reason is printed and the others
-    continue. For firmware that runs on this computer, as a process or on an emulated
-    board, an image with the network is built.
+    With --suts, MODEL, a NIR or .tflite file, runs on each backend with the same
+    samples. Sessions that exist already are used, and one that was cut off is resumed.
+    A backend is a table [sut.NAME] of the bench file, an example bench (mps2,
+    cpu-asc), a kind (rig list), or FILE.toml. If a backend cannot run, the reason is
+    printed and the others continue. For firmware that runs on this computer, as a
+    process or on an emulated board, an image with the network is built.
 
-    The reference is MODEL.nir in floating point, with the conventions of --as and
-    --reset. For a task that was trained in whole numbers it is the task's own answers.
+    The reference is a NIR file in floating point, with the conventions of --as and
+    --reset. For a task that was trained in whole numbers it is the task's own answers;
+    for a .tflite file those of tflite-micro's arithmetic.
 
     Two sessions are compared by their metrics and by how they came about. Three or
     more sessions of one model are shown as the table of several backends.
@@ -149,7 +146,7 @@ def _names(suts: str) -> list[str]:
 
 def _only_model(places: Sequence[Path]) -> Path:
     if len(places) != 1 or places[0].is_dir():
-        raise ConfigError("--suts goes with one MODEL.nir", try_next=_FORMS)
+        raise ConfigError("--suts goes with one MODEL", try_next=_FORMS)
     return places[0]
 
 

@@ -20,6 +20,7 @@ from rig.bench import config
 from rig.bench.parts import open_task
 from rig.cli import exit_codes
 from rig.cli.kept_session import KeptSession
+from rig.cli.models.model_kinds import is_tflite
 from rig.cli.options import SESSIONS_TRY
 from rig.cli.printed.progress import RunProgress
 from rig.cli.printed.terminal import (
@@ -35,6 +36,7 @@ from rig.host.second_signal import stopped_by_signals
 from rig.host.stop import Stop
 from rig.interfaces.task import Task
 from rig.network import graph
+from rig.network.tflite import network
 from rig.store.session_folder import refuse_unwritable, write_text
 
 _PARTLY = 1
@@ -56,7 +58,9 @@ def of_model(
     if output is not None:
         refuse_unwritable(output, "another folder: --output FOLDER")
     out = Terminal(stderr=as_json)
-    graph.read(wanted.model)  # a wrong model is one mistake, not one of each backend
+    # A wrong model is one mistake, not one of each backend.
+    read = network.read if is_tflite(wanted.model) else graph.read
+    read(wanted.model)
     planned = {Path(name).stem: _plan(name, wanted) for name in names}
     if len(planned) < len(names):
         raise ConfigError(

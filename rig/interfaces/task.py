@@ -114,8 +114,8 @@ class Task(ABC):
         return 0
 
     def firmware_header(self) -> str:
-        """Return the text of the header of the workload `network` in the firmware, for
-        inputs as long as the samples; empty where the firmware does not run it.
+        """Return the text of the header of the task's model in the firmware, for inputs
+        as long as the samples; empty where the firmware does not run it.
         """
         return ""
 
@@ -138,8 +138,8 @@ class Task(ABC):
 
     @classmethod
     def takes(cls, model: Path) -> bool:
-        """Check whether a NIR file is a model of this task, which then has the
-        settings `model` and `samples`; False for a file that is no NIR file.
+        """Check whether a file is a model of this task, which then has the settings
+        `model` and `samples`; False for a file that cannot be read.
         """
         return False
 

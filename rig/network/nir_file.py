@@ -39,7 +39,10 @@ ARRAYS_B = 1 << 30
 _KEPT = 8
 _KEPT_B = 4_000_000
 _SPOILT = "take the file from where it came from again, or write it anew (nir.write)"
-_TFLITE = "[task.tflite], or rig firmware build DIR --model FILE; rig model inspect"
+_TFLITE = (
+    "[task.tflite], or rig firmware build DIR --model FILE; rig model inspect, rig"
+    " compare"
+)
 
 _known: dict[tuple[object, ...], bytes] = {}
 

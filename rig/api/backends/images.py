@@ -20,8 +20,11 @@ from rig.interfaces.task import Task
 from rig.store.session_folder import write_text
 
 FOLDER = "images"
-_HEADER = Path("workloads/network/nr_network_model.h")
-_WORKLOAD = "network"
+#: The workload of a task has the name of its kind, and a header in a project.
+_HEADERS = {
+    "network": Path("workloads/network/nr_network_model.h"),
+    "tflite": Path("workloads/tflite/nr_tflite_model.h"),
+}
 #: So long a compiler may take, on a busy computer too.
 _LIMIT_S = 600.0
 
@@ -32,7 +35,7 @@ def needs_image(planned: Planned) -> bool:
     """
     if not planned.from_example or not _port(planned):
         return False
-    return _bench(planned).task.kind == "network"
+    return _bench(planned).task.kind in _HEADERS
 
 
 def with_image(planned: Planned, task: Task | None, root: Path) -> Planned:
@@ -41,9 +44,8 @@ def with_image(planned: Planned, task: Task | None, root: Path) -> Planned:
     be made.
     """
     port = _port(planned)
-    workload = None if task is None else task.network
     text = "" if task is None else task.firmware_header()
-    if workload is None or not text:
+    if task is None or not text:
         raise ConfigError(
             f"no image for {planned.name}: the task does not open, or has no firmware",
             path="--suts",
@@ -52,9 +54,11 @@ def with_image(planned: Planned, task: Task | None, root: Path) -> Planned:
                 " program"
             ),
         )
-    name = f"{workload.model}-{port}-{sha256(text.encode()).hexdigest()[:8]}"
-    image = _built((root / FOLDER / name).resolve(), port, text)
     resolved = _bench(planned)
+    digest = sha256(text.encode()).hexdigest()[:8]
+    name = f"{task.provenance()['model']}-{port}-{digest}"
+    folder = (root / FOLDER / name).resolve()
+    image = _built(folder, port, resolved.task.kind, text)
     program = f"sut.{resolved.sut.kind}.program={image}"
     return replace(planned, text=overridden(resolved, [program]))
 
@@ -76,18 +80,21 @@ def _port(planned: Planned) -> str:
     return next((name for name, port in known.items() if port.machine == machine), "")
 
 
-def _built(folder: Path, name: str, header: str) -> Path:
-    """Return the image of a project with this header, made where it is not there."""
-    done = [path for path in projects.images(folder) if path.stem == _WORKLOAD]
-    if done and (folder / _HEADER).read_text(encoding="utf-8") == header:
+def _built(folder: Path, name: str, workload: str, header: str) -> Path:
+    """Return the image of a project with this header of a workload, made where it is
+    not there.
+    """
+    place = folder / _HEADERS[workload]
+    done = [path for path in projects.images(folder) if path.stem == workload]
+    if done and place.read_text(encoding="utf-8") == header:
         return done[0]
     if not (folder / projects.PORT_FILE).exists():
         projects.create(folder, name, projects.sources())
     port = projects.read_port(folder / projects.PORT_FILE)
-    write_text(folder / _HEADER, header)
+    write_text(place, header)
     make = toolchain.find("make")
     toolchain.find(port.compiler)
-    goal = projects.goal(port, _WORKLOAD) or f"WORKLOADS={_WORKLOAD}"
+    goal = projects.goal(port, workload) or f"WORKLOADS={workload}"
     try:
         made = subprocess.run(
             [make, "-C", folder, goal],
@@ -102,14 +109,14 @@ def _built(folder: Path, name: str, header: str) -> Path:
             f"the image for {name} does not build",
             evidence=f"not done after {_LIMIT_S:.0f} s",
         ) from error
-    found = [path for path in projects.images(folder) if path.stem == _WORKLOAD]
+    found = [path for path in projects.images(folder) if path.stem == workload]
     if made.returncode or not found:
         raise BenchError(
             f"the image for {name} does not build",
             evidence="\n".join(made.stderr.splitlines()[-8:])
             or f"make ended with {made.returncode}",
             try_next=(
-                f"rig firmware build --model MODEL.nir --target {name}, which says what"
+                f"rig firmware build --model MODEL --target {name}, which says what"
                 " the network takes of the part"
             ),
         )

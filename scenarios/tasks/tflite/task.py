@@ -18,6 +18,7 @@ from rig.interfaces.task import Regeneration, Task
 from rig.model.catalogue import Entry
 from rig.model.scores import Score
 from rig.network.tflite import network
+from rig.network.tflite.c_header import header
 from rig.network.tflite.form import IntegerNetwork
 from rig.results.labels import refuse_other
 from rig.settings.declare import Count, Or, PathText
@@ -187,6 +188,15 @@ class TfliteTask(Task):
     def parts(self, output: bytes) -> dict[str, list[int]]:
         """Return the values of an output."""
         return {"values": answer.values(self._outputs, output)}
+
+    @classmethod
+    def takes(cls, model: Path) -> bool:
+        """Check whether a model is a .tflite file."""
+        return model.suffix == ".tflite"
+
+    def firmware_header(self) -> str:
+        """Return the header of the firmware's workload."""
+        return header(self._network)
 
     def kept(self) -> Mapping[str, bytes]:
         """Return the model and the inputs, where they are files of the bench's
