@@ -45,6 +45,11 @@ class IntegerWorkload:
     network: IntegerNetwork
     task: str
 
+    @property
+    def model(self) -> str:
+        """The name of the network that the SUT reports."""
+        return self.network.identity
+
 
 class Codec(Protocol):
     """What stands around a network, in the worker: `phases`, the task's before the

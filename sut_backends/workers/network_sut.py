@@ -119,8 +119,8 @@ def open_integer_sut(
     network = workload.network
     prepared = _Prepared(
         task=workload.task,
-        model=network.identity,
-        file=network.identity,
+        model=workload.model,
+        file=workload.model,
         plain=partial(integers.write_plain, network),
         codec=f"{runner.module}:open_codec",
         arguments={"size_b": network.tensors[network.input].size},

@@ -45,7 +45,8 @@ def with_image(planned: Planned, task: Task | None, root: Path) -> Planned:
     """
     port = _port(planned)
     text = "" if task is None else task.firmware_header()
-    if task is None or not text:
+    workload = None if task is None else task.network or task.integers
+    if workload is None or not text:
         raise ConfigError(
             f"no image for {planned.name}: the task does not open, or has no firmware",
             path="--suts",
@@ -56,7 +57,7 @@ def with_image(planned: Planned, task: Task | None, root: Path) -> Planned:
         )
     resolved = _bench(planned)
     digest = sha256(text.encode()).hexdigest()[:8]
-    name = f"{task.provenance()['model']}-{port}-{digest}"
+    name = f"{workload.model}-{port}-{digest}"
     folder = (root / FOLDER / name).resolve()
     image = _built(folder, port, resolved.task.kind, text)
     program = f"sut.{resolved.sut.kind}.program={image}"
