@@ -30,7 +30,7 @@ arm_folder = ports/$(1:-silicon=)
 arm_include = -Icore -Iports/cortex_m/include -Iports/cortex_m -I$(arm_folder) \
     $(patsubst %,-I%,$(wildcard workloads/*))
 # Products of weights take half as many instructions so, at the same size of all else.
-speed_of = $(if $(filter workloads/tflite/%,$(1)),-O2)
+speed_of = $(if $(filter workloads/tflite/% workloads/network/%,$(1)),-O2)
 arm_flags = $(STRICT) $(ARM_FLAGS) $(cpu_$(1)) $(defines_$(1)) $(call without,$(LEAVE_OUT)) \
     $(arm_include)
 arm_sources = $(CORE) $(ARM_SHARED) $(arm_folder)/board.c $(wildcard workloads/$(2)/*.c)

@@ -45,4 +45,6 @@ def _filled(words: Iterable[str]) -> Iterator[str]:
 
 
 def _word(number: int) -> str:
+    if number > 2**31 - 1:
+        return f"{number}U"
     return "INT32_MIN" if number == -(2**31) else str(number)

@@ -61,7 +61,7 @@ class DeviceNetwork:
         self._answer_b = 8 * answers
         self._arrays = {
             name: np.array(
-                getattr(tables, name), np.int8 if name == "weights" else np.int32
+                getattr(tables, name), np.uint32 if name == "weights" else np.int32
             )
             for name in _POINTERS
         }

@@ -18,6 +18,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from benchmarks.network_instructions import CASES, count
 from examples.make_networks import CHANNELS, DT_S, STEPS, recurrent, samples
 from rig.errors import DataError, SutError
 from rig.interfaces.context import BenchContext
@@ -155,6 +156,55 @@ def test_a_membrane_at_its_threshold_fires_or_not_on_both(library: ctypes.CDLL) 
     assert spikes[4:] == [[6, 6], [6, 15], [6, SHORT], [SHORT - 1, SHORT]]
 
 
+def layer(kind: str, rows: int, size: int, weight: int) -> tuple[Any, Any]:
+    """Return a graph of a layer with weights of -`weight` to `weight`, and the shape
+    of its input."""
+    rng = np.random.default_rng(rows * size)
+    if kind == "dense":
+        shape: tuple[int, ...] = (size,)
+        own = nir.Linear(rng.integers(-weight, weight + 1, (rows, size)).astype(float))
+        out: tuple[int, ...] = (rows,)
+    else:
+        groups = 2 if kind == "groups" else 1
+        shape = (size, 5, 6)
+        kernels = rng.integers(-weight, weight + 1, (rows, size // groups, 3, 3))
+        bias = rng.integers(-9, 10, rows).astype(float)
+        own = nir.Conv2d(
+            shape[1:], kernels.astype(float), (1, 2), (1, 1), 1, groups, bias
+        )
+        out = (rows, 5, 3)
+    nodes = {
+        "input": nir.Input(np.array(shape)),
+        "layer": own,
+        "output": nir.Output(np.array(out)),
+    }
+    made = nir.NIRGraph(
+        nodes, list(pairwise(nodes)), metadata={"dt_s": DT_S}, type_check=False
+    )
+    return made, shape
+
+
+@pytest.mark.parametrize("kind", ["dense", "image", "groups"])
+@pytest.mark.parametrize("largest", [1, 3, 255, -3])
+def test_a_layer_of_any_size_answers_as_the_integer_model(
+    library: ctypes.CDLL, kind: str, largest: int
+) -> None:
+    kinds = set()
+    for rows, size in ((1, 600), (16, 258), (17, 259), (38, 3), (64, 40), (6, 517)):
+        rng = np.random.default_rng(size)
+        size += size % 2
+        rows += rows % 2 if kind == "groups" else 0
+        made, shape = layer(kind, rows, size, 127 if kind == "dense" else 100)
+        values = rng.integers(min(largest, 0), abs(largest) + 1, (2, SHORT, *shape))
+        values[0] = abs(largest)  # every sum at its largest
+        values[1, ::3] *= rng.random(shape) < 0.05
+        values[1, 0] = 0
+        fixed = quantised(made, values.astype(float), DT_S).fixed
+        kinds |= compare_inputs(library, fixed, values.reshape(2, SHORT, -1))[0]
+    name = "DENSE" if kind == "dense" else "CONVOLUTION"
+    assert KINDS.index(name if largest < 0 else f"{name}_EVENTS") in kinds
+
+
 #: What no quantiser writes, or only at another place.
 ODD = (
     -1,
@@ -211,6 +261,13 @@ def test_a_file_with_an_odd_number_is_refused_or_is_a_network_as_any_other(
         case[1], 0 if fixed.input_b == 1 else -fixed.input_max - 1, fixed.input_max
     )
     compare_inputs(library, fixed, inputs)
+
+
+@pytest.mark.parametrize("number", [0, 4, 5, 7])
+def test_a_layer_takes_no_more_instructions_than_its_limit(number: int) -> None:
+    image("stm32f405", "null")  # where no tool is missing
+    case = CASES[number]
+    assert count(case).layer <= case.limit
 
 
 @pytest.fixture(scope="module")

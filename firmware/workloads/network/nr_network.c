@@ -86,7 +86,9 @@ static void step_node(const struct nr_network *network, const struct nr_network_
 {
     switch (node->kind) {
     case NR_NETWORK_DENSE: nr_network_dense(network, node); break;
+    case NR_NETWORK_DENSE_EVENTS: nr_network_dense_events(network, node); break;
     case NR_NETWORK_CONVOLUTION: nr_network_convolution(network, node); break;
+    case NR_NETWORK_CONVOLUTION_EVENTS: nr_network_convolution_events(network, node); break;
     case NR_NETWORK_POOL: nr_network_pool(network, node); break;
     case NR_NETWORK_SCALE: nr_network_scale(network, node); break;
     case NR_NETWORK_THRESHOLD: nr_network_threshold(network, node); break;

@@ -8,8 +8,10 @@
 
 enum nr_network_kind {
     NR_NETWORK_PASS,
-    NR_NETWORK_DENSE,
+    NR_NETWORK_DENSE, /* of values */
+    NR_NETWORK_DENSE_EVENTS, /* of spikes: only what is not 0 costs products */
     NR_NETWORK_CONVOLUTION,
+    NR_NETWORK_CONVOLUTION_EVENTS,
     NR_NETWORK_POOL,
     NR_NETWORK_SCALE,
     NR_NETWORK_THRESHOLD,
@@ -63,8 +65,9 @@ struct nr_network_population {
 
 /* A node. Places in `values` and `states` are those of struct nr_network. With no edges its input
    lies at `input_at` already, else the sum of its edges is put there.
-   `state_at`: membranes, then currents; of a delay the place in its ring, which lies at `ring_at`
-   in the values; of an output its sums, then its last values where `membrane_at` is negative. */
+   `state_at`: membranes, then currents; of a delay the place in its ring; of an output its sums,
+   then its last values where `membrane_at` is negative. At `ring_at` in the values lies the ring of
+   a delay, `depth` rows of values, or `depth` values of memory for a node with weights. */
 struct nr_network_node {
     int32_t kind;
     int32_t edges_at, edges;
@@ -93,7 +96,7 @@ struct nr_network_model {
     const struct nr_network_input *inputs;
     const int32_t *outputs; /* which nodes, in the order of the answer */
     const int32_t *numbers;
-    const int8_t *weights;
+    const uint32_t *weights; /* four in a word: nr_network_sums.h */
     int32_t node_count, input_count, output_count;
     int32_t value_count, state_count; /* the sizes of the memory */
     int32_t input_b;                  /* 1: uint8; 2: int16, little endian */

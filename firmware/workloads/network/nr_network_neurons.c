@@ -15,27 +15,75 @@ void nr_network_neurons_reset(const struct nr_network *network, const struct nr_
     }
 }
 
+/* A parameter, neuron after neuron. */
+struct cursor {
+    const int32_t *at;
+    int32_t each;
+};
+
+static struct cursor cursor_of(const struct nr_network *network,
+                               struct nr_network_parameter parameter)
+{
+    struct cursor cursor;
+
+    cursor.at = &network->model->numbers[parameter.at];
+    cursor.each = parameter.each;
+    return cursor;
+}
+
+static inline int32_t next(struct cursor *cursor)
+{
+    int32_t number = *cursor->at;
+
+    cursor->at += cursor->each;
+    return number;
+}
+
 /* A state after the decay of a step; `minus_keep` is negative (nr_network.h). */
-static int64_t kept(int64_t state, int32_t minus_keep)
+static inline int32_t kept(int32_t state, int32_t minus_keep)
 {
-    return nr_rounded_64(-state * minus_keep, KEEP_BITS);
+    int64_t product = ((int64_t)1 << (KEEP_BITS - 1)) - (int64_t)state * minus_keep;
+
+    return (int32_t)nr_floored_64(product, KEEP_BITS);
 }
 
-/* Takes a current through a step; returns the one that drives the membrane. */
-static int32_t synapse(const struct nr_network_population *population, int32_t *current,
-                       int64_t drive, int32_t minus_keep)
+/* A value times a factor, to the nearest; `half` of the shift's unit. */
+static inline int64_t scaled(int32_t value, int32_t factor, int64_t half, int32_t shift)
 {
-    int32_t last = *current;
+    return nr_floored_64((int64_t)value * factor + half, shift);
+}
 
-    if (population->flags & NR_NETWORK_TOGETHER) {
-        *current = (int32_t)kept(nr_limited_32(last + drive), minus_keep);
-    } else {
-        *current = nr_limited_32(kept(last, minus_keep) + drive);
+/* Takes the currents through a step, driven by the inputs. */
+static void step_currents(const struct nr_network *network, const struct nr_network_node *node)
+{
+    const struct nr_network_population *population = &network->model->populations[node->detail];
+    const int16_t *input = &network->values[node->input_at];
+    int32_t *current = &network->states[node->state_at + node->values];
+    struct cursor gain = cursor_of(network, population->gain);
+    struct cursor keep = cursor_of(network, population->keep_current);
+    int32_t shift = population->gain_shift;
+    int64_t half = ((int64_t)1 << shift) >> 1;
+    int together = (population->flags & NR_NETWORK_TOGETHER) != 0;
+    const int16_t *end = input + node->values;
+
+    for (; input < end; input++) {
+        int64_t drive = 0;
+        int32_t factor = next(&gain);
+        int32_t minus_keep = next(&keep);
+
+        if (*input != 0) {
+            drive = scaled(*input, factor, half, shift);
+        }
+        if (together) {
+            *current = kept(nr_limited_32(*current + drive), minus_keep);
+        } else {
+            *current = nr_limited_32(kept(*current, minus_keep) + drive);
+        }
+        current++;
     }
-    return population->flags & NR_NETWORK_LAST_CURRENT ? last : *current;
 }
 
-/* Returns the spikes of a neuron, and resets it. */
+/* Resets a neuron that fires; returns its spikes. */
 static int16_t fired(const struct nr_network_population *population, int32_t *membrane,
                      int32_t threshold, int32_t reset)
 {
@@ -55,38 +103,56 @@ static int16_t fired(const struct nr_network_population *population, int32_t *me
     return spikes;
 }
 
-void nr_network_neurons(const struct nr_network *network, const struct nr_network_node *node)
+/* Takes the membranes through a step, driven by the currents, or by the inputs where there are
+   none. */
+static void step_membranes(const struct nr_network *network, const struct nr_network_node *node)
 {
     const struct nr_network_population *population = &network->model->populations[node->detail];
     const int16_t *input = &network->values[node->input_at];
     int16_t *output = &network->values[node->value_at];
     int32_t *membranes = &network->states[node->state_at];
-    int32_t *currents = &membranes[node->values];
+    const int32_t *currents = &membranes[node->values];
+    int synaptic = (population->flags & NR_NETWORK_SYNAPTIC) != 0;
+    int spiking = (population->flags & NR_NETWORK_SPIKING) != 0;
+    struct cursor factor = cursor_of(network, synaptic ? population->couple : population->gain);
+    struct cursor keep = cursor_of(network, population->keep);
+    struct cursor leak = cursor_of(network, population->leak);
+    struct cursor threshold = cursor_of(network, population->threshold);
+    struct cursor reset = cursor_of(network, population->reset);
+    int32_t shift = synaptic ? population->couple_shift : population->gain_shift;
+    int64_t half = ((int64_t)1 << shift) >> 1;
     int32_t n;
 
     for (n = 0; n < node->values; n++) {
-        int64_t drive = nr_rounded_64(
-            (int64_t)input[n] * nr_network_number(network, population->gain, n),
-            population->gain_shift);
-        int64_t left = kept(membranes[n], nr_network_number(network, population->keep, n));
+        int32_t driving = synaptic ? currents[n] : input[n];
+        int32_t to = next(&reset);
+        int32_t limit = next(&threshold);
+        int64_t left = (int64_t)kept(membranes[n], next(&keep)) + next(&leak);
+        int32_t membrane =
+            nr_limited_32(left + scaled(driving, next(&factor), half, shift));
 
-        if (population->flags & NR_NETWORK_SYNAPTIC) {
-            int32_t current = synapse(population, &currents[n], drive,
-                                      nr_network_number(network, population->keep_current, n));
-
-            drive = nr_rounded_64(
-                (int64_t)current * nr_network_number(network, population->couple, n),
-                population->couple_shift);
-        }
-        membranes[n] =
-            nr_limited_32(left + drive + nr_network_number(network, population->leak, n));
-        if (population->flags & NR_NETWORK_SPIKING) {
-            output[n] = fired(population, &membranes[n],
-                              nr_network_number(network, population->threshold, n),
-                              nr_network_number(network, population->reset, n));
+        if (!spiking) {
+            output[n] = nr_limited_16((int32_t)nr_rounded_64(membrane, node->shift));
+        } else if (membrane < limit) {
+            output[n] = 0;
         } else {
-            output[n] =
-                nr_limited_16((int32_t)nr_rounded_64(membranes[n], node->shift));
+            output[n] = fired(population, &membrane, limit, to);
         }
+        membranes[n] = membrane;
+    }
+}
+
+void nr_network_neurons(const struct nr_network *network, const struct nr_network_node *node)
+{
+    int32_t flags = network->model->populations[node->detail].flags;
+
+    if (flags & NR_NETWORK_LAST_CURRENT) {
+        step_membranes(network, node); /* while the currents are those of the step before */
+    }
+    if (flags & NR_NETWORK_SYNAPTIC) {
+        step_currents(network, node);
+    }
+    if (!(flags & NR_NETWORK_LAST_CURRENT)) {
+        step_membranes(network, node);
     }
 }

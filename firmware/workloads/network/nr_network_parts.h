@@ -12,7 +12,10 @@ static inline int32_t nr_network_number(const struct nr_network *network,
 }
 
 void nr_network_dense(const struct nr_network *network, const struct nr_network_node *node);
+void nr_network_dense_events(const struct nr_network *network, const struct nr_network_node *node);
 void nr_network_convolution(const struct nr_network *network, const struct nr_network_node *node);
+void nr_network_convolution_events(const struct nr_network *network,
+                                   const struct nr_network_node *node);
 void nr_network_pool(const struct nr_network *network, const struct nr_network_node *node);
 void nr_network_scale(const struct nr_network *network, const struct nr_network_node *node);
 void nr_network_threshold(const struct nr_network *network, const struct nr_network_node *node);

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from rig.network.c_arrays import numbers, rows
 from rig.network.fixed.file import to_text
-from rig.network.fixed.form import FixedNetwork, identity
+from rig.network.fixed.form import FixedNetwork, FixedNode, identity
 from rig.network.fixed.tables import Row, Tables, tables
 
 #: Such numbers of a node's row, and of a population's, belong together.
@@ -59,7 +59,7 @@ def header(network: FixedNetwork, steps_max: int, slots: int | None = None) -> s
     head = _HEAD.format(
         identity=identity(to_text(network)),
         nodes=len(network.nodes),
-        weights=len(made.weights),
+        weights=sum(map(_weights, network.nodes)),
         constant_b=made.constant_b,
         memory_b=made.memory_b,
         slots="" if slots is None else f"#define NR_NETWORK_SLOTS {slots}\n",
@@ -78,8 +78,13 @@ def header(network: FixedNetwork, steps_max: int, slots: int | None = None) -> s
     return head + "\n".join(_arrays(made)) + "\n" + foot
 
 
+def _weights(node: FixedNode) -> int:
+    weight = getattr(node.body, "weight", None)
+    return 0 if weight is None else int(weight.size)
+
+
 def _arrays(made: Tables) -> Iterator[str]:
-    yield from numbers("int8_t", "nr_network_weights", made.weights)
+    yield from numbers("uint32_t", "nr_network_weights", made.weights)
     yield from numbers("int32_t", "nr_network_numbers", made.numbers)
     yield from numbers("int32_t", "nr_network_outputs", made.outputs)
     yield from _rows("input", made.inputs or [(0, 0)], 2)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rig.network.fixed.form import Delaying, FixedNetwork, FixedNode, Pass
+from rig.network.fixed.layout import scratch
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,8 +23,8 @@ class Buffer:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Places of values: `outputs` of nodes, `inputs` of nodes, `rings` of delays;
-    `size` is that of all.
+    """Places of values: `outputs` of nodes, `inputs` of nodes, `rings` of delays and
+    the memory of nodes with weights; `size` is that of all.
     """
 
     outputs: dict[str, int]
@@ -45,7 +46,7 @@ def plan(network: FixedNetwork) -> Plan:
             inputs[node.name] = at[_gathered(node)]
         elif node.edges:
             inputs[node.name] = outputs[node.edges[0].source]
-    rings = {node.name: at[_ring(node)] for node in network.nodes if depth(node)}
+    rings = {node.name: at[_ring(node)] for node in network.nodes if _ring(node) in at}
     return Plan(outputs, inputs, rings, size)
 
 
@@ -103,6 +104,9 @@ def _buffers(
         if depth(node):
             name = _ring(node)
             first[name], last[name], sizes[name] = 0, end, depth(node) * node.outputs
+        if size := scratch(network, node):
+            name = _ring(node)
+            first[name], last[name], sizes[name] = number, number, size
     for number, node in enumerate(network.nodes):
         for edge in node.edges:
             root = roots[edge.source]

@@ -7,7 +7,14 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from rig.network.fixed.form import FixedNetwork, FixedNode, Population
+from rig.network.fixed.form import (
+    Convolution,
+    Dense,
+    FixedNetwork,
+    FixedNode,
+    Population,
+)
+from rig.network.fixed.layout import scratch, takes_spikes, words
 from rig.network.fixed.memory import depth
 from rig.network.fixed.tables import NodeRow, tables
 
@@ -49,7 +56,7 @@ def sizes(network: FixedNetwork, steps: int) -> Sizes:
     """Return the memory of a network with inputs of so many steps."""
     made = tables(network)
     return Sizes(
-        tuple(_node(node) for node in network.nodes),
+        tuple(_node(network, node) for node in network.nodes),
         made.constant_b,
         made.memory_b,
         network.channels * network.input_b * steps,
@@ -57,14 +64,16 @@ def sizes(network: FixedNetwork, steps: int) -> Sizes:
     )
 
 
-def _node(node: FixedNode) -> NodeSize:
-    constant_b = 4 * len(fields(NodeRow))
+def _node(network: FixedNetwork, node: FixedNode) -> NodeSize:
+    constants = len(fields(NodeRow))
     for each in fields(node.body):
         numbers = getattr(node.body, each.name)
-        if isinstance(numbers, np.ndarray):
-            constant_b += numbers.size * (1 if each.name == "weight" else 4)
+        if isinstance(numbers, np.ndarray) and each.name != "weight":
+            constants += numbers.size
+    if isinstance(node.body, Dense | Convolution):
+        constants += words(node.body, takes_spikes(network, node)).size
     states = 0
     if isinstance(node.body, Population):
         states = node.outputs * (2 if node.body.synaptic else 1)
-    values = node.outputs * (1 + depth(node))
-    return NodeSize(node.name, node.kind, constant_b, 4 * states, 2 * values)
+    values = node.outputs * (1 + depth(node)) + scratch(network, node)
+    return NodeSize(node.name, node.kind, 4 * constants, 4 * states, 2 * values)

@@ -23,12 +23,15 @@ from rig.network.fixed.form import (
     Population,
     Scaling,
 )
+from rig.network.fixed.layout import scratch, takes_spikes, words
 from rig.network.fixed.memory import Plan, depth, gathers, plan
 
 KINDS = (
     "PASS",
     "DENSE",
+    "DENSE_EVENTS",
     "CONVOLUTION",
+    "CONVOLUTION_EVENTS",
     "POOL",
     "SCALE",
     "THRESHOLD",
@@ -98,8 +101,9 @@ class Tables:
     def constant_b(self) -> int:
         """The bytes of all tables."""
         rows = (self.nodes, self.edges, self.windows, self.populations, self.inputs)
-        words = sum(map(len, chain.from_iterable(rows)))
-        return 4 * (words + len(self.outputs) + len(self.numbers)) + len(self.weights)
+        in_rows = sum(map(len, chain.from_iterable(rows)))
+        numbers = (self.outputs, self.numbers, self.weights)
+        return 4 * (in_rows + sum(map(len, numbers)))
 
     @property
     def memory_b(self) -> int:
@@ -159,7 +163,11 @@ def _node(
             (places.outputs[edge.source], edge.multiplier, edge.shift)
             for edge in node.edges
         ]
-    kind = _details(node, row, places, made)
+    if isinstance(node.body, Dense | Convolution):
+        kind = _weighted(network, node, node.body, row, made)
+        row.ring_at = places.rings.get(node.name, 0)
+    else:
+        kind = _details(node, row, places, made)
     if node.name in network.outputs:
         kind = "OUTPUT"
         membrane = network.membranes[network.outputs.index(node.name)]
@@ -168,21 +176,33 @@ def _node(
     return astuple(row)
 
 
+def _weighted(
+    network: FixedNetwork,
+    node: FixedNode,
+    body: Dense | Convolution,
+    row: NodeRow,
+    made: Tables,
+) -> str:
+    """Fill the row of a node with weights, and add its tables; return its kind."""
+    spikes = takes_spikes(network, node)
+    row.weight_at = len(made.weights)
+    # What a shift rounds by; no sum with it leaves 32 bit (checks.py).
+    row.bias_at = made.put(body.bias + (1 << body.shift >> 1))
+    row.up = body.up
+    row.shift = body.shift
+    row.detail = len(made.windows)
+    row.depth = scratch(network, node)
+    made.weights += words(body, spikes).tolist()
+    if isinstance(body, Convolution):
+        made.windows.append(_window(node, body.window, body.groups))
+    kind = "DENSE" if isinstance(body, Dense) else "CONVOLUTION"
+    return f"{kind}_EVENTS" if spikes else kind
+
+
 def _details(node: FixedNode, row: NodeRow, places: Plan, made: Tables) -> str:
     """Add a node's row and its tables; return its kind."""
     body = node.body
     match body:
-        case Dense() | Convolution():
-            row.weight_at = len(made.weights)
-            row.bias_at = made.put(body.bias)
-            row.up = body.up
-            row.shift = body.shift
-            row.detail = len(made.windows)
-            made.weights += body.weight.reshape(-1).tolist()
-            if isinstance(body, Dense):
-                return "DENSE"
-            made.windows.append(_window(node, body.window, body.groups))
-            return "CONVOLUTION"
         case Pool():
             row.shift = body.shift
             row.detail = len(made.windows)
