@@ -32,6 +32,7 @@ CHECKED = "rig/files/foreign_files.py looked at it: a library of C opens it by i
 #: folder.
 ELSEWHERE = {
     "drivers/host_counters/nvml_state.py": (2, SYSTEM),
+    "drivers/host_counters/ina3221_rails.py": (2, SYSTEM),
     "drivers/host_counters/rapl.py": (2, SYSTEM),
     "drivers/keysight_n6705/link.py": (3, MEMORY),
     "drivers/keysight_n6705/visa.py": (2, MEMORY),

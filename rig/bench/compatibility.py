@@ -82,8 +82,8 @@ def _refuse_without_edges(sut: SutInfo, info: MonitorInfo, path: str) -> None:
             f"{sut.name} has no SYNC line for {info.name} to see",
             path=path,
             try_next=(
-                "a monitor that reads this host's own clock (rapl, nvml), or a"
-                " simulated one for a try"
+                "a monitor that reads this host's own clock (rapl, nvml, ina3221),"
+                " or a simulated one for a try"
             ),
         )
     if info.sync in ("none", "clock"):

@@ -15,8 +15,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from drivers.host_counters.ina3221 import Ina3221
 from drivers.host_counters.nvml import Nvml
 from drivers.host_counters.rapl import Rapl
+from drivers.host_counters.sim.ina3221 import Ina3221Simulator
 from drivers.host_counters.sim.nvml import NvmlSimulator
 from drivers.host_counters.sim.rapl import RaplSimulator
 from drivers.joulescope.driver import Joulescope
@@ -110,6 +112,13 @@ UNSWITCHED: dict[str, Callable[[BenchContext], EnergyMonitor]] = {
         ),
         context,
     ),
+    "ina3221": lambda context: Ina3221.open(
+        Ina3221.Settings(
+            root="simulator",
+            simulator=Ina3221Simulator.Settings(base_w=BASE_W["ina3221"]),
+        ),
+        context,
+    ),
     "nvml": lambda context: Nvml.open(
         Nvml.Settings(
             uuid="simulator", simulator=NvmlSimulator.Settings(base_w=BASE_W["nvml"])
@@ -126,7 +135,7 @@ EVERY = MONITORS | UNSWITCHED
 #: Whose recording waits for nothing but the first edge.
 WAITING = ("n6705 io manager", "n6705 trigger")
 #: What a simulated host draws beside the load.
-BASE_W = {"rapl": 5.0, "nvml": 20.0}
+BASE_W = {"rapl": 5.0, "nvml": 20.0, "ina3221": 4.0}
 #: The virtual monitor's limits of error.
 CALIBRATION = """
 source = "the limits of the virtual monitor that recorded it"

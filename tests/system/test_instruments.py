@@ -156,6 +156,38 @@ def test_a_host_that_is_its_own_device_is_tied_to_its_energy_counter_by_its_cloc
     assert check(result.folder).ok
 
 
+def test_a_board_that_reads_its_own_rail_finds_what_its_simulator_draws(
+    firmware: Path, tmp_path: Path
+) -> None:
+    overrides = [
+        "monitor.ina3221.root=simulator",
+        f"sut.posix.program={firmware / 'asc'}",
+        "scenario.single_stream.repeat=1500",
+        "task.asc.samples=1",
+        "scenario.single_stream.warmup=0",
+    ]
+    with open_bench(ROOT / "benches" / "host-asc-ina3221.toml", overrides) as bench:
+        result = bench.run(1, tmp_path)
+    assert result.content["problems"] == []
+    metrics = result.content["metrics"]
+    # 4 W of the board, and what the firmware draws in this phase; a step is 40 mW.
+    for name, expected_w in (
+        ("power_idle", 4.010),
+        ("power_preprocess", 4.030),
+        ("power_infer", 4.050),
+    ):
+        found = metrics[name]
+        assert found["value"] == pytest.approx(expected_w, abs=0.04), name
+        interval = found["same_samples"]
+        assert interval["low"] < expected_w < interval["high"], name
+    monitor = result.content["provenance"]["monitors"][""]
+    assert monitor["details"]["rails"][0]["label"] == "VDD_IN"
+    assert "two conversions" in monitor["accuracy"]["source"]
+    assert check(result.folder).ok
+    write_report(result.folder)
+    assert "two conversions" in (result.folder / "report.html").read_text("utf-8")
+
+
 def test_an_energy_counter_of_the_host_and_a_device_with_its_own_timer_are_refused(
     firmware: Path, tmp_path: Path
 ) -> None:

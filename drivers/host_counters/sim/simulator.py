@@ -44,6 +44,7 @@ class SimulatedCounter:
         self._turn = threading.Condition()
         self._awaited_ns = 0
         self.energy_j = 0.0
+        self.power_w = 0.0  # at the last update
         self.stall_s = 0.0
         self.updated: Callable[[], None] = lambda: None
 
@@ -146,5 +147,6 @@ class SimulatedCounter:
         )
         while count := min(updates - self._front_end.at, _CHUNK):
             power_w = self._front_end.take(count).power_w
+            self.power_w = (float(power_w[-1]) + self._base_w) * (1 + self._gain)
             drawn_w = float(power_w.sum()) + self._base_w * count
             self.energy_j += drawn_w * (1 + self._gain) * self._front_end.period_s

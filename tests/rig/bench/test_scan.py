@@ -262,5 +262,8 @@ def test_the_command_prints_json_and_its_exit_code_says_whether_all_is_well(
 
 
 def test_sensors_and_ports_of_this_machine_are_looked_for_by_their_entry_points():
-    own = {kind: partial(plugins.find, "monitor", kind) for kind in ("rapl", "nvml")}
+    own = {
+        kind: partial(plugins.find, "monitor", kind)
+        for kind in ("rapl", "nvml", "ina3221")
+    }
     assert not [row for row in scan(own) if row.name == "not looked for"]
