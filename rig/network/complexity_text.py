@@ -28,7 +28,7 @@ class Complexity:
     `effective_acs` are synaptic operations of a sample: all, and those of a weight and
     an input that are both not zero, by whether the layer's inputs in that step are all
     -1, 0 or 1 (accumulate) or not (multiply and accumulate). `execution_rate_hz` is how
-    many steps the network takes in a second of its input.
+    many steps the network takes in a second of its input, None of one without time.
     """
 
     samples: int
@@ -40,7 +40,7 @@ class Complexity:
     dense: float
     effective_macs: float
     effective_acs: float
-    execution_rate_hz: float
+    execution_rate_hz: float | None
 
     @property
     def footprint_b(self) -> int:
@@ -55,7 +55,7 @@ class Complexity:
 
 def rows(found: Complexity) -> tuple[tuple[str, str], ...]:
     """Return each count as name and value."""
-    return (
+    found_rows = (
         (
             "footprint",
             (
@@ -69,25 +69,32 @@ def rows(found: Complexity) -> tuple[tuple[str, str], ...]:
         ("synaptic operations, dense", _operations(found.dense)),
         ("synaptic operations, effective MACs", _operations(found.effective_macs)),
         ("synaptic operations, effective ACs", _operations(found.effective_acs)),
-        ("model execution rate", quantity(found.execution_rate_hz, "Hz")),
     )
+    if found.execution_rate_hz is None:
+        return found_rows
+    rate = quantity(found.execution_rate_hz, "Hz")
+    return (*found_rows, ("model execution rate", rate))
 
 
 def basis(found: Complexity) -> str:
     """Return the samples and steps that the numbers are means over."""
     samples = "1 sample" if found.samples == 1 else f"{found.samples} samples"
+    if found.execution_rate_hz is None:
+        return f"{samples}; operations are those of a sample"
     return f"{samples} of {found.steps} steps; operations are those of a sample"
 
 
 def line(found: Complexity) -> str:
     """Return all of it in one line."""
+    rate = ""
+    if found.execution_rate_hz is not None:
+        rate = f"; execution rate {quantity(found.execution_rate_hz, 'Hz')}"
     return (
         f"footprint {bytes_text(found.footprint_b)}; connection sparsity"
         f" {found.connection_sparsity:.4f}, activation sparsity"
         f" {found.activation_sparsity:.4f}; synaptic operations a sample: dense"
         f" {found.dense:,.0f}, effective MACs {found.effective_macs:,.0f}, ACs"
-        f" {found.effective_acs:,.0f}; execution rate"
-        f" {quantity(found.execution_rate_hz, 'Hz')}"
+        f" {found.effective_acs:,.0f}{rate}"
     )
 
 

@@ -11,6 +11,8 @@ from rig.network.complexity_text import Complexity
 
 #: The key in what provenance.json says of the task.
 KEY = "complexity"
+#: A network without time has none.
+_RATE = "execution_rate_hz"
 
 
 def of_facts(provenance: Mapping[str, Any]) -> Complexity | None:
@@ -20,6 +22,9 @@ def of_facts(provenance: Mapping[str, Any]) -> Complexity | None:
     if not isinstance(stated, Mapping):
         return None
     numbers = {field.name: stated.get(field.name) for field in fields(Complexity)}
-    if not all(isinstance(value, int | float) for value in numbers.values()):
+    needed = {name: value for name, value in numbers.items() if name != _RATE}
+    if not all(isinstance(value, int | float) for value in needed.values()):
+        return None
+    if not isinstance(numbers[_RATE], int | float | None):
         return None
     return Complexity(**numbers)  # type: ignore[arg-type]

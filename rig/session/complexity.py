@@ -18,6 +18,7 @@ from rig.errors import RigError
 from rig.interfaces.network_task import NetworkWorkload
 from rig.interfaces.task import Task
 from rig.network.complexity_text import Complexity
+from rig.network.tflite.complexity import count as integer_count
 from rig.results.complexity import KEY
 
 #: So many samples are counted, evenly spaced among those of the task: the front end
@@ -29,13 +30,18 @@ def facts(task: Task) -> dict[str, Any]:
     """Count the complexity of a task's network for its provenance; empty where it has
     no network, or one that the reference interpreter does not run.
     """
-    network = task.network
-    if network is None or not len(task):
+    if (task.network is None and task.integers is None) or not len(task):
         return {}
     count = min(_SAMPLES, len(task))
     indices = [len(task) * place // count for place in range(count)]
+    payloads = [task.payload(index) for index in indices]
     try:
-        found = counted(network, [task.payload(index) for index in indices])
+        if task.integers is not None:
+            inputs = np.stack([np.frombuffer(each, np.int8) for each in payloads])
+            found = integer_count(task.integers.network, inputs)
+        else:
+            assert task.network is not None
+            found = counted(task.network, payloads)
     except (RigError, ImportError, ValueError):
         return {}
     return {KEY: dataclasses.asdict(found)}

@@ -82,11 +82,14 @@ def inspect(
 
     With inputs (as for rig model run), also print its footprint, sparsities, synaptic
     operations and execution rate, as NeuroBench's algorithm track defines them. Of a
-    .tflite file, print its operators and the memory of a device that each takes.
+    .tflite file, print its operators and the memory of a device that each takes; it
+    has no execution rate.
     """
     if is_tflite(path):
-        refuse_idle(_BESIDE, "inputs", *_OF_NIR)
+        refuse_idle(_BESIDE, *_OF_NIR)
         tflite_model.print_model(path)
+        if inputs is not None:
+            _print_complexity(tflite_model.counted(path, inputs))
         return
     if inputs is None:
         refuse_idle("without --input", "dt_s")

@@ -12,7 +12,8 @@ import numpy as np
 from rig.cli.models.quantize import array_of
 from rig.cli.printed.terminal import Terminal, escape, node_table, print_table, say
 from rig.network.checks import ModelFinding
-from rig.network.tflite import checks, interpreter, network
+from rig.network.complexity_text import Complexity
+from rig.network.tflite import checks, complexity, interpreter, network
 from rig.network.tflite.form import IntegerNetwork, IntegerTensor
 from rig.network.tflite.inputs import to_inputs
 from rig.network.tflite.sizes import IntegerSizes, sizes
@@ -50,6 +51,12 @@ def print_network(out: Terminal, read: IntegerNetwork, found: IntegerSizes) -> N
 def findings(path: Path) -> list[ModelFinding]:
     """List the faults and doubts of a file."""
     return checks.findings(path)
+
+
+def counted(path: Path, inputs: Path) -> Complexity:
+    """Count the complexity of a file's network over inputs."""
+    read = network.read(path)
+    return complexity.count(read, to_inputs(read, array_of(inputs))[0])
 
 
 def run(path: Path, inputs: Path, output: Path | None) -> None:

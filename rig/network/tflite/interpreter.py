@@ -81,8 +81,22 @@ class RowByRow:
         return _run(self._network, rows.reshape(-1, *self._shape), self._kept)
 
 
+def all_values(network: IntegerNetwork, inputs: Ints) -> dict[int, Ints]:
+    """Return the values of every tensor that operators write, and the input, by their
+    numbers, for samples that are kept in memory together.
+    """
+    some = inputs.astype(np.int64)
+    shape = network.tensors[network.input].shape
+    found: dict[int, Ints] = {}
+    _run(network, some.reshape(len(some), *shape), all_values=found)
+    return found
+
+
 def _run(
-    network: IntegerNetwork, inputs: Ints, kept: dict[int, Ints] | None = None
+    network: IntegerNetwork,
+    inputs: Ints,
+    kept: dict[int, Ints] | None = None,
+    all_values: dict[int, Ints] | None = None,
 ) -> Ints:
     values: dict[int, Ints] = {network.input: inputs}
     last: dict[int, int] = {}
@@ -97,6 +111,8 @@ def _run(
             made = _BODIES[type(operator.body)](network, operator, read)
         shape = network.tensors[operator.output].shape
         values[operator.output] = made.reshape(len(inputs), *shape)
+        if all_values is not None:
+            all_values |= values
         for tensor in operator.inputs:
             if last[tensor] == number and tensor != network.output:
                 values.pop(tensor, None)
@@ -126,7 +142,7 @@ def _scaled(body: Weighted, sums: Ints, zero_point: int) -> Ints:
     return limited
 
 
-def _patches(images: Ints, window: KernelWindow, outputs: tuple[int, ...]) -> Ints:
+def patches(images: Ints, window: KernelWindow, outputs: tuple[int, ...]) -> Ints:
     """Return the places of images (samples, height, width, channels) below a kernel:
     (samples, height out, width out, height, width, channels), 0 outside.
     """
@@ -153,7 +169,7 @@ def _convolution(network: IntegerNetwork, operator: Operator, read: list[Any]) -
     source = network.tensors[operator.inputs[0]]
     output = network.tensors[operator.output]
     images = read[0].reshape(-1, *source.shape[1:]) - source.zero_point
-    below = _patches(images.astype(np.float64), body.window, output.shape[1:3])
+    below = patches(images.astype(np.float64), body.window, output.shape[1:3])
     rows = below.reshape(*below.shape[:3], -1)
     weights = body.weights.reshape(len(body.weights), -1).astype(np.float64)
     # Sums below 2^31 are exact in double precision.
@@ -168,7 +184,7 @@ def _depthwise(network: IntegerNetwork, operator: Operator, read: list[Any]) -> 
     output = network.tensors[operator.output]
     images = read[0].reshape(-1, *source.shape[1:]) - source.zero_point
     repeated = np.repeat(images.astype(np.float64), body.each, axis=3)
-    below = _patches(repeated, body.window, output.shape[1:3])
+    below = patches(repeated, body.window, output.shape[1:3])
     weights = body.weights.astype(np.float64)
     sums = np.einsum("nyxijc,ijc->nyxc", below, weights).astype(np.int64)
     return _scaled(body, sums, output.zero_point)
@@ -211,8 +227,8 @@ def _pool(network: IntegerNetwork, operator: Operator, read: list[Any]) -> Ints:
     source = network.tensors[operator.inputs[0]]
     places = network.tensors[operator.output].shape[1:3]
     images = read[0].reshape(-1, *source.shape[1:])
-    inside = _patches(np.ones_like(images[:1]), body.window, places) > 0
-    below = _patches(images, body.window, places)
+    inside = patches(np.ones_like(images[:1]), body.window, places) > 0
+    below = patches(images, body.window, places)
     if body.largest:
         result = np.where(inside, below, -128).max(axis=(3, 4))
     else:
