@@ -113,7 +113,7 @@ def test_options_and_commands_of_nir_files_are_refused(tmp_path: Path) -> None:
     np.save(tmp_path / "in.npy", np.zeros((1, 12, 12, 1), np.int8))
     source = tmp_path / "in.npy"
     for words in (
-        ("inspect", EXAMPLE, "--input", source),
+        ("inspect", EXAMPLE, "--dt", "0.001"),
         ("check", EXAMPLE, "--dt", "0.001"),
         ("run", EXAMPLE, source, "--fixed-point"),
     ):
