@@ -2,12 +2,12 @@
 """Speed of the energy monitors: from blocks as the instruments deliver them to the
 energy of windows. All data are simulated.
 
-Run it: `python -m benchmarks.ingest [--quick] [--hour]`, on Linux: some
-minutes; seconds; a quarter of an hour and 61 GB of disk. Times are CPU time of
-the whole process, the trace library's thread included, pinned to one core; the median
-of several rounds. What is not in them: USB and the maker's driver, and making the
-prepared blocks. The rig stores two floats and SYNC, as power is their product; one row
-stores it too. Ratios are what can be compared: absolute times are this machine's.
+Run it: `python -m benchmarks.ingest [--quick] [--hour]`, on Linux: some minutes;
+seconds; a quarter of an hour and 61 GB of disk. Times are CPU time of the whole
+process, the trace library's thread included, pinned to one core; the median of several
+rounds. Not included: USB and the maker's driver, and making the prepared blocks. The
+rig stores two floats and SYNC, as power is their product; one row stores it too. Ratios
+are what can be compared: absolute times are this machine's.
 
 Half of the CPU time of all steps is the trace library's own thread. The aim of 40 MS/s
 on one core counts all threads, so it can be met only where the library alone does
@@ -87,10 +87,17 @@ class Ingest:
         """Return the median of a step."""
         return median(one[step].own if own else one[step].cpu for one in self.rounds)
 
+    def sums_s(self, kind: str) -> list[float]:
+        """Return a kind of time of all steps together, for each round."""
+        sums = []
+        for steps in self.rounds:
+            sums.append(sum(getattr(times, kind) for times in steps.values()))
+        return sums
+
     @property
     def whole_s(self) -> float:
         """Return the median of all steps together."""
-        return median(sum(times.cpu for times in one.values()) for one in self.rounds)
+        return median(self.sums_s("cpu"))
 
     @property
     def whole_ms(self) -> float:
@@ -101,20 +108,12 @@ class Ingest:
     def own_ms(self) -> float:
         """Return millions of samples per second of the rig's thread, all steps
         together."""
-        return (
-            self.samples
-            / median(sum(times.own for times in one.values()) for one in self.rounds)
-            / 1e6
-        )
+        return self.samples / median(self.sums_s("own")) / 1e6
 
     @property
     def wall_ms(self) -> float:
         """Return millions of samples per second that passes, all steps together."""
-        return (
-            self.samples
-            / median(sum(times.wall for times in one.values()) for one in self.rounds)
-            / 1e6
-        )
+        return self.samples / median(self.sums_s("wall")) / 1e6
 
 
 class Stopwatch:
@@ -125,7 +124,7 @@ class Stopwatch:
 
     @contextmanager
     def step(self, name: str) -> Iterator[None]:
-        """Take the times of what runs inside."""
+        """Take the times of the block inside."""
         began = time.process_time(), time.thread_time(), time.perf_counter()
         yield
         ended = time.process_time(), time.thread_time(), time.perf_counter()
@@ -266,8 +265,8 @@ def powershield(output: str, sample_hz: int, seconds: float, rounds: int) -> Ing
 
 
 def keysight(seconds: float) -> Ingest:
-    """Record the simulated N6705 in virtual time and count only what the driver's and
-    the trace library's threads used.
+    """Record the simulated N6705 in virtual time and count only the time of the
+    driver's and the trace library's threads.
     """
     bench = BenchContext()
     before = live.threads_s()
@@ -291,8 +290,8 @@ def keysight(seconds: float) -> Ingest:
 
 
 def three_floats(seconds: float, rounds: int) -> list[Times]:
-    """Write three floats and a line at one rate with the trace library alone: nothing
-    is merged or looked at.
+    """Write three floats and a line at one rate with the trace library alone: without
+    merging or a view.
     """
     prepared = JoulescopeStreams.prepare("js110")
     power = prepared.current * prepared.voltage
@@ -416,10 +415,8 @@ def show_ingests(ingests: Sequence[Ingest]) -> None:
                     one.cpu_s(step) - own_s,
                 )
         _show_step(one, "  whole", one.whole_s)
-        slowest, fastest = (
-            pick(sum(times.cpu for times in steps.values()) for steps in one.rounds)
-            for pick in (max, min)
-        )
+        sums = one.sums_s("cpu")
+        slowest, fastest = max(sums), min(sums)
         if len(one.rounds) > 1:
             print(
                 f"    rounds from {one.samples / slowest / 1e6:.1f} to "
@@ -441,8 +438,8 @@ def verdicts(
     alone: tuple[Sequence[Times], Sequence[Times]],
     seconds: float,
 ) -> list[tuple[str, bool | None]]:
-    """Return what the aims say of speed: a line each, and whether it is met; None for
-    what is told beside them.
+    """Return the aims of speed: a line each, and whether it is met; None for further
+    rows.
 
     `spread` are the first of `ingests` once more, with a core for each thread; `alone`
     is the library alone, on one core and so.

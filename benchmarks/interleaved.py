@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Time of 50 ASC samples x 5 trials at 921 600 baud: trial by trial behind a guard and
+"""Time of 50 ASC samples x 5 trials at 921 600 baud: trial by trial after a guard and
 by GO, and interleaved, where each sample is loaded once.
 
-Run it: `python -m benchmarks.interleaved [--quick]`; two and a half minutes.
-Three sessions of the rig in one run, with `[sut.uart]`, no monitor, and the POSIX
-firmware (`make firmware`) behind a simulated line of 921 600 baud and 1 ms each way
-(benchmarks/paced_line.py). Wall time from the first step to the last, as waiting
-is what is compared. Behind it the time of a whole run of 16 240 samples is COMPUTED
-from the mean load and the mean query of this run, with a device that takes 65 ms for
-each query in place of this machine.
+Run it: `python -m benchmarks.interleaved [--quick]`; two and a half minutes. Three
+sessions of the rig in one run, with `[sut.uart]`, no monitor, and the POSIX firmware
+(`make firmware`) on a simulated line of 921 600 baud and 1 ms each way
+(benchmarks/paced_line.py). Wall time from the first step to the last, as waiting is
+compared. After it the time of a whole run of 16 240 samples is COMPUTED from the mean
+load and the mean query of this run, with a device that takes 65 ms for each query in
+place of this machine.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ class Times:
 
 @contextmanager
 def without_go() -> Iterator[None]:
-    """Have the host act as one of before, to which the firmware's GO is unknown."""
+    """Have the host act as an older one, which does not know the firmware's GO."""
     hello = FramedDut.hello
 
     def unknown(dut: FramedDut, nonce: int) -> CapsMessage:
@@ -152,7 +152,7 @@ def session(samples: int, *, interleaved: bool) -> Times:
 
 
 def around_s(times: Times) -> float:
-    """Return what a query takes beyond the time in the device, by its own clock."""
+    """Return a query's time beyond the time in the device, by its own clock."""
     return times.mean_s(Query) - times.device_s / times.counts[Query]
 
 
@@ -163,7 +163,7 @@ def whole_h(times: Times, loads: int) -> float:
 
 
 def main() -> int:
-    """Print the table; return the exit code: 1 where interleaving saves nothing."""
+    """Print the table; return the exit code: 1 where interleaving saves no time."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--quick", action="store_true", help="two seconds of audio")
     samples = 2 if parser.parse_args().quick else 50

@@ -41,6 +41,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from pathlib import Path
 
 from benchmarks.populations import POPULATIONS
@@ -93,7 +94,7 @@ SEED = 100_000
 #: A hundred intervals are looked at, so five of them would be outside those of 95 % by
 #: chance.
 SURE = 0.999
-#: Shares and areas: how far they are off is told as it is, not relative to them.
+#: Shares and areas: their error is stated in their own unit, not relative to them.
 PLAIN = ("accuracy", "recognised", "within_deadline", "auc")
 BINOMIAL = ", binomial"
 #: The 99th of 400 values lies in the gap above the 396th, which noise does not fill:
@@ -110,7 +111,7 @@ TIMEOUTS_S = {"20ms": 0.02, "100ms": 0.1}
 
 @dataclass(frozen=True, slots=True)
 class Experiment:
-    """A bench of benches/, what is shortened of it, and the truth of its metrics when
+    """A bench of benches/, its shortened settings, and the truth of its metrics when
     the device's clock is off by so many ppm.
     """
 
@@ -201,7 +202,7 @@ class Found:
 
     @property
     def finding(self) -> str:
-        """Say what is wrong with the coverage, empty where nothing is."""
+        """Return the faults of the coverage, empty if none."""
         if (
             not self.stated
             or not finding(self.inside, self.stated, SURE)
@@ -276,18 +277,19 @@ def one_run(seed: int, name: str, worse: float = 1.0) -> list[Row]:
             content = bench.run(5, scratch).content
     assert not content["problems"], content["problems"]
     metrics = content["metrics"]
-    return [
-        _row(
-            f"{metric}{title}",
-            metrics[metric]["value"],
-            metrics[metric][key]["low"],
-            metrics[metric][key]["high"],
-            truth,
-            "_p" in metric or key == "other_samples",
-        )
-        for metric, truth in chosen.truth(clock_ppm).items()
-        for key, title in (("same_samples", ""), ("other_samples", ", other"))
-    ]
+    rows = []
+    for metric, truth in chosen.truth(clock_ppm).items():
+        for key, title in (("same_samples", ""), ("other_samples", ", other")):
+            row = _row(
+                f"{metric}{title}",
+                metrics[metric]["value"],
+                metrics[metric][key]["low"],
+                metrics[metric][key]["high"],
+                truth=truth,
+                exact="_p" in metric or key == "other_samples",
+            )
+            rows.append(row)
+    return rows
 
 
 def _row(
@@ -371,7 +373,7 @@ def one_draw(seed: int, name: str) -> list[Drawn]:
 def population(runs: int, name: str, seed: int = 0) -> list[Found]:
     """Return the coverage of each interval of a population's metrics."""
     each = partial(one_draw, name=name)
-    drawn = each(seed)  # what it imports, processes that are forked then have
+    drawn = each(seed)  # forked processes have its imports
     with ProcessPoolExecutor() as pool:
         for more in pool.map(each, range(seed + 1, seed + runs), chunksize=8):
             drawn += more
@@ -384,7 +386,17 @@ def population(runs: int, name: str, seed: int = 0) -> list[Found]:
             math.fsum(values[metric]) / len(values[metric]) if known is None else known
         )
         plain = metric.startswith(PLAIN)
-        rows.append(_row(metric, value, low, high, truth, exact, 1.0 if plain else 0.0))
+        rows.append(
+            _row(
+                metric,
+                value,
+                low,
+                high,
+                truth=truth,
+                exact=exact,
+                scale=1.0 if plain else 0.0,
+            )
+        )
     return summed(rows)
 
 
@@ -401,9 +413,9 @@ def summed(rows: list[Row]) -> list[Found]:
                 len(stated),
                 len(mine),
                 sum(bool(row.inside) for row in stated) / count,
-                math.fsum(row.half for row in stated) / count,
-                math.sqrt(math.fsum(row.error**2 for row in mine) / len(mine)),
-                mine[0].exact,
+                half=math.fsum(row.half for row in stated) / count,
+                error=math.sqrt(math.fsum(row.error**2 for row in mine) / len(mine)),
+                exact=mine[0].exact,
             )
         )
     return found
@@ -422,10 +434,10 @@ def experiment(
 ) -> list[Found]:
     """Return the coverage of each interval in virtual runs."""
     each = partial(one_run, name=name, worse=worse)
-    rows = each(seed)  # what it imports, processes that are forked then have
+    rows = each(seed)  # forked processes have its imports
     with ProcessPoolExecutor() as pool:
         others = pool.map(each, range(seed + 1, seed + runs), chunksize=4)
-        return summed([*rows, *(row for each_rows in others for row in each_rows)])
+        return summed([*rows, *chain.from_iterable(others)])
 
 
 def main() -> int:
@@ -470,7 +482,7 @@ def main() -> int:
         )
         run = experiment if name in EXPERIMENTS else population
         for found in run(asked.runs, name, seed=asked.seed):
-            # What the binomial interval of clustered samples holds is shown for
+            # The coverage of the binomial interval of clustered samples is shown for
             # comparison: it is not printed as theirs.
             remark = (
                 "for comparison" if found.name.endswith(BINOMIAL) else found.finding

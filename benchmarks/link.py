@@ -2,17 +2,16 @@
 """Speed of the link to the DUT: one sample of 27 648 bytes, framed and classic side by
 side; the line and the DUT are simulated.
 
-Run it: `python -m benchmarks.link [--quick]`; two minutes. It needs a C
-compiler. The DUT is the firmware as a process of this machine, which takes next to no
-time for a byte. In front of it a line of 115 200, 921 600 and 3 000 000 baud that
-delays each byte by 1 ms, each way (benchmarks/paced_line.py), on real
-pseudo-terminals, so pyserial is in the path. Wall time of whole loads, with all their
-round trips and the DUT's check of the CRC: medians. "Of the line" is the share of what
-the line can carry in 8N1, baud / 10 bytes a second: of the median, and of the best
-load. The more processes want the processors, the lower it is at 3 000 000 baud: a
-millisecond is a percent there. Exit code 1 where the median of framed loads, with
-frames of full size, is below 95 % of the line at any rate, or a load is slower than the
-text layer's or the peer's.
+Run it: `python -m benchmarks.link [--quick]`; two minutes. It needs a C compiler. The
+DUT is the firmware as a process of this machine, which takes next to no time for a
+byte. In front of it a line of 115 200, 921 600 and 3 000 000 baud that delays each byte
+by 1 ms, each way (benchmarks/paced_line.py), on real pseudo-terminals, so pyserial is
+in the path. Wall time of whole loads, with all their round trips and the DUT's check of
+the CRC: medians. "Of the line" is the share of the line's capacity in 8N1, baud / 10
+bytes a second: of the median, and of the best load. The more processes want the
+processors, the lower it is at 3 000 000 baud: a millisecond is a percent there. Exit
+code 1 where the median of framed loads, with frames of full size, is below 95 % of the
+line at any rate, or a load is slower than the text layer's or the peer's.
 """
 
 from __future__ import annotations
@@ -43,9 +42,9 @@ FIRMWARE = Path(__file__).resolve().parents[1] / "firmware"
 SAMPLE = bytes((number * 7 + number // 256) & 0xFF for number in range(27_648))
 ROUNDS = {115_200: 5, 921_600: 15, 3_000_000: 41}
 DELAY_S = 0.001
-#: What framed loads are to carry at least of what the line can.
+#: The least share of the line's capacity that framed loads are to use.
 AIM = 0.95
-SMALL_B = 256  # of payload: what a small microcontroller has RAM for
+SMALL_B = 256  # of payload: the RAM of a small microcontroller
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +62,7 @@ class Loads:
         return median(self.durations_s)
 
     def shares(self, baud: int) -> str:
-        """Return the payload's throughput as a share of what the line can carry: the
+        """Return the payload's throughput as a share of the line's capacity: the
         median's, and the best.
         """
         limit_s = len(SAMPLE) * BITS_PER_BYTE / baud
@@ -89,7 +88,7 @@ def built(folder: Path, name: str, sizes: str = "") -> Path:
 
 @contextmanager
 def paced(program: Path, baud: int) -> Iterator[str]:
-    """Start a DUT behind a paced line; give the line's path."""
+    """Start a DUT on a paced line; yield the line's path."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     dut = DutProcess(program, [], nowhere)
     try:

@@ -6,10 +6,10 @@ Run it: `python -m benchmarks.live [SECONDS | --quick]`; 10 s for each row by de
 Linux only. Beside "busy", another Python thread never rests, as a GUI at its worst. The
 simulators run in the same Python: one that the busy thread starves is late itself, and
 the driver of a JS110 takes lateness that lasts for lost samples. So its busy row has
-prepared blocks, handed over when due, and that of an LPM01A with 100 000 samples a
+prepared blocks, handed over on time, and that of an LPM01A with 100 000 samples a
 second a simulator in a process of its own, with a steady DUT. "late" is how much longer
 than asked it took until all was on disk, the start of the recording included: one that
-falls behind loses nothing here, where simulators wait, but on a desk.
+lags loses no sample here, where simulators wait, but on a desk.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ from rig.simulation.world import NS_PER_S
 from rig.trace.trace import Trace
 from rig.trace.writer import TraceWriter
 
-#: The threads of the drivers; what is no Python thread and began after the driver is
-#: the trace library's.
+#: The threads of the drivers; a thread that is not Python's and began after the driver
+#: is the trace library's.
 _OWN = ("joulescope", "LPM01A", "keysight n6705 log")
 _HORIZON_NS = NS_PER_S // 10
 #: 30 mA at 3.3 V: an LPM01A ends a recording beyond 50 mA.
 _HIGH_W = 0.1
-#: What the DUT of a simulator in a process of its own draws.
+#: The power of the DUT of a simulator in a process of its own.
 _STEADY_W = 0.033
 #: To start, to wait for the last block and to close the file take up to a second,
 #: however long the recording is.
@@ -71,7 +71,7 @@ class Row:
 
     @property
     def good(self) -> bool:
-        """Say whether nothing was lost, or so late that it might be."""
+        """Return whether no sample was lost, or so late that it might be."""
         found, _, told = self.edges.partition("/")
         return (
             not self.gaps
@@ -129,7 +129,7 @@ def table(seconds: float, all_kinds: bool = True) -> Iterator[Row]:
 
 
 def shown(rows: Iterator[Row]) -> bool:
-    """Print the table as its rows come; return whether nothing was lost."""
+    """Print the table as its rows come; return whether no sample was lost."""
     print(
         f"{'instrument':<28} {'beside':<6} {'samples':>10} {'gaps':>4} {'lost':>4}"
         f" {'edges':>9} {'energy':>8} {'late':>6} {'driver':>7} {'library':>7}"
@@ -184,7 +184,9 @@ def _simulated(
                 energy = f"{seen_j / true_j - 1:+.3%}"
     finally:
         monitor.close()
-    return _row(name, busy, seconds, late_s, trace, edges, energy, cpu)
+    return _row(
+        name, busy, seconds, late_s, trace=trace, edges=edges, energy=energy, cpu=cpu
+    )
 
 
 def _put(bench: BenchContext, level: bool, power_w: float, duration_s: float) -> None:
@@ -224,7 +226,14 @@ def _apart(seconds: float, settings: dict[str, Any]) -> Row:
         finally:
             monitor.close()
     return _row(
-        "LPM01A bin_hexa, apart", True, seconds, late_s, trace, "-", energy, cpu
+        "LPM01A bin_hexa, apart",
+        True,
+        seconds,
+        late_s,
+        trace=trace,
+        edges="-",
+        energy=energy,
+        cpu=cpu,
     )
 
 
@@ -264,8 +273,8 @@ def _prepared(seconds: float) -> Row:
             streams(0),
             writer,
             1,
-            pace,
-            NS_PER_S // 100,
+            pace=pace,
+            start_ns=NS_PER_S // 100,
             watch_loss=True,
             folder=folder,
         )
@@ -282,16 +291,16 @@ def _prepared(seconds: float) -> Row:
         True,
         seconds,
         late_s,
-        trace,
-        f"{len(trace.falls_s)}/{round(seconds / PULSE_S)}",
-        energy,
-        cpu,
+        trace=trace,
+        edges=f"{len(trace.falls_s)}/{round(seconds / PULSE_S)}",
+        energy=energy,
+        cpu=cpu,
     )
 
 
 class _PreparedDriver:
-    """Has what a recording needs of pyjoulescope_driver.Driver, and hands over each
-    block when its last sample is due.
+    """The part of pyjoulescope_driver.Driver that a recording needs, handing over each
+    block at the time of its last sample.
     """
 
     def __init__(self, prepared: JoulescopeStreams, seconds: float) -> None:

@@ -4,8 +4,7 @@ than real time; simulated.
 
 Run it: `python -m benchmarks.memory [MINUTES] [FOLDER] [--quick]`, on Linux; 5 minutes
 (5 GB) by default, 60 need 61 GB. One trace, in a temporary folder (of FOLDER where
-given) that is deleted. Exit code 1 when memory grows by more than a MB, whatever the
-length.
+given) that is deleted. Exit code 1 when memory grows by more than a MB, for any length.
 """
 
 from __future__ import annotations

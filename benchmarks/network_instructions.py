@@ -74,7 +74,9 @@ def made(case: Case) -> tuple[FixedNetwork, Ints]:
     if case.kernel:
         size = (case.rows, case.shape[0], case.kernel, case.kernel)
         weight = rng.normal(0, 1, size)
-        layer = nir.Conv2d(case.shape[1:], weight, 1, 0, 1, 1, np.zeros(case.rows))
+        layer = nir.Conv2d(
+            case.shape[1:], weight, 1, 0, 1, groups=1, bias=np.zeros(case.rows)
+        )
         height, width = (side - case.kernel + 1 for side in case.shape[1:])
         shape: tuple[int, ...] = (case.rows, height, width)
     else:

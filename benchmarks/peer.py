@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The peer of the speed benchmark: what the runner of MLPerf Tiny does with the samples
-of its two energy monitors, in Python.
+"""The peer of the speed benchmark: the processing of the samples by the runner of
+MLPerf Tiny of its two energy monitors, in Python.
 
-Written anew from what mlcommons/tiny, master at REVISION, does in benchmark/runner
-(read, not copied). power_manager_js220.py adds up the energy of sample after sample,
-looks at the GPIO of each, and puts a sum into a queue every thousandth of a second and
-at each rising edge. power_manager_lpm.py matches each line with regular expressions and
-puts every value into the queue. script.py takes the queue apart item by item. What the
-runner does before that is not in it: the maker's driver for the JS220, and for the
-LPM01A a thread that reads the port byte by byte.
+Written after benchmark/runner of mlcommons/tiny, master at REVISION (read, not copied).
+power_manager_js220.py adds up the energy of sample after sample, looks at the GPIO of
+each, and puts a sum into a queue every thousandth of a second and at each rising edge.
+power_manager_lpm.py matches each line with regular expressions and puts every value
+into the queue. script.py takes the queue apart item by item. The runner's earlier work
+is not included: the maker's driver for the JS220, and for the LPM01A a thread that
+reads the port byte by byte.
 """
 
 from __future__ import annotations

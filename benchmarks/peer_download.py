@@ -2,10 +2,10 @@
 """The peer of the link benchmark: a download as the runner of MLPerf Tiny does it, in
 the text layer.
 
-Written anew from what mlcommons/tiny, master at the revision of peer.py, does in
-benchmark/runner (read, not copied): device_under_test.py sends 31 bytes a command and
-waits for its answer; serial_device.py writes the command and its `%` apart, and reads
-byte by byte in a thread that puts lines into a queue.
+Written after mlcommons/tiny, master at the revision of peer.py, benchmark/runner (read,
+not copied): device_under_test.py sends 31 bytes a command and waits for its answer;
+serial_device.py writes the command and its `%` apart, and reads byte by byte in a
+thread that puts lines into a queue.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Populations of samples from which trials are drawn in numbers alone, so that the
-truth behind every interval is known.
+truth of every interval is known.
 
 Samples of one recording are correlated, decisions of one scene are, and trials differ
-by what a device and its surroundings do. The scenarios' own summaries make the metrics
-of what is drawn; nothing is measured, and nothing runs in real time.
+by effects of a device and its surroundings. The scenarios' own summaries make the
+metrics of the drawn samples; no device is measured or runs in real time.
 """
 
 from __future__ import annotations
@@ -76,15 +76,12 @@ def recordings(
     """
 
     def draw(rng: random.Random) -> Draw:
-        chances = (
-            [_beta(rng, mean, alike) for _ in range(count) for _ in range(each)]
-            if not alike
-            else [
-                chance
-                for chance in (_beta(rng, mean, alike) for _ in range(count))
-                for _ in range(each)
-            ]
-        )
+        chances = []
+        for _ in range(count):
+            if alike:
+                chances += [_beta(rng, mean, alike)] * each
+            else:
+                chances += [_beta(rng, mean, alike) for _ in range(each)]
         right = [rng.random() < chance for chance in chances]
         shift = [rng.gauss(0, OF_RECORDINGS) for _ in range(count)]
         slow = [
@@ -173,23 +170,22 @@ def ranked(
 
 
 def jitter(count: int) -> Population:
-    """Return samples that differ by nothing but what each run does by itself: a long
-    tail of latencies.
+    """Return samples that differ only by each run's own variation: a long tail of
+    latencies.
     """
 
     def draw(rng: random.Random) -> Draw:
         scenario = SingleStream(SingleStream.Settings())
-        trials = [
-            _measured(
-                [
-                    _query(
-                        n, LATENCY_S * math.exp(rng.gauss(0, 0.3)), POWER_W, True, 0.0
-                    )
-                    for n in range(count)
-                ]
-            )
-            for _ in range(TRIALS)
-        ]
+        trials = []
+        for _ in range(TRIALS):
+            latencies_s = [
+                LATENCY_S * math.exp(rng.gauss(0, 0.3)) for _ in range(count)
+            ]
+            queries = [
+                _query(n, latency_s, POWER_W, True, 0.0)
+                for n, latency_s in enumerate(latencies_s)
+            ]
+            trials.append(_measured(queries))
         truth = {
             f"latency_infer_p{p}": LATENCY_S
             * math.exp(0.3 * NormalDist().inv_cdf(p / 100))
@@ -206,22 +202,20 @@ def jitter(count: int) -> Population:
 def unsteady(
     count: int, share: float = UNSTEADY, mean: float = 0.7, trials: int = TRIALS
 ) -> Population:
-    """Return samples some of whose answers are not the same each time."""
+    """Return samples with some answers that vary between runs."""
 
     def draw(rng: random.Random) -> Draw:
         chances = [
             rng.random() if rng.random() < share else float(rng.random() < mean)
             for _ in range(count)
         ]
-        found = [
-            _measured(
-                [
-                    _query(n, LATENCY_S, POWER_W, rng.random() < chance, 0.0)
-                    for n, chance in enumerate(chances)
-                ]
-            )
-            for _ in range(trials)
-        ]
+        found = []
+        for _ in range(trials):
+            queries = [
+                _query(n, LATENCY_S, POWER_W, rng.random() < chance, 0.0)
+                for n, chance in enumerate(chances)
+            ]
+            found.append(_measured(queries))
         scenario = SingleStream(SingleStream.Settings())
         other = {"accuracy": share / 2 + (1 - share) * mean}
         return Draw(
@@ -314,11 +308,10 @@ def streams(each: int, one: bool) -> Population:
         known = [
             (rng.betavariate(4, 2), rng.gauss(0, 0.012)) for _ in range(task.count)
         ]
-        catalogue = tuple(
-            Entry(label, f"clip-{n}")
-            for n, (label, indices) in enumerate(task.recordings())
-            for _ in indices
-        )
+        entries: list[Entry] = []
+        for n, (label, indices) in enumerate(task.recordings()):
+            entries += [Entry(label, f"clip-{n}")] * len(indices)
+        catalogue = tuple(entries)
         seeds = (
             [rng.randrange(1, 1 << 30)] * TRIALS
             if one
@@ -343,8 +336,8 @@ def streams(each: int, one: bool) -> Population:
             catalogue,
             _of(scenario),
             {},
-            {},
-            truths,
+            other={},
+            unknown=truths,
         )
 
     return draw
@@ -356,8 +349,7 @@ def _stream(
     own: random.Random,
     rng: random.Random,
 ) -> Measured:
-    """Play a stream: what is decided follows from `own`, how long it takes from the
-    run."""
+    """Play a stream: the decisions follow from `own`, their times from the run."""
     samples = []
     onsets_s = [step.onset(n) / step.sample_hz for n in range(len(step.scenes))]
     for window in range(step.windows):
@@ -378,14 +370,31 @@ def _stream(
         infer = Window("infer", ready_s, ready_s + took_s, took_s, took_s * POWER_W)
         label = step.scenes[scene].label
         samples.append(
-            Sample(1, (), 1, (infer,), label, label if right else "", right, hop=hop)
+            Sample(
+                1,
+                (),
+                1,
+                (infer,),
+                label=label,
+                answer=label if right else "",
+                correct=right,
+                hop=hop,
+            )
         )
     length_s = (step.windows * step.hop + step.window) / step.sample_hz
     whole = Window("stream", 0.0, length_s, length_s, length_s * IDLE_W)
     labels = tuple(scene.label for scene in step.scenes)
     indices = tuple(scene.indices for scene in step.scenes)
     played = Streamed(
-        1, whole, labels, tuple(onsets_s), step.windows, 0.5, 1.0, False, indices
+        1,
+        whole,
+        labels,
+        tuple(onsets_s),
+        due=step.windows,
+        hop_s=0.5,
+        window_s=1.0,
+        preloaded=False,
+        indices=indices,
     )
     return Measured(tuple(samples), _idles(), (played,))
 
@@ -409,13 +418,31 @@ def _query(
     effects = Effects(
         {"current gain": Effect(COMMON, energy_j=GAIN * energy_j)} if gain else {}
     )
-    window = Window("infer", 0.0, latency_s, latency_s, energy_j, effects)
-    return Sample(index, (index,), 1, (window,), "a", "a" if right else "b", right)
+    window = Window(
+        "infer", 0.0, latency_s, latency_s, energy_j=energy_j, effects=effects
+    )
+    return Sample(
+        index,
+        (index,),
+        1,
+        (window,),
+        label="a",
+        answer="a" if right else "b",
+        correct=right,
+    )
 
 
 def _scored(sample: Sample, label: str, scores: tuple[float, ...], case: str) -> Sample:
     return Sample(
-        sample.step, sample.indices, 1, sample.windows, label, "", True, scores, case
+        sample.step,
+        sample.indices,
+        1,
+        sample.windows,
+        label=label,
+        answer="",
+        correct=True,
+        scores=scores,
+        case=case,
     )
 
 
@@ -452,7 +479,7 @@ def _trials(
 
 
 def _blurred(values: Sequence[float], spread: float, share: float) -> float:
-    """Return the quantile of values to each of which a normal error is added."""
+    """Return the quantile of values with a normal error added to each."""
     if not spread:
         return percentile(values, 100 * share)
     errors = NormalDist(0, spread)

@@ -5,7 +5,7 @@ known.
 Run it: `python -m benchmarks.search_coverage [RUNS] [--seed N] [--page
 docs/decisions/2026-11-24-intervals-of-searches.md]`; 2000 runs of each case by default,
 with a seed from the clock, which is printed. Trials are made of searches as the
-scenario `optimization` gets them, without real time, and its own function gives the
+scenario `optimization` gets them, without real time, and its own function makes the
 intervals. `--page` puts both tables into a page, between its marks.
 
 The aim is 93 to 97 %, for other workloads 93 to 99 %, as their interval contains that
@@ -25,6 +25,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Protocol
 
@@ -39,7 +40,7 @@ HIGH = 0.97
 HIGH_OTHER = 0.99
 #: An exact interval of a count jumps: no aim above.
 EXACT = ("success", "tts99", "latency_p50")
-#: What is stated only where each search gets there.
+#: Metrics that are stated only where each search reaches its aim.
 WHOLE = ("latency", "energy")
 BEGIN = "<!-- search coverage: made by benchmarks/search_coverage.py -->"
 END = "<!-- end of search coverage -->"
@@ -79,8 +80,8 @@ Both = tuple[Found, Found]
 
 
 def coverage(runs: Sequence[Held]) -> dict[str, Both]:
-    """Return what was found of each metric, for the same and for other workloads."""
-    names = dict.fromkeys(name for run in runs for name in run)
+    """Return the results of each metric, for the same and for other workloads."""
+    names = dict.fromkeys(chain.from_iterable(runs))
     return {name: (_found(runs, name, 0), _found(runs, name, 1)) for name in names}
 
 
@@ -105,8 +106,8 @@ def misses(case: str, name: str, both: Both, confidence: float = 0.95) -> Iterat
                 f"{case}: {name}, {which}: withheld in {found.stated - found.known}"
                 " runs"
             )
-        # A mean latency of those sessions alone in which every search got there is one
-        # of shorter times.
+        # A mean latency of those sessions alone with only successful searches is one of
+        # shorter times.
         if not found.known or (what in WHOLE and found.stated < found.runs):
             continue
         high = HIGH if which == "same" else HIGH_OTHER
@@ -158,7 +159,7 @@ def tables(found: Mapping[str, Mapping[str, Both]]) -> Iterator[str]:
     yield ""
     yield f"| same; other workloads | {' | '.join(DESIGNS)} |"
     yield "|---" * (len(DESIGNS) + 1) + "|"
-    for name in dict.fromkeys(name for title in DESIGNS for name in found[title]):
+    for name in dict.fromkeys(chain.from_iterable(found[title] for title in DESIGNS)):
         rows = [found[title].get(name) for title in DESIGNS]
         whole = [both is not None and both[0].stated == both[0].runs for both in rows]
         pairs = zip(rows, whole, strict=True)
@@ -175,7 +176,7 @@ def _cell(both: Both, judged: bool) -> str:
 
 
 def put_into(page: Path, lines: Sequence[str]) -> None:
-    """Replace what is between the marks of a page."""
+    """Replace the text between the marks of a page."""
     before, _, rest = page.read_text(encoding="utf-8").partition(BEGIN)
     _, _, after = rest.partition(END)
     page.write_text(

@@ -2,12 +2,12 @@
 """Bytes of a session with every sample, and with means between windows, in one run.
 
 Run it: `python -m benchmarks.session_bytes [--samples N | --quick]`; two minutes. The
-POSIX firmware (`make firmware`) runs the ASC network behind a simulated line of 921 600
+POSIX firmware (`make firmware`) runs the ASC network on a simulated line of 921 600
 baud and 1 ms each way; a simulated JS220 records it at its full rate, 1 MHz, SYNC at 2
 MHz. Two sessions of one trial each, `[bench] between_windows` "full" and "reduced";
-both must be valid, and `rig check` must find every number of both again. Behind them
-the bytes of a whole run, 16 240 samples x 5 trials, COMPUTED from the bytes of a query
-and its load here.
+both must be valid, and `rig check` must find every number of both again. After them the
+bytes of a whole run, 16 240 samples x 5 trials, COMPUTED from the bytes of a query and
+its load here.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ BLOCK_NS = 67
 
 
 class PacedProcess(DutProcess):
-    """The firmware as a process, its port behind a line of a real pace."""
+    """The firmware as a process, its port on a line of a real pace."""
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
@@ -90,10 +90,10 @@ def session(kept: str, samples: int) -> Recorded:
         size_b = sum(
             path.stat().st_size for path in inventory.files(result.folder).values()
         )
-        windows_s = [
-            sum(window.stop_s - window.start_s for window in one.windows)
-            for one in trial.measured.samples
-        ]
+        windows_s = []
+        for sample in trial.measured.samples:
+            lengths_s = (window.stop_s - window.start_s for window in sample.windows)
+            windows_s.append(sum(lengths_s))
         print(
             f"{kept}: {size_b / 1e6:.1f} MB, {trace.duration_s:.1f} s recorded,"
             f" {left_out / trace.sample_hz:.1f} s of them means in {len(trace.reduced)}"

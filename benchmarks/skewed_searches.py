@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Searches whose gaps and times are drawn from skewed populations of known means: what
-search_coverage.py looks at besides a solver with thresholds.
+"""Searches whose gaps and times are drawn from skewed populations of known means:
+further populations for search_coverage.py beside a solver with thresholds.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ SPREAD = 0.4
 
 @dataclass(frozen=True, slots=True)
 class Population:
-    """Values of searches of a workload of some rate, the mean of which is that rate
-    times `mean`; `gap` is the gap that one unit stands for, `times` says whether
-    latencies are drawn as well, and `judged` whether there is an aim.
+    """Values of searches of a workload of some rate, with that rate times `mean` as
+    mean; `gap` is the gap that one unit stands for, `times` tells whether latencies are
+    drawn as well, and `judged` whether there is an aim.
     """
 
     mean: float
@@ -154,7 +154,7 @@ def holds(
 
 
 def _holds(found: Interval, truth: float) -> tuple[bool | None, bool]:
-    # What is equal but for rounding is inside: a bound of an exact method may be the
+    # Values equal but for rounding are inside: a bound of an exact method may be the
     # truth itself.
     inside = found.low <= truth * (1 + 1e-9) and truth <= found.high * (1 + 1e-9)
     return inside if found.known else None, found.high == np.inf
@@ -190,9 +190,9 @@ def _sample(
         (solve.index,),
         1,
         (_window(took_s),),
-        "",
-        "",
-        False,
+        label="",
+        answer="",
+        correct=False,
         case=case,
         solve=solve,
         costs=Costs(cost, None, cost, TARGET),

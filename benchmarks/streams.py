@@ -91,8 +91,8 @@ class JoulescopeStreams:
         return TICK_HZ / self.sample_ticks
 
     def blocks(self, seconds: float) -> Iterator[Block]:
-        """Yield blocks in the order in which they would come; all signals end with the
-        same tick, a multiple of 16.
+        """Yield blocks in the order of their arrival; all signals end with the same
+        tick, a multiple of 16.
         """
         ticks = round(seconds * TICK_HZ) // 16 * 16
         size = {"js220": 50_000, "js110": 65_394}[self.model]

@@ -96,8 +96,7 @@ def rates(design: Design, count: int, draw: np.random.Generator) -> Floats:
 
 
 def truth(design: Design, own: Floats, draw: np.random.Generator) -> dict[str, float]:
-    """Return what is true of workloads of these rates, each as often, by many
-    searches."""
+    """Return the truth for workloads of these rates in equal shares, by simulation."""
     known_s = times(design, own, draw)
     found = {"gap": float(np.mean((costs(own, draw) - TARGET) / -TARGET))}
     steps = np.maximum(np.ceil(known_s / wade.STEP_S * (1 - 1e-9)), 1.0)
@@ -125,7 +124,7 @@ def truth(design: Design, own: Floats, draw: np.random.Generator) -> dict[str, f
 
 @cache
 def of_all(design: Design) -> Mapping[str, float]:
-    """Return what is true of all workloads there might be."""
+    """Return the truth for all possible workloads."""
     draw = np.random.default_rng(1)
     return truth(design, rates(design, MANY, draw), draw)
 
@@ -185,9 +184,9 @@ def _sample(
         (solve.index,),
         1,
         whole,
-        "",
-        "",
-        False,
+        label="",
+        answer="",
+        correct=False,
         case=cell,
         solve=solve,
         costs=known,

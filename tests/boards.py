@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The emulated boards, and their images: built on demand, or a plain word on what is
-missing."""
+"""The emulated boards and their images, built on demand. A missing tool is named."""
 
 from __future__ import annotations
 

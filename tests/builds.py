@@ -19,8 +19,7 @@ BUILD = FIRMWARE / "build"
 
 
 def make(*words: str | Path) -> str:
-    """Run make with targets and settings in the firmware's folder; return what it
-    says."""
+    """Run make with targets and settings in the firmware's folder; return its output."""
     BUILD.mkdir(exist_ok=True)
     with (BUILD / ".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # let go of with the file
@@ -43,8 +42,8 @@ def built(target: str) -> Path:
 
 @cache
 def built_with(target: str, *settings: str, folder: str = ".") -> Path:
-    """Make a target of a folder with settings, of which the names of its files tell
-    nothing; returns the folder of these builds alone.
+    """Make a target of a folder with settings, whose file names do not contain them;
+    returns the folder of these builds.
     """
     build = BUILD / re.sub(r"\W+", "-", " ".join(settings))
     make("-C", folder, f"BUILD={build}", *settings, target)

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs in a process of their own which has the rig's modules already: to import
-them is most of what a short command takes.
-
-The process is forked from one that imported them and did nothing else.
-tests/rig/cli/test_main.py also starts `python -m rig` itself, as a shell does.
+"""Programs in a process that has imported the rig's modules already, since imports take
+most of the time of a short command. The process is forked from one that imported them
+and did no more. tests/rig/cli/test_main.py also starts `python -m rig` itself, as a
+shell does.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from pathlib import Path
 
 import pytest
 
-#: Modules of the commands, and what they import when they use it.
+#: Modules of the commands, and the modules that they import on use.
 _IMPORTED = (
     *(
         "rig.cli.run_bench",
@@ -45,7 +44,7 @@ _LIMIT_S = 240.0
 def rig(
     *words: str | Path, cwd: Path | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """Run a command to its end; return its exit code and what it printed."""
+    """Run a command to its end; return its exit code and its output."""
     return Running(_rig, ["-m", "rig", *map(str, words)], cwd).ended()
 
 
@@ -70,8 +69,9 @@ def pytest_at(cwd: Path, *words: str | Path) -> subprocess.CompletedProcess[str]
 
 
 def pytest_in(pytester: pytest.Pytester, *words: str | Path) -> pytest.RunResult:
-    """Run pytest in the folder of a test; return what it did, as `runpytest_subprocess`
-    does."""
+    """Run pytest in the folder of a test; return its result, as `runpytest_subprocess`
+    does.
+    """
     began_s = time.monotonic()
     done = pytest_at(pytester.path, f"--basetemp={pytester.path / 'basetemp'}", *words)
     outputs = (done.stdout.splitlines(), done.stderr.splitlines())
@@ -116,15 +116,15 @@ class Running:
         return pid
 
     def poll(self) -> int | None:
-        """Return its exit code, or nothing as long as it runs."""
+        """Return its exit code, or None as long as it runs."""
         return self._forked.exitcode if self._program is None else self._program.poll()
 
     def said(self) -> str:
-        """Return what it has printed so far."""
+        """Return its output so far."""
         return self._outputs[0].read_text(encoding="utf-8")
 
     def printed(self) -> str:
-        """Return what it has printed so far."""
+        """Return its output so far."""
         return self._outputs[0].read_text(encoding="utf-8")
 
     def signal(self, number: int) -> None:
@@ -132,7 +132,7 @@ class Running:
         os.kill(self.pid, number)
 
     def ended(self, limit_s: float = _LIMIT_S) -> subprocess.CompletedProcess[str]:
-        """Wait for its end; return its exit code and what it printed."""
+        """Wait for its end; return its exit code and its output."""
         with self._scratch:
             if self._program is None:
                 self._forked.join(limit_s)
@@ -166,7 +166,7 @@ def _run(
     os.environ.clear()
     os.environ.update(environment)
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    # whoever tests behind nohup ignores the second
+    # under nohup the second is ignored
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)
     main(words)

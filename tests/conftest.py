@@ -29,12 +29,12 @@ pytest_plugins = ["pytester"]
 
 
 def pytest_configure() -> None:
-    """Hear Ctrl-C also where a shell started the tests in the background, deaf to it:
-    processes of the tests would inherit that.
+    """Hear Ctrl-C also where a shell started the tests in the background, where it
+    would be ignored: processes of the tests would inherit that.
 
     And let no property fail because the computer is busy: Hypothesis gives an example
-    200 ms otherwise. What is collected stays to the end, so that garbage is not sought
-    there.
+    200 ms otherwise. Collected objects stay to the end, so the garbage collector skips
+    them.
     """
     gc.disable()
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
@@ -46,8 +46,8 @@ def pytest_configure() -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Look for garbage in what the tests make only, and less often than by default:
-    among the modules and thousands of tests, that takes one second in fifteen.
+    """Look for garbage only in objects that the tests make, and less often than by
+    default: among the modules and thousands of tests, that takes one second in fifteen.
     """
     gc.freeze()
     gc.enable()
@@ -88,7 +88,7 @@ def pytester(
 
 @pytest.fixture(scope="session", autouse=True)
 def _levels_of_traces(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Keep what is cached of traces out of the user's own folder."""
+    """Keep caches of traces out of the user's folder."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(CACHE_VARIABLE, str(tmp_path_factory.getbasetemp() / "cache"))
         yield
@@ -121,18 +121,17 @@ def run_virtual(tmp_path: Path) -> Callable[..., SessionResult]:
 
 @pytest.fixture(scope="session")
 def drifting_session(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The demonstration: five trials, of which the fourth drifts; not to be changed."""
+    """The demonstration: five trials, the fourth drifts. Tests must not change it."""
     [folder] = recorded(tmp_path_factory, "demonstration", demonstration.make).iterdir()
     return folder
 
 
 @pytest.fixture
 def read_networks_here(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Read NIR files, which the test itself has written, in this process.
-
-    The rig starts a process for each, as a damaged file may crash HDF5: what that takes
-    to start is nearly all of reading one. tests/rig/network/test_nir_file.py reads them
-    as the rig does, and so is read here what is no such file.
+    """Read NIR files that the test itself has written in this process. The rig starts a
+    process for each, as a damaged file may crash HDF5; the start takes nearly all the
+    time of reading one. tests/rig/network/test_nir_file.py reads them as the rig does,
+    and so are other files read here.
     """
     from rig.network import hdf5_tree, nir_file
 

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """What can be called, and how: a stand-in compared with the library that it stands for.
 
-A stand-in that accepts a call which the library refuses proves nothing of the program
-that makes the call. `described` looks at objects by introspection alone, and `looser`
-says what a stand-in accepts that the library does not. The library may be in another
-interpreter: `described_by` has that one run this file. It needs the standard library
-only.
+A stand-in that accepts a call which the library refuses proves no property of the
+program that makes the call. `described` looks at objects by introspection alone, and
+`looser` lists calls that a stand-in accepts and the library does not. The library may
+be in another interpreter: `described_by` has that one run this file. It needs the
+standard library only.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def described(thing: Any) -> dict[str, Any]:
 
 def _stated(thing: Any) -> list[inspect.Parameter]:
     if inspect.isclass(thing) and type(thing).__call__ is not type.__call__:
-        # What a metaclass takes, it hands on to the class.
+        # Arguments of a metaclass are passed on to the class.
         return list(inspect.signature(thing.__init__).parameters.values())[1:]
     return list(inspect.signature(thing).parameters.values())
 
@@ -89,8 +89,8 @@ def described_by(
 def looser(
     stand_in: Any, library: Mapping[str, Any], named: Sequence[str] = ()
 ) -> list[str]:
-    """Return in sentences what a stand-in accepts that the library refuses. `named`:
-    names that the library takes as keywords beside those of its signature.
+    """Return a sentence for each call that a stand-in accepts and the library refuses.
+    `named`: names that the library takes as keywords beside those of its signature.
     """
     if "missing" in library:
         return [f"it is not there: {library['missing']}"]
@@ -108,12 +108,11 @@ def lacking(
     """Return which of the attributes that a program uses the stand-in or the library
     lacks."""
     sides = {"the stand-in": described(stand_in), "the library": library}
-    return [
-        f"{side} has no {name}"
-        for side, told in sides.items()
-        for name in used
-        if name not in told.get("attributes", ())
-    ]
+    missing = []
+    for side, stated in sides.items():
+        names = stated.get("attributes", ())
+        missing += [f"{side} has no {name}" for name in used if name not in names]
+    return missing
 
 
 def c_functions(source: str, prefix: str) -> dict[str, list[str]]:
@@ -182,7 +181,7 @@ def _has_place(name: str, own: dict[str, Any], library: dict[str, Any]) -> bool:
 
 
 def main() -> None:
-    """Print what the expressions of the command line are described as."""
+    """Print the descriptions of the expressions of the command line."""
     noise = io.StringIO()
     with contextlib.redirect_stdout(noise):
         told = found(json.loads(sys.argv[1]))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every text of the source that an error, a finding or a row of a scan gives as what to
-try, rendered: what only a run knows stands in it as X.
+"""Every text of the source that an error, a finding or a row of a scan has as its hint,
+rendered: X stands for values that only a run knows.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
 
 from tests.conftest import ROOT
@@ -21,7 +21,7 @@ FIELDS = {"try_next", "hint"}
 UNKNOWN = "X"
 #: Of a text with several alternatives within, so many.
 _MOST = 64
-#: Methods that leave a text what it is, or nearly so.
+#: Methods that leave a text as it is, or nearly so.
 _SAME = {"strip", "rstrip", "removesuffix", "format", "replace", "get"}
 _DEPTH = 6
 
@@ -37,7 +37,7 @@ class Hint:
 
 @dataclass(slots=True)
 class Module:
-    """What a file assigns, defines and imports, by name."""
+    """Assignments, definitions and imports of a file, by name."""
 
     path: Path
     tree: ast.Module
@@ -48,7 +48,7 @@ class Module:
 
 @cache
 def module(path: Path) -> Module:
-    """Return what a file defines."""
+    """Return the definitions of a file."""
     found = Module(path, parsed(path))
     for node in ast.walk(found.tree):
         match node:
@@ -157,7 +157,8 @@ def _rendered(value: ast.expr, where: Module, depth: int) -> list[str]:
         case ast.IfExp(body=body, orelse=other):
             return _rendered(body, where, depth) + _rendered(other, where, depth)
         case ast.BoolOp(values=values):
-            return [text for one in values for text in _rendered(one, where, depth)]
+            texts = (_rendered(value, where, depth) for value in values)
+            return list(chain.from_iterable(texts))
         case ast.Attribute(value=ast.Name(id=owner), attr=name) if (
             owner in where.imported
         ):
@@ -168,9 +169,8 @@ def _rendered(value: ast.expr, where: Module, depth: int) -> list[str]:
         case ast.Subscript(value=inner):
             return _rendered(inner, where, depth)
         case ast.Dict(values=values) | ast.Tuple(elts=values) | ast.List(elts=values):
-            return [
-                text for one in values if one for text in _rendered(one, where, depth)
-            ]
+            texts = (_rendered(value, where, depth) for value in values if value)
+            return list(chain.from_iterable(texts))
         case ast.Call(func=ast.Attribute(value=inner, attr=method)) if method in _SAME:
             return _rendered(inner, where, depth)
         case ast.Call(func=ast.Name(id=name)):
@@ -185,18 +185,20 @@ def _joined(parts: Sequence[ast.expr], where: Module, depth: int) -> list[str]:
 
 
 def _named(name: str, where: Module, depth: int) -> list[str]:
-    """Return what is assigned to a name, here or in the file that it is imported
-    from."""
+    """Return the value assigned to a name, here or in the file that it is imported
+    from.
+    """
     if name in where.values:
         values = where.values[name]
-        return [text for one in values for text in _rendered(one, where, depth + 1)]
+        texts = (_rendered(value, where, depth + 1) for value in values)
+        return list(chain.from_iterable(texts))
     if name in where.imported and (home := _home(where.imported[name][0])):
         return _named(where.imported[name][1], home, depth + 1)
     return [UNKNOWN]
 
 
 def _returned(name: str, where: Module, depth: int) -> list[str]:
-    """Return what a function of ours returns."""
+    """Return the value that one of our functions returns."""
     if name not in where.functions:
         home = _home(where.imported[name][0]) if name in where.imported else None
         return [UNKNOWN] if home is None else _returned(name, home, depth + 1)
@@ -204,7 +206,8 @@ def _returned(name: str, where: Module, depth: int) -> list[str]:
     values = [
         node.value for node in nodes if isinstance(node, ast.Return) and node.value
     ]
-    return [text for one in values for text in _rendered(one, where, depth + 1)]
+    texts = (_rendered(value, where, depth + 1) for value in values)
+    return list(chain.from_iterable(texts))
 
 
 def _home(name: str) -> Module | None:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How long tests repeat what they prove: `make test` is to take six minutes, and has
-fewer random sequences and runs of an experiment; CI (`make coverage`) and pytest by
-hand have all of them.
+"""The number of repetitions in tests: `make test` is to take six minutes, and has fewer
+random sequences and runs of an experiment; CI (`make coverage`) and pytest by hand have
+all of them.
 """
 
 from __future__ import annotations

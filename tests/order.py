@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 
 import pytest
@@ -24,8 +24,7 @@ def long_ones_first(items: Sequence[pytest.Item], processes: int) -> list[pytest
     ordered: list[pytest.Item] = []
     for number in range(processes):
         piece = (len(items) - len(ordered)) // (processes - number)
-        long = [
-            item for file in list(files.values())[number::processes] for item in file
-        ]
+        shares = list(files.values())[number::processes]
+        long = list(chain.from_iterable(shares))
         ordered += [*long, *islice(others, max(piece - len(long), 0))]
     return [*ordered, *others]

@@ -16,8 +16,9 @@ import pytest
 def recorded(
     factory: pytest.TempPathFactory, name: str, record: Callable[[Path], object]
 ) -> Path:
-    """Return a folder into which `record` wrote one session; what is in it is not to be
-    changed."""
+    """Return a folder into which `record` wrote one session; its content must not be
+    changed.
+    """
     base = factory.getbasetemp()
     root = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / name
     with root.with_suffix(".lock").open("a+") as lock:

@@ -45,7 +45,7 @@ RESULTS = Results(
     sut="virtual",
     monitor="virtual",
     simulated=True,
-    data=DataStatement((), "", "", False, None, ""),
+    data=DataStatement((), "", "", False, samples=None, subset=""),
     samples=SampleCounts((), ()),
     trials=(trial(1),),
     metrics={},

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Run all tests (`make test`): side by side, what failed there once more alone, then
 those that keep the pace of a clock, two at a time, with those that only compute in what
-these leave of the processors, and those beside which nothing may run.
+these leave of the processors, and the `alone` ones one by one.
 
 A test that passes only the second time fails the run, unless tests/flaky.txt names it
-with a reason. What was skipped is told in one line, with the reasons. With --coverage
+with a reason. Skipped tests are listed in one line, with the reasons. With --coverage
 (`make coverage`) the branches are counted that all took but those that keep a pace or
 want to be alone, and too few fail the run, and every test has its full length: without
 it random sequences and experiments are shorter and tests marked `repeats` are left out
@@ -22,6 +22,7 @@ import sys
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -32,8 +33,8 @@ FLAKY = Path("tests/flaky.txt")
 _CACHE = Path(".pytest_cache")
 _LAST_FAILED = _CACHE / "v/cache/lastfailed"
 _COVERAGE = _CACHE / "coverage"
-#: A trace's writer takes 64 MB, for which the system clears pages anew each time: 26 of
-#: its 35 ms. So memory that was given back is kept.
+#: A trace's writer takes 64 MB, and the system clears its pages each time: 26 of its 35
+#: ms. So freed memory is kept.
 _MEMORY = {
     "MALLOC_MMAP_MAX_": "0",
     "MALLOC_TRIM_THRESHOLD_": str(1 << 30),
@@ -68,7 +69,7 @@ def flaky(text: str) -> dict[str, str]:
 
 
 def main(words: list[str]) -> int:
-    """Run the tests, some at a time, and say what was skipped; return an exit code."""
+    """Run the tests, some at a time, and list the skipped ones; return an exit code."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
     parser.add_argument(
         "jobs", help="tests that run at a time, 0 for one after the other"
@@ -179,8 +180,8 @@ def _beside_and_again(jobs: str, environment: dict[str, str]) -> bool:
 
 def _paced_fail(jobs: str, environment: dict[str, str], traced: dict[str, str]) -> bool:
     """Run the tests that no load may slow down. Most wait rather than work, so that on
-    two processors two files of them keep their pace, and something is left over for
-    what only computes and gives way.
+    two processors two files of them keep their pace, and some time is left for tests
+    that only compute and give way.
     """
     together = 0 if jobs == "0" else min(2, os.cpu_count() or 1)
     _say(f"now those that keep the pace of a clock, {max(together, 1)} at a time")
@@ -221,8 +222,8 @@ def _marked_fail(
 
 
 def _files_with(word: str) -> list[str]:
-    """Return the files of tests in which a word stands: to collect all takes longer
-    than some of the tests.
+    """Return the files of tests that contain a word: to collect all takes longer than
+    some of the tests.
     """
     files = sorted(Path("tests").rglob("test_*.py"))
     return [str(path) for path in files if word in path.read_text(encoding="utf-8")]
@@ -230,7 +231,7 @@ def _files_with(word: str) -> list[str]:
 
 def _with_bytecode(environment: dict[str, str]) -> dict[str, str]:
     """Let Python keep its byte code, also where the environment forbids to write it:
-    hundreds of tests start `rig` anew.
+    hundreds of tests start `rig`.
     """
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
     return environment
@@ -239,8 +240,8 @@ def _with_bytecode(environment: dict[str, str]) -> dict[str, str]:
 def _pytest(
     environment: dict[str, str], run: str, *words: str, gives_way: bool = False
 ) -> int:
-    """Run pytest and store what became of each test by the name of the run; returns its
-    code. One that gives way to all other processes says what it says at its end.
+    """Run pytest and store the result of each test by the name of the run; returns its
+    code. A run that gives way to all other processes prints its output at its end.
     """
     stored = _results(run)
     stored.unlink(missing_ok=True)
@@ -275,18 +276,15 @@ def _reasons(*runs: str) -> list[str]:
     """Return why each test was skipped in some runs, and each module that was as a
     whole: every process that collects tests tells of it.
     """
-    cases = [
-        case
-        for run in runs
-        if _results(run).exists()
-        for case in ElementTree.parse(_results(run)).iter("testcase")
-    ]
-    found = {
-        (case.get("classname"), case.get("name")): _reason(mark)
-        for case in cases
-        for mark in case.iter("skipped")
-        if mark.get("type") != "pytest.xfail"
-    }
+    files = [path for path in map(_results, runs) if path.exists()]
+    cases = list(
+        chain.from_iterable(ElementTree.parse(path).iter("testcase") for path in files)
+    )
+    found = {}
+    for case in cases:
+        for mark in case.iter("skipped"):
+            if mark.get("type") != "pytest.xfail":
+                found[case.get("classname"), case.get("name")] = _reason(mark)
     return list(found.values())
 
 

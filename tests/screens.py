@@ -28,7 +28,7 @@ WIDTHS = (80, 100, 140)
 
 
 def screen(show: Callable[[Terminal], None], width: int, *, piped: bool = False) -> str:
-    """Return what is printed in a terminal of a width, or for a program that reads it,
+    """Return the output in a terminal of a width, or for a program that reads it,
     without colours or trailing blanks.
     """
     out = io.StringIO()
@@ -50,7 +50,7 @@ def of_command(width: int, piped: bool, *words: str) -> str:
     what hangs on this computer: a session's hashes, which commit to it, and times of a
     run are zeros.
     """
-    # What is imported first under these patches would keep their width.
+    # Modules imported first under these patches would keep their width.
     click_tree.commands()
     out = io.StringIO()
     environment = {
@@ -87,7 +87,7 @@ def of_command(width: int, piped: bool, *words: str) -> str:
 
 @contextmanager
 def _main_module(module: ModuleType) -> Iterator[None]:
-    """Replace the main module, by which click derives the name of the program.
+    """Replace the main module, from which click derives the program's name.
 
     `mock.patch.dict` would also forget the modules that a command imports, and NumPy
     cannot be imported twice.

@@ -133,8 +133,8 @@ def test_the_peer_puts_a_sum_a_millisecond_and_one_at_each_rising_edge(
             0  # rises within a millisecond, and not at its end
         )
     energy_j, events, sums = peer.joulescope(current, voltage, levels, 1e6)
-    # Each edge ends a sum early, and the next one begins there; what is left at the end
-    # is not put.
+    # Each edge ends a sum early, and the next one begins there; the rest at the end is
+    # not put.
     ends = [0, *(10_500 * number + 1301 for number in range(rises))]
     left = 100_000 - ends[-1]
     assert events == rises

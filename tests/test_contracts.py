@@ -23,7 +23,7 @@ class Library:
         """Run."""
 
     def free(self, *args: Any, **kwargs: Any) -> None:
-        """Take what comes."""
+        """Accept any event."""
 
 
 class WithReset:
@@ -58,7 +58,7 @@ class WithReset:
         (lambda: None, Library().start, []),
     ],
 )
-def test_what_a_stand_in_takes_beyond_its_library_is_said(
+def test_what_a_stand_in_takes_beyond_its_library_is_reported(
     stand_in: Callable[..., None], library: Callable[..., None], said: list[str]
 ) -> None:
     found = looser(stand_in, described(library))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files of other people's folders are opened in rig/files/foreign_files.py; what is opened
-elsewhere is listed here, with the reason why the file is the user's own or the rig's
-own.
+"""Files of other people's folders are opened in rig/files/foreign_files.py; files
+opened in other modules are listed here, with the reason why the file is the user's own
+or the rig's own.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from collections import Counter
 from collections.abc import Iterator
+from itertools import chain
 
 from tests.conftest import ROOT
 from tests.sources import parsed
@@ -177,11 +178,9 @@ def calls(top: str) -> Iterator[tuple[str, ast.Call]]:
 
 
 def test_a_file_is_opened_in_the_one_module_or_is_listed_with_the_reason() -> None:
+    pairs = chain.from_iterable(map(calls, TOPS))
     found = Counter(
-        name
-        for top in TOPS
-        for name, call in calls(top)
-        if name != THE_ONE and is_opening(call)
+        name for name, call in pairs if name != THE_ONE and is_opening(call)
     )
     assert found == {name: count for name, (count, _) in ELSEWHERE.items()}, (
         "foreign_files.opened, or a line here that says whose file it is"
@@ -194,10 +193,8 @@ def is_table_writer(call: ast.Call) -> bool:
 
 
 def test_a_table_is_written_by_the_one_writer_or_is_listed_with_the_reason() -> None:
+    pairs = chain.from_iterable(map(calls, TOPS))
     found = Counter(
-        name
-        for top in TOPS
-        for name, call in calls(top)
-        if name != THE_ONE_WRITER and is_table_writer(call)
+        name for name, call in pairs if name != THE_ONE_WRITER and is_table_writer(call)
     )
     assert found == {name: count for name, (count, _) in TABLES.items()}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The paced line: due times as computed, and bytes through a real one."""
+"""The paced line: times as computed, and bytes through a real one."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_a_full_line_has_no_room_until_bytes_leave_it() -> None:
     assert pace.room_b == 1
 
 
-def test_what_is_written_at_one_end_comes_out_at_the_other_both_ways_and_nothing_is_lost():
+def test_what_is_written_at_one_end_comes_out_at_the_other_both_ways_and_no_data_are_lost():
     master, slave = os.openpty()
     content = bytes(range(256)) * 80
     try:

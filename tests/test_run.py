@@ -161,7 +161,7 @@ def test_that_is_known_to_fail():
 
 
 @pytest.mark.parametrize("jobs", [pytest.param("0", marks=pytest.mark.repeats), "2"])
-def test_what_was_skipped_is_told_in_one_line_at_the_end(
+def test_what_was_skipped_is_reported_in_one_line_at_the_end(
     tmp_path: Path, jobs: str
 ) -> None:
     (tmp_path / "tests").mkdir()
@@ -200,7 +200,7 @@ def test_a_failure_among_those_that_only_compute_is_shown_and_fails_the_run(
     assert done.returncode == 1 and "that was not to be" in done.stdout
 
 
-def test_that_nothing_was_skipped_is_said_too() -> None:
+def test_that_no_test_was_skipped_is_reported_too() -> None:
     assert skipped([]) == "nothing was skipped"
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tree: tests lie in a folder named as what they test (tests/rig/trace has those of
-rig/trace), and what has a fixed form is read by attributes.
+"""The tree: tests lie in a folder named as the tested one (tests/rig/trace has those of
+rig/trace), and objects of a fixed form are read by attributes.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ from tests.conftest import ROOT
 from tests.sources import parsed
 
 TESTS = ROOT / "tests"
-#: What is here mirrors a folder of the product.
+#: Folders of tests that mirror a folder of the product.
 MIRRORED = ("rig", "drivers", "sut_backends", "scenarios", "gui")
 #: Tests of several parts of one folder: other people's clients against its simulators.
 OF_SEVERAL = {Path("drivers/peers")}
@@ -50,8 +51,8 @@ ARRAYS = "arrays in a file of arrays"
 NAMES = "metrics, effects or facts, under the names that their part gives them"
 GIVEN = "a mapping of another program's, or what a simulator makes of it"
 WIDGETS = "widgets under the names of a list"
-#: Where the product's code takes something out of a mapping by a name that is written
-#: there: how often at most, and of what. All files, messages and settings of a fixed
+#: Where the product's code takes a value out of a mapping by a literal name: the
+#: largest count, and the kind of mapping. All files, messages and settings of a fixed
 #: form are dataclasses.
 BY_NAME = {
     "drivers/joulescope/driver.py": (4, NAMES),
@@ -105,7 +106,7 @@ TAKEN = re.compile(r"""[\w)\]}"']\s*\[\s*\(*\s*\w*["']""")
 
 
 def taken_by_name(path: Path) -> Iterator[str]:
-    """Yield what a file takes by a name that is written there; types are none of it."""
+    """Yield a file's subscripts by a literal name; types are left out."""
     if not TAKEN.search(path.read_text(encoding="utf-8")):
         return
     for node in ast.walk(parsed(path)):
@@ -116,11 +117,16 @@ def taken_by_name(path: Path) -> Iterator[str]:
                     yield f"line {node.lineno}: {ast.unparse(node)}"
 
 
+def product_files() -> list[Path]:
+    """Return all Python files of the product."""
+    folders = (sorted((ROOT / top).rglob("*.py")) for top in MIRRORED)
+    return list(chain.from_iterable(folders))
+
+
 def test_what_has_a_fixed_form_is_read_by_attributes_and_not_by_names_in_strings():
     found = {
         str(path.relative_to(ROOT)): list(taken_by_name(path))
-        for top in MIRRORED
-        for path in sorted((ROOT / top).rglob("*.py"))
+        for path in product_files()
     }
     more = {
         name: taken
@@ -133,14 +139,13 @@ def test_what_has_a_fixed_form_is_read_by_attributes_and_not_by_names_in_strings
 
 def test_few_interfaces_are_asked_by_isinstance() -> None:
     """An optional method of a plug-in has a default in its base class; a
-    runtime_checkable Protocol is for what the rig must know without a call.
+    runtime_checkable Protocol is for facts that the rig must know without a call.
     """
-    checkable = [
-        f"{path.relative_to(ROOT)}: {node.name}"
-        for top in MIRRORED
-        for path in sorted((ROOT / top).rglob("*.py"))
-        for node in ast.walk(parsed(path))
-        if isinstance(node, ast.ClassDef)
-        and any("runtime_checkable" in ast.unparse(one) for one in node.decorator_list)
-    ]
+    checkable = []
+    for path in product_files():
+        for node in ast.walk(parsed(path)):
+            if isinstance(node, ast.ClassDef):
+                decorators = " ".join(map(ast.unparse, node.decorator_list))
+                if "runtime_checkable" in decorators:
+                    checkable.append(f"{path.relative_to(ROOT)}: {node.name}")
     assert len(checkable) <= 6, checkable

@@ -16,7 +16,8 @@ import pytest
 from tests.conftest import ROOT
 from tests.waiting import eventually, own_threads
 
-#: A call of it, also in a program that a test writes; what is behind it tells why.
+#: A call of it, also in a program that a test writes; the rest of the line has the
+#: reason.
 SLEEP = re.compile(r"\btime\.sleep\([^#]*(?P<reason>#.*)?")
 
 
@@ -31,11 +32,10 @@ def unexplained(text: str) -> list[int]:
 
 
 def test_every_fixed_sleep_says_why_it_is_no_wait_for_something() -> None:
-    found = [
-        f"{path.relative_to(ROOT)}:{number}"
-        for path in sorted((ROOT / "tests").rglob("*.py"))
-        for number in unexplained(path.read_text(encoding="utf-8"))
-    ]
+    found = []
+    for path in sorted((ROOT / "tests").rglob("*.py")):
+        lines = unexplained(path.read_text(encoding="utf-8"))
+        found += [f"{path.relative_to(ROOT)}:{number}" for number in lines]
     assert not found, (
         "use tests/waiting.py (eventually), or say why in a comment behind it"
     )
@@ -56,7 +56,7 @@ def test_what_comes_to_be_so_is_returned_and_what_does_not_fails_in_time() -> No
         eventually(lambda: None, limit_s=0.02)
 
 
-def test_nobody_waits_for_a_process_that_has_ended() -> None:
+def test_no_wait_lasts_for_a_process_that_has_ended() -> None:
     with (
         subprocess.Popen([sys.executable, "-c", ""]) as process,
         pytest.raises(AssertionError, match="has ended"),

@@ -33,7 +33,6 @@ from rig.interfaces.context import BenchContext
 from rig.live.observers import Observers
 from rig.store import provenance
 from rig.trace import fingerprint, recovery
-from rig.trace.writer import TraceWriter
 from scenarios.tasks.qubo.library import Library
 from sut_backends.hosted.posix import DutProcess
 from sut_backends.hosted.qemu import EmulatorProcess
@@ -44,9 +43,10 @@ from sut_backends.served.endpoints import PtyEndpoint, TcpEndpoint
 from tests.conftest import ROOT
 from tests.drivers.host_counters.test_rapl import Scripted
 from tests.sources import parsed
+from tests.traces import trace_writer
 from tests.waiting import eventually
 
-#: The limit set for these tests, and what the machine may take beside it.
+#: The limit set for these tests, and the machine's extra time.
 SHORT_S = 0.1
 SLACK_S = 9.0
 HZ = 1000
@@ -78,14 +78,14 @@ def limit(name: str) -> pytest.MarkDecorator:
 
 @limit("rig.host.serial_port._WRITE_TIMEOUT_S")
 @pytest.mark.usefixtures("short")
-def test_a_port_that_takes_nothing() -> None:
+def test_a_port_that_takes_no_byte() -> None:
     host, device = pty.openpty()
     port = SerialPort.open(os.ttyname(device), 115_200)
     try:
         with pytest.raises(DeadlineError, match="room to write"):
             port.write(bytes(1_000_000))
     finally:
-        # What was not taken is dropped with the other end; else closing waits for it.
+        # Unread bytes are dropped with the other end; else closing waits for it.
         os.close(host)
         port.close()
         os.close(device)
@@ -93,7 +93,7 @@ def test_a_port_that_takes_nothing() -> None:
 
 @limit("sut_backends.lines.socket._WRITE_TIMEOUT_S")
 @pytest.mark.usefixtures("short")
-def test_an_emulated_line_that_takes_nothing() -> None:
+def test_an_emulated_line_that_takes_no_byte() -> None:
     ours, theirs = socket.socketpair()
     with ours, theirs:
         line = SocketLine(ours, "line", 115_200, lambda direction, block: None)
@@ -177,15 +177,7 @@ def test_a_recovery_of_a_trace_that_does_not_end(
     hanging: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "executable", str(hanging))
-    with TraceWriter(
-        tmp_path,
-        sample_hz=HZ,
-        edge_hz=HZ,
-        source="test",
-        serial="",
-        about={},
-        sync_kind="none",
-    ) as writer:
+    with trace_writer(tmp_path, HZ, sync_kind="none") as writer:
         writer.analog(np.ones(HZ), np.ones(HZ))
     partial = (tmp_path / "trace.jls").rename(tmp_path / "partial.jls")
     with pytest.raises(DataError, match="was not recovered in time") as caught:
@@ -238,7 +230,7 @@ def test_a_compiler_that_hangs(hanging: Path, monkeypatch: pytest.MonkeyPatch) -
 
 @limit("sut_backends.served.endpoints._WRITE_S")
 @pytest.mark.usefixtures("short")
-def test_a_host_of_rig_serve_that_reads_nothing() -> None:
+def test_a_host_of_rig_serve_that_reads_no_byte() -> None:
     endpoint = TcpEndpoint("127.0.0.1", 0)
     with closing(endpoint), socket.create_connection(address_of(endpoint.url)) as host:
         host.sendall(b"x")
@@ -249,7 +241,7 @@ def test_a_host_of_rig_serve_that_reads_nothing() -> None:
 
 @limit("sut_backends.served.endpoints._AGAIN_S")
 @pytest.mark.usefixtures("short")
-def test_a_pseudo_terminal_of_rig_serve_that_nobody_reads() -> None:
+def test_a_pseudo_terminal_of_rig_serve_without_a_reader() -> None:
     with closing(PtyEndpoint()) as endpoint:
         endpoint.write(bytes(1_000_000))
 
@@ -282,13 +274,15 @@ def test_a_counter_that_never_moves(tmp_path: Path) -> None:
     polling = Polling(100, 0.05, 0.005, 0.0, 0.0, stuck_s=1e9)
     with (
         pytest.raises(DeadlineError, match="reading of a scripted counter"),
-        CounterRecording(still, still, polling, tmp_path, "scripted", "", {}),
+        CounterRecording(
+            still, still, polling, tmp_path, source="scripted", serial="", about={}
+        ),
     ):
         pytest.fail("it recorded")
 
 
 class Still(Scripted):
-    """A counter of which no reading ever differs from the one before."""
+    """A counter whose readings never differ."""
 
     always_moves = True
 
@@ -306,7 +300,7 @@ def test_an_installer_that_hangs() -> None:
 
 PAGE = (ROOT / "docs/reference/WAITS.md").read_text(encoding="utf-8")
 ROWS = [
-    [cell.strip() for cell in line.strip("|").split("|")]
+    list(map(str.strip, line.strip("|").split("|")))
     for line in PAGE.splitlines()
     if line.startswith("|") and "::" in line
 ]
@@ -334,7 +328,7 @@ def test_every_row_names_a_test_and_what_sets_its_limit(row: list[str]) -> None:
             assert f"`{key}`" in of, named
 
 
-#: What a call that `endless` looks for begins with: a file without one need not be
+#: The beginning of a call that `endless` looks for: a file without one need not be
 #: parsed.
 CALLS = re.compile(
     r"\.(?:(?:wait|join|communicate|acquire)\(\)|(?:run|check_\w+|select)\()"
@@ -365,11 +359,10 @@ def endless(path: Path) -> bool:
 
 
 def test_what_waits_without_a_limit_is_on_the_page_with_its_reason() -> None:
-    found = {
-        str(path.relative_to(ROOT))
-        for folder in ("rig", "drivers", "sut_backends", "scenarios", "gui")
-        for path in (ROOT / folder).rglob("*.py")
-        if path.parent.name != "sim" and endless(path)
-    }
+    found = set()
+    for folder in ("rig", "drivers", "sut_backends", "scenarios", "gui"):
+        for path in (ROOT / folder).rglob("*.py"):
+            if path.parent.name != "sim" and endless(path):
+                found.add(str(path.relative_to(ROOT)))
     said = set(re.findall(r"^\* `(\S+\.py)`", PAGE, re.MULTILINE))
     assert found == said, "give the wait a limit, or docs/reference/WAITS.md its reason"

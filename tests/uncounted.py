@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An environment in which a program's branches are not counted (`make coverage`)."""
+"""An environment without a count of a program's branches (`make coverage`)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 
 
 def uncounted() -> dict[str, str]:
-    """Return this environment without coverage: for a program that may write nothing,
+    """Return this environment without coverage: for a program that may not write,
     counts its own branches, or runs other sources than this tree's.
     """
     return {name: value for name, value in os.environ.items() if "COVERAGE" not in name}

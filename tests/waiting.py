@@ -30,7 +30,7 @@ class Process(Protocol):
     """A program that runs."""
 
     def poll(self) -> int | None:
-        """Return its exit code, or nothing as long as it runs."""
+        """Return its exit code, or None as long as it runs."""
 
 
 def eventually(
@@ -38,8 +38,8 @@ def eventually(
     limit_s: float = 60.0,
     process: Process | None = None,
 ) -> T:
-    """Return what the condition gives once that is true; fail after a limit, or where
-    the process that should make it true has ended.
+    """Return the condition's value once it is true; fail after a limit, or where the
+    process that should make it true has ended.
     """
     end_s = time.monotonic() + limit_s
     while not (found := condition()):

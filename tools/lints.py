@@ -12,6 +12,8 @@ long         statements of more than 30 tokens, per 1,000 statements
 prose        constructions of PROSE in docstrings and comments, per 10,000 words
 pages        the same in the pages of docs/, the README and the CHANGELOG
 
+TESTS (tests and benchmarks) have their own table, [tool.lints.tests].
+
 A limit only falls: where a figure is well below its limit, the limit is to be lowered.
 """
 
@@ -29,6 +31,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 PRODUCT = ("rig", "drivers", "sut_backends", "scenarios", "gui")
+TESTS = ("tests", "benchmarks", "lab", "tools")
 PAGES = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "docs")
 RULES = ("nested", "positional", "classes", "long", "prose", "pages")
 #: Each plug-in has a class of this name.
@@ -63,7 +66,7 @@ _LAYOUT = {
 
 @dataclass
 class Tally:
-    """Places where each rule is broken, and what they are counted against."""
+    """Places where each rule is broken, and the totals for the figures."""
 
     places: dict[str, list[str]] = field(
         default_factory=lambda: {rule: [] for rule in RULES}
@@ -186,15 +189,15 @@ def _files(root: Path, names: tuple[str, ...]) -> Iterator[Path]:
         yield from sorted(start.rglob("*.md"))
 
 
-def failures(tally: Tally, limits: dict[str, float]) -> list[str]:
-    """Return a sentence for each limit that is exceeded."""
+def failures(tally: Tally, limits: dict[str, float], names: str = "") -> list[str]:
+    """Return a sentence for each limit that is exceeded; `names` for --list."""
     sentences = []
-    for rule in RULES:
-        figure, limit = tally.figure(rule), limits[rule]
+    for rule, limit in limits.items():
+        figure = tally.figure(rule)
         if figure > limit:
             sentences.append(
                 f"{rule}: {figure:.4g}, limit {limit:g} (pyproject.toml, [tool.lints]);"
-                f" python tools/lints.py --list {rule} prints the places"
+                f" python tools/lints.py --list {rule}{names} prints the places"
             )
     return sentences
 
@@ -211,13 +214,22 @@ def main() -> int:
     if arguments.list:
         print("\n".join(tally.places[arguments.list]))
         return 0
-    print(", ".join(f"{rule} {tally.figure(rule):.4g}" for rule in RULES))
+    _print_figures(tally)
     if arguments.paths:
         return 0
     settings = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
-    sentences = failures(tally, settings["tool"]["lints"])
+    limits = settings["tool"]["lints"]
+    limits_of_tests = limits.pop("tests")
+    of_tests = measured(root, TESTS)
+    _print_figures(of_tests)
+    sentences = failures(tally, limits)
+    sentences += failures(of_tests, limits_of_tests, f" {' '.join(TESTS)}")
     print("\n".join(sentences), file=sys.stderr)
     return 1 if sentences else 0
+
+
+def _print_figures(tally: Tally) -> None:
+    print(", ".join(f"{rule} {tally.figure(rule):.4g}" for rule in RULES))
 
 
 if __name__ == "__main__":

@@ -2,8 +2,8 @@
 """The layer of integer.py for training in torch: the forward pass is the integer
 arithmetic, the gradients are surrogates.
 
-Every state is a whole number below 2^24, so float32 holds it exactly and what is
-trained is what runs on the device.
+Every state is a whole number below 2^24, so float32 holds it exactly and the trained
+network is the one that runs on the device.
 """
 
 from __future__ import annotations
@@ -34,8 +34,9 @@ Dashes = tuple[tuple[int, int], ...]
 
 
 def loss_of(value: Any, share: Any) -> Any:
-    """Return what a state loses in a step: floor(value share), but at least 1 towards
-    zero."""
+    """Return the loss of a state in a step: floor(value share), but at least 1 towards
+    zero.
+    """
     exact = torch.floor(value * share)
     return exact + ((exact == 0) & (value > 0))
 
@@ -89,9 +90,8 @@ class SurrogateNeurons(torch.autograd.Function):  # type: ignore[misc]
             membrane = limited(membranes[step])
             spikes[step] = torch.floor(membrane / threshold).clamp(0, spikes_max)
             membrane = membrane - spikes[step] * threshold
-        ctx.save_for_backward(
-            currents, changes, membranes, share_syn, share_mem, threshold
-        )
+        shares = (share_syn, share_mem)
+        ctx.save_for_backward(currents, changes, membranes, *shares, threshold)
         ctx.spikes_max = spikes_max
         return spikes, membrane
 

@@ -221,14 +221,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     write_model(model, chosen.out)
     for split, clips in (("train", dataset.train), ("test", dataset.test)):
         correct, total = accuracy(model, clips)
-        log.info(
-            "%s: %d of %d correct, %.2f %% (integer model %s)",
-            split,
-            correct,
-            total,
-            100 * correct / total,
-            model.identity,
-        )
+        share = f"{correct} of {total} correct, {correct / total:.2%}"
+        log.info("%s: %s (integer model %s)", split, share, model.identity)
 
 
 if __name__ == "__main__":

@@ -63,7 +63,7 @@ def differing(runner: TorchRunner, counts: Any) -> int:
 
 
 def main() -> int:
-    """Print what differs and what a run takes; return 1 where the comparison fails."""
+    """Print differences and the time of a run; return 1 where the comparison fails."""
     device = sys.argv[1] if len(sys.argv) > 1 else "cuda"
     task = AscTask.open(AscTask.Settings(), BenchContext())
     audio = np.stack(

@@ -8,7 +8,7 @@ Stock LIF (one spike a step, above the threshold, back to 0) is another model th
 file's. How often its decision is the integer model's is counted over all slices by a
 twin in numpy, and by Lava itself over the first of them where an interpreter with Lava
 is named; twin and Lava must give the same spikes. With one weight changed by 1 the
-spikes must differ, or the comparison would show nothing.
+spikes must differ, or the comparison would be without force.
 """
 
 from __future__ import annotations
@@ -90,8 +90,9 @@ def in_lava(
     rule: str,
     precision: str = "floating",
 ) -> tuple[np.ndarray, np.ndarray, dict[str, Any]]:
-    """Return spikes, membranes and what the runner says of itself, by Lava in its
-    interpreter."""
+    """Return spikes, membranes and the runner's description, by Lava in its
+    interpreter.
+    """
     with tempfile.TemporaryDirectory(prefix="neurorig-lava-") as folder:
         here = Path(folder)
         nodes = {place.name: place.node for place in network.places}

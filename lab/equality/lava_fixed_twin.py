@@ -5,7 +5,7 @@ Lava's bit-accurate models must give, from the registers alone.
 The rule, of Loihi's documentation and of Lava 0.10: a decay takes 12 bits, rounded
 towards 0; weights and thresholds stand 6 bits above the lowest; a current of 24 bits
 wraps around, a membrane stops at its ends. Both are then compared with the threshold:
-above it a cell fires and goes to 0. What a Dense receives, it gives a step later.
+above it a cell fires and goes to 0. A Dense passes its input on a step later.
 """
 
 from __future__ import annotations
@@ -80,5 +80,5 @@ def run(plan: StockPlan, fixed: FixedPoint, counts: Any) -> tuple[Any, Any]:
 
 
 def _lost(value: Any, share: int) -> Any:
-    """Return what is left of a state after a decay, rounded towards 0."""
+    """Return the rest of a state after a decay, rounded towards 0."""
     return np.trunc(value * (ONE - share) / ONE).astype(np.int64)

@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -84,16 +85,15 @@ def xylo(
     python: str, spikes: np.ndarray[Any, Any], networks: dict[str, Path], out: Path
 ) -> Any:
     """Run networks on both chips' simulators under another interpreter; returns trains
-    and last membranes by "CHIP/NETWORK/trains", and what the runner told of itself.
+    and last membranes by "CHIP/NETWORK/trains", and the runner's description.
     """
     np.save(out.with_suffix(".npy"), spikes)
     job = {
         "spikes": str(out.with_suffix(".npy")),
         "out": str(out),
         "networks": {
-            f"{chip}/{name}": {"nir": str(path), "settings": {"chip": chip}}
-            for chip in CHIPS
-            for name, path in networks.items()
+            f"{chip}/{name}": {"nir": str(networks[name]), "settings": {"chip": chip}}
+            for chip, name in product(CHIPS, networks)
         },
     }
     subprocess.run(
@@ -125,7 +125,7 @@ def differing(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> int:
 
 
 def main() -> int:
-    """Compare, say what was found, and keep the trains where a folder is named."""
+    """Compare, print the results, and keep the trains where a folder is named."""
     if len(sys.argv) < 2:
         print(__doc__)
         return 2

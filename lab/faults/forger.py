@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A forger of sessions: changes that somebody makes on purpose, and who then makes all
-hashes again.
+"""A forger of sessions: changes on purpose, after which all hashes are made again.
 
 The hashes and the chain are made by docs/reference/RESULTS.md, without the rig's own
 code; derived files by the rig, as a forger would.
@@ -93,8 +92,8 @@ def edit_json(path: Path, change: Callable[[dict[str, Any]], Any]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Forgery:
-    """A change that somebody made on purpose, the kinds of sessions that it can be made
-    to, and the file that is to be blamed.
+    """A change on purpose, the kinds of sessions that it can be made to, and the file
+    that is to be blamed.
     """
 
     name: str
@@ -122,10 +121,12 @@ def remake(folder: Path) -> None:
             )
         trials.append(trial)
     (folder / "results.json").write_text(document.text(results.derive(context, trials)))
-    said = {
-        t.number: [{"code": p.code, "detail": p.detail} for p in t.problems]
-        for t in trials
-    }
+    said = {}
+    for trial in trials:
+        said[trial.number] = [
+            {"code": problem.code, "detail": problem.detail}
+            for problem in trial.problems
+        ]
 
     def problems(events: list[dict[str, Any]]) -> None:
         for event in events:

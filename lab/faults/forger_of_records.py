@@ -30,7 +30,7 @@ from sut_backends.shim.messages import MessageKind
 Edit = Callable[[Path], Any]
 RECORDS = "trial-1/completions.jsonl"
 LOG = "trial-1/uart.log"
-#: A clock that is said to run so much faster makes every time shorter.
+#: A clock stated to run this much faster makes every time shorter.
 FASTER = 1.25
 
 
@@ -185,10 +185,10 @@ def _swapped_records(folder: Path) -> None:
 
     def apply(lines: list[dict[str, Any]]) -> None:
         one, other = [line for line in lines if line["kind"] == "query"][-2:]
-        spans = [
-            [tick - line["marks"][0][1] for _, tick in line["marks"]]
-            for line in (one, other)
-        ]
+        spans = []
+        for line in (one, other):
+            first = line["marks"][0][1]
+            spans.append([tick - first for _, tick in line["marks"]])
         for line, span in zip((one, other), reversed(spans), strict=True):
             first = line["marks"][0][1]
             phases = [phase for phase, _ in line["marks"]]
@@ -217,12 +217,12 @@ def _label(folder: Path) -> None:
 
 
 def _wrong_class(line: dict[str, Any]) -> None:
-    """Give an answer of which every class is as likely."""
+    """Return an answer with all classes equally likely."""
     line["output"] = line["output"][8:] + line["output"][:8]
 
 
 def _later(name: str, change: Edit, event: str = "derived") -> Edit:
-    """Change a file, and name its new content in a line behind those that named it."""
+    """Change a file, and name its new content in a line after those that named it."""
 
     def apply(folder: Path) -> None:
         before = digest(folder / name)
@@ -286,7 +286,7 @@ def _stretch_twice(folder: Path) -> None:
 
 
 def then(*edits: Edit) -> Edit:
-    """Make edits one behind the other, and then everything that follows."""
+    """Make edits one after the other, and then all derived files."""
 
     def apply(folder: Path) -> None:
         for edit in edits:

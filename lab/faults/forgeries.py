@@ -6,8 +6,8 @@ Run it: `python -m lab.faults.forgeries [MUTATIONS [SEED]]`; 300 mutations of
 each kind of file by default.
 
 It runs small simulated sessions, changes one thing at a time, checks, and puts
-everything back. It prints a table of what was refused, with the right file named, and
-exits with 1 where anything was accepted, or the wrong file blamed.
+everything back. It prints a table of the refusals, with the right file named, and exits
+with 1 where anything was accepted, or the wrong file blamed.
 """
 
 from __future__ import annotations
@@ -245,8 +245,8 @@ def mutations(
 
 
 def files_of(folder: Path, known: set[str]) -> Iterator[Path]:
-    """Yield a file of each kind of which none was met before: trials and segments have
-    the same kinds.
+    """Yield a file of each kind that was not met before: trials and segments have the
+    same kinds.
     """
     for path in sorted(folder.rglob("*")):
         kind = (

@@ -2,24 +2,24 @@
 """Kill `rig run` and `rig resume` at random moments, resume and check: how often
 anything is lost.
 
-Run it: `python -m lab.faults.kills [--kills N] [--minutes M] [--jobs J]
-[--seed S] [--reduced]`. It needs the POSIX firmware (`make firmware`) and fork(), so
-Linux or macOS. Sessions of two trials of null queries, in turn on the virtual device
-and on the firmware as a process of this computer, with the virtual monitor: all
-energies are simulated. SIGKILL comes at a moment that is drawn evenly from the
-session's first event to the end of an undisturbed one; one resume in three is killed as
-well, as often as it is drawn. Then `rig resume` goes on to the end, and `rig check`
-recomputes it. Each command is a fork of a process that has imported the rig: a kill in
-the second of imports would show nothing, and would cost one.
+Run it: `python -m lab.faults.kills [--kills N] [--minutes M] [--jobs J] [--seed S]
+[--reduced]`. It needs the POSIX firmware (`make firmware`) and fork(), so Linux or
+macOS. Sessions of two trials of null queries, in turn on the virtual device and on the
+firmware as a process of this computer, with the virtual monitor: all energies are
+simulated. SIGKILL comes at a moment that is drawn evenly from the session's first event
+to the end of an undisturbed one; one resume in three is killed as well, as often as it
+is drawn. Then `rig resume` goes on to the end, and `rig check` recomputes it. Each
+command is a fork of a process that has imported the rig: a kill in the second of
+imports would prove no more, and would cost one.
 
-Lost is what does not hold of a session: resume ends, and its trials are valid; each
-query is measured once in each trial; each whole line that a killed process left of what
-a device answered is still there, and each file of a finished trial is what it was; the
+A session is lost where one of these fails: resume ends, and its trials are valid; each
+query is measured once in each trial; each whole line of a device's answers that a
+killed process left is still there, and each file of a finished trial is unchanged; the
 check finds no difference. Such folders are kept, and named. Exit code 1 where there is
-one. Told beside, as no kill takes anything there: queries that were answered and are
+one. Also reported, as no kill loses data there: queries that were answered and are
 asked again, since a recording's last samples were not written; and trials that say
-themselves that this computer was too slow for the simulated monitor. Change nothing of
-the rig meanwhile: a resume by another revision is refused, and told as lost.
+themselves that this computer was too slow for the simulated monitor. Do not change the
+rig meanwhile: a resume by another revision is refused, and counted as lost.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field
+from itertools import chain
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -57,7 +58,7 @@ SLOW_LOADS = {"virtual-null": ("sut.virtual.load_s=0.1",)}
 #: No command of a session this small takes longer, also on a machine with other work.
 LIMIT_S = 180
 POLL_S = 0.002
-#: What the gap of a trial says where the virtual monitor could not keep its pace.
+#: Text of a trial's gap where the virtual monitor could not keep its pace.
 TOO_SLOW = "the simulated device reported"
 RESUMES_KILLED = 1 / 3
 IMPORTED = (
@@ -70,8 +71,7 @@ IMPORTED = (
 
 @dataclass(frozen=True, slots=True)
 class Life:
-    """A session from its start to its check: how often it was killed, and what was lost
-    of it."""
+    """A session from its start to its check, the number of kills, and its losses."""
 
     bench: str
     folder: Path
@@ -148,12 +148,11 @@ def begun(root: Path, bench: str, log: Path) -> tuple[int, Path]:
 def lines_left(folder: Path) -> Counter[bytes]:
     """Return each whole line of answers in a session, with how often it stands
     there."""
-    return Counter(
-        line
-        for path in folder.rglob(COMPLETIONS)
-        for line in path.read_bytes().splitlines(keepends=True)
-        if line.endswith(b"\n")
-    )
+    counted: Counter[bytes] = Counter()
+    for path in folder.rglob(COMPLETIONS):
+        lines = path.read_bytes().splitlines(keepends=True)
+        counted.update(line for line in lines if line.endswith(b"\n"))
+    return counted
 
 
 def finished_files(folder: Path) -> dict[Path, str]:
@@ -163,12 +162,9 @@ def finished_files(folder: Path) -> dict[Path, str]:
         for event in SessionFolder(folder).events()
         if event.event == "trial_finished"
     ]
-    return {
-        path: session_folder.sha256(path)
-        for number in done
-        for path in (folder / f"trial-{number}").rglob("*")
-        if path.is_file()
-    }
+    trials = ((folder / f"trial-{number}").rglob("*") for number in done)
+    files = [path for path in chain.from_iterable(trials) if path.is_file()]
+    return {path: session_folder.sha256(path) for path in files}
 
 
 def live(bench: str, seed: int, whole_s: float) -> Life:
@@ -204,12 +200,9 @@ def live(bench: str, seed: int, whole_s: float) -> Life:
         lost += judged(folder, log)
     problems = problems_of(folder)
     lost += [text for text in problems if TOO_SLOW not in text]
-    answers = [
-        done
-        for path in folder.rglob(COMPLETIONS)
-        for done in completion_lines.read(path.parent)
-        if isinstance(done.step, Query)
-    ]
+    folders = (path.parent for path in folder.rglob(COMPLETIONS))
+    steps = chain.from_iterable(map(completion_lines.read, folders))
+    answers = [done for done in steps if isinstance(done.step, Query)]
     aside = len([path for path in folder.rglob("*-cut-off-*") if path.is_dir()])
     if not lost:
         shutil.rmtree(root)
@@ -218,9 +211,9 @@ def live(bench: str, seed: int, whole_s: float) -> Life:
         folder,
         kills,
         tuple(lost),
-        any(TOO_SLOW in text for text in problems),
-        len(answers) - TRIALS * QUERIES,
-        aside,
+        too_slow=any(TOO_SLOW in text for text in problems),
+        asked_again=len(answers) - TRIALS * QUERIES,
+        set_aside=aside,
     )
 
 
@@ -236,12 +229,14 @@ def changed(path: Path, was: str) -> bool:
 
 def problems_of(folder: Path) -> list[str]:
     """Return what finished trials say of themselves."""
-    return [
-        f"trial {event.trial}: {problem.code}: {problem.detail}"
-        for event in SessionFolder(folder).events()
-        if event.event == "trial_finished"
-        for problem in event.problems
-    ]
+    texts = []
+    for event in SessionFolder(folder).events():
+        if event.event == "trial_finished":
+            texts += [
+                f"trial {event.trial}: {problem.code}: {problem.detail}"
+                for problem in event.problems
+            ]
+    return texts
 
 
 def judged(folder: Path, log: Path) -> list[str]:
@@ -328,12 +323,12 @@ def main() -> int:
 
 
 def concluded(lives: Sequence[Life], asked: int, took_s: float) -> int:
-    """Say what was killed and lost; return the exit code."""
+    """Print the kills and losses; return the exit code."""
     for bench in BENCHES:
         own = [life for life in lives if life.bench == bench]
-        kills = {
-            where: sum(life.kills[where] for life in own) for where in ("run", "resume")
-        }
+        kills = {}
+        for where in ("run", "resume"):
+            kills[where] = sum(life.kills[where] for life in own)
         print(
             f"{bench}: {len(own)} sessions; killed {kills['run']} times in run,"
             f" {kills['resume']} times in resume;"

@@ -63,10 +63,11 @@ def main() -> int:
         payloads = [
             edges.encode(generate(Workload(nodes, density, seed))) for seed in SEEDS
         ]
-        rows = [[costs(routine, payload) for payload in payloads] for routine in pair]
-        ours, theirs = (
-            [statistics.fmean(at) for at in zip(*row, strict=True)] for row in rows
-        )
+        rows = []
+        for routine in pair:
+            rows.append([costs(routine, payload) for payload in payloads])
+        columns = [zip(*row, strict=True) for row in rows]
+        ours, theirs = (list(map(statistics.fmean, column)) for column in columns)
         cells = [
             f"{a:.1f} / {b:.1f} = {a / b:.3f}"
             for a, b in zip(ours, theirs, strict=True)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,7 @@ from scenarios.tasks.qubo.cost import chosen
 from scenarios.tasks.qubo.graph import Graph
 from scenarios.tasks.qubo.library import Library
 
-#: Branch and bound: what fits its bit sets, and about a minute's worth of branches.
+#: Branch and bound: the sizes of its bit sets, and the branches of about a minute.
 EXACT_NODES_MAX = 512
 EXACT_BRANCHES = 60_000_000
 
@@ -25,7 +26,7 @@ EXACT_BRANCHES = 60_000_000
 @dataclass(frozen=True, slots=True)
 class Proof:
     """A best vector (nodes, int8), whether it is proven that there is no better one,
-    and by which method.
+    and the method.
     """
 
     vector: NDArray[np.int8]
@@ -111,6 +112,6 @@ def cliques(graph: Graph) -> list[list[int]]:
             node = min(common)
             clique.append(node)
             common &= near[node]
-        covered |= {(a, b) for a in clique for b in clique if a < b}
+        covered |= set(combinations(sorted(clique), 2))
         found.append(clique)
     return found

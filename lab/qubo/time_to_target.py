@@ -89,7 +89,7 @@ def tabu(graph: Graph, target: int, cap_s: float) -> Result:
 
 
 def ours(graph: Graph, target: int, cap_s: float) -> Result:
-    """Return what the firmware's search needs."""
+    """Return the input of the firmware's search."""
     solver = Solver(graph)
     found = []
     for seed in range(1, READS + 1):

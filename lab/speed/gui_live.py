@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The live view of the run screen beside a recording of 2 MS/s: what it takes of a
-core, whether a sample is lost, and what memory an hour takes.
+"""The live view of the run screen beside a recording of 2 MS/s: its share of a core,
+lost samples, and the memory of an hour.
 
-Run it: `python -m lab.speed.gui_live [SECONDS]`; 10 s for each row by
-default. Linux only, no display is needed. Prepared blocks of current, voltage and SYNC,
-20 ms each, are written to a trace when they are due, as a driver does; the rows take
-turns in one process: the writer alone, and with the window's live page open at 1400 x
-900, drawn thirty times a second by Qt's software renderer. CPU time is that of all
-threads. The hour is simulated: its blocks and steps come as fast as they are taken, and
-the page is drawn for each 0.4 s of it.
+Run it: `python -m lab.speed.gui_live [SECONDS]`; 10 s for each row by default. Linux
+only, no display is needed. Prepared blocks of current, voltage and SYNC, 20 ms each,
+are written to a trace on time, as a driver does; the rows take turns in one process:
+the writer alone, and with the window's live page open at 1400 x 900, drawn thirty times
+a second by Qt's software renderer. CPU time is that of all threads. The hour is
+simulated: its blocks and steps come as fast as they are taken, and the page is drawn
+for each 0.4 s of it.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ TURNS = 3
 HOUR_S = 3600.0
 #: So much of a core the live view may take.
 SHARE_MAX = 0.2
-#: So much may the memory grow over the hour, behind its first minutes.
+#: So much may the memory grow over the hour, after its first minutes.
 GROWTH_MAX_B = 10e6
 WARM_S = 300.0
 _ABOUT = {
@@ -107,10 +107,11 @@ def main(seconds: float) -> int:
                 f"{row.name:12} {row.cpu * 100:6.1f} % of a core  {row.frames_hz:5.1f}"
                 f" frames/s  {row.lost} samples lost  {row.late_s * 1e3:.0f} ms late"
             )
-        alone, seen = (
-            float(np.median([row.cpu for row in rows if row.name == name]))
-            for name in ("writer alone", "live view")
-        )
+
+        def median_of(name: str) -> float:
+            return float(np.median([row.cpu for row in rows if row.name == name]))
+
+        alone, seen = median_of("writer alone"), median_of("live view")
         print(
             f"the live view takes {(seen - alone) * 100:.1f} % of a core (median of"
             f" {TURNS})"
@@ -167,7 +168,7 @@ def record(
 def write(
     folder: Path, seconds: float, late_s: list[float], done: threading.Event
 ) -> None:
-    """Write prepared blocks when they are due."""
+    """Write prepared blocks on time."""
     count = round(HZ * BLOCK_S)
     random = np.random.default_rng(1)
     current = [
@@ -207,7 +208,9 @@ def flying(screen: RunScreen) -> Iterator[Flight]:
 def query(flight: Flight, number: int) -> None:
     """Tell the events of one query, and bytes on the wire."""
     flight.console.add(WireLine(0.0, "tx", "RUN", "#1"))
-    flight._take(StepBegun(1, number, Query((number,)), QUERY_S, 0.5, 60.0))
+    flight._take(
+        StepBegun(1, number, Query((number,)), QUERY_S, share=0.5, left_s=60.0)
+    )
     marks = Completion((Mark(1, 0), Mark(2, 5), Mark(END, 9)))
     flight._take(
         StepDone(1, StepRecord(number, Query((number,)), marks, Score(True, "a", "a")))
@@ -216,8 +219,8 @@ def query(flight: Flight, number: int) -> None:
 
 
 def hour(application: QApplication, screen: RunScreen) -> float:
-    """Show an hour of blocks and steps; return by how many bytes the process grew
-    behind the first minutes.
+    """Show an hour of blocks and steps; return the growth of the process in bytes after
+    the first minutes.
     """
     columns = round(BLOCK_S / COLUMN_S)
     random = np.random.default_rng(1)
@@ -235,13 +238,13 @@ def hour(application: QApplication, screen: RunScreen) -> float:
                     start_s,
                     COLUMN_S,
                     mean,
-                    mean,
-                    mean,
-                    falls,
-                    falls + 5e-5,
-                    0,
-                    1,
-                    0.0,
+                    mean_w=mean,
+                    most_w=mean,
+                    falls_s=falls,
+                    rises_s=falls + 5e-5,
+                    lost=0,
+                    trace=1,
+                    at_s=0.0,
                 )
             )
             if start_s > queries * QUERY_S:

@@ -1,21 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Time of this computer's processor for a null query and a load: what the rig itself
-costs.
+"""Time of this computer's processor for a null query and a load: the rig's own cost.
 
-Run it: `python -m lab.speed.null_query [--against PATH] [--rounds N]
-[--queries N]`; a minute. It needs the POSIX firmware (`make firmware`). Two devices:
-the null firmware as a process of this computer behind a pseudo-terminal, and the
-virtual device, where nothing runs. Each round starts every candidate once, one after
-the other, so that what else runs here falls on all of them; the median of the rounds is
-told.
+Run it: `python -m lab.speed.null_query [--against PATH] [--rounds N] [--queries N]`; a
+minute. It needs the POSIX firmware (`make firmware`). Two devices: the null firmware as
+a process of this computer on a pseudo-terminal, and the virtual device, without a
+process. Each round starts every candidate once, one after the other, so that other load
+falls on all of them; the median of the rounds is printed.
 
 Candidates: this checkout; with `--against`, another one, by its own interpreter in
 PATH/.venv, with its own firmware; and, for the POSIX device, the peer: pyserial alone,
 which writes the bytes of one query of this checkout to a pseudo-terminal and reads the
-answer's, from a process that plays them back as late as the device gave them: a
-processor that slept is slower than one that did not. Ratios are those to this checkout.
-Times are processor time of the host's process with all its threads: the device's own
-work and waiting are in none of them.
+answer's, from a process that plays them back as late as the device did: a processor
+that slept is slower than one that did not. Ratios are those to this checkout. Times are
+processor time of the host's process with all its threads: the device's own work and
+waiting are in none of them.
 
 `session` is one trial of the bench whole, monitor and reduction included, divided by
 its queries. Beside the times: calls of Python functions for one load and for one query,
@@ -36,7 +34,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 from statistics import median
 from types import FrameType
@@ -50,7 +48,7 @@ PATHS = 40
 PACKAGES = ("rig", "sut_backends")
 
 
-# ---- in each checkout's own interpreter: nothing that only one of them has ----
+# ---- in each checkout's own interpreter: no feature that only one of them has ----
 
 
 def worker(root: Path, device: str, queries: int) -> dict[str, Any]:
@@ -78,13 +76,10 @@ def worker(root: Path, device: str, queries: int) -> dict[str, Any]:
             "load": processor_s(load, queries),
             "query": processor_s(query, queries),
         }
-        path = {
-            name: min(
-                (path_of(action, root) for _ in range(PATHS)),
-                key=lambda path: path["calls"],
-            )
-            for name, action in (("load", load), ("query", query))
-        }
+        path = {}
+        for name, action in (("load", load), ("query", query)):
+            paths = (path_of(action, root) for _ in range(PATHS))
+            path[name] = min(paths, key=lambda path: path["calls"])
         exchanged.clear()
         query()
     times["session"] = session_s(root, device)
@@ -92,8 +87,7 @@ def worker(root: Path, device: str, queries: int) -> dict[str, Any]:
 
 
 def turns_of(exchanged: list[tuple[str, bytes, float]]) -> list[tuple[str, str, float]]:
-    """Return what was sent, what was answered, and how many seconds later, each
-    time."""
+    """Return each request, its answer, and the seconds between them."""
     turns: list[tuple[bytes, bytes, float, float]] = []
     for way, block, at_s in exchanged:
         if way == "tx" and (not turns or turns[-1][1]):
@@ -158,7 +152,7 @@ def session_s(root: Path, device: str) -> float:
         tempfile.TemporaryDirectory() as folder,
         open_bench(bench, overrides) as opened_bench,
     ):
-        # what is imported late is no cost of a query
+        # a late import is no cost of a query
         opened_bench.run(1, Path(folder) / "first")
         before_ns = time.process_time_ns()
         opened_bench.run(1, Path(folder) / "second")
@@ -169,7 +163,8 @@ def path_of(action: Callable[[], object], root: Path) -> dict[str, int]:
     """Return the calls of functions of a checkout in one action, their files, and the
     changes of file between one that runs and the next.
     """
-    own = {str(path) for part in PACKAGES for path in (root / part).rglob("*.py")}
+    sources = chain.from_iterable((root / part).rglob("*.py") for part in PACKAGES)
+    own = set(map(str, sources))
     files: list[str] = []
     calls = 0
 
@@ -266,10 +261,9 @@ def compare(device: str, checkouts: dict[str, Path], rounds: int, queries: int) 
             peer.append(peer_s(turns, queries))
     print(f"{device}: processor time in us, medians of {rounds} rounds of {queries}")
     for what in ("query", "load", "session"):
-        times = {
-            name: median(one["times"][what] for one in rows) * 1e6
-            for name, rows in found.items()
-        }
+        times = {}
+        for name, rows in found.items():
+            times[name] = median(one["times"][what] for one in rows) * 1e6
         if what == "query" and peer:
             times["pyserial alone"] = median(peer) * 1e6
         ratios = [

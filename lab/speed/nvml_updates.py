@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """How often the sensors of this machine's GPU change, idle and under load, and how
-their energies compare: what the windows that NVML resolves rest on.
+their energies compare: the basis of the windows that NVML resolves.
 
 Run it: `python -m lab.speed.nvml_updates [SECONDS]`; a GPU and the extra `gpu` are
-needed. It polls each reading as fast as it can be read, first with nothing to do, then
-beside matrix products.
+needed. It polls each reading as fast as it can be read, first without load, then beside
+matrix products.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ while time.monotonic() < end_s:
 
 @dataclass(frozen=True, slots=True)
 class Polled:
-    """Readings of a sensor: times in seconds, and what it showed."""
+    """Readings of a sensor: times in seconds, and values."""
 
     times_s: np.ndarray
     counts: np.ndarray
 
     @property
     def apart_s(self) -> np.ndarray:
-        """Return the times between two changes of what it shows."""
+        """Return the times between two changes of its value."""
         changes = np.flatnonzero(np.diff(self.counts)) + 1
         return np.diff(self.times_s[changes])
 
@@ -59,7 +59,7 @@ def polled(count: Callable[[], int], seconds: float) -> Polled:
 
 
 def row(name: str, source: str, found: Polled) -> str:
-    """Return what the polls of a sensor say."""
+    """Return the results of a sensor's polls."""
     apart_ms = 1e3 * found.apart_s
     took_us = 1e6 * float(np.median(np.diff(found.times_s)))
     span_s = found.times_s[-1] - found.times_s[0]

@@ -2,16 +2,16 @@
 """CPU time of reading traces that other programs wrote: a table against pandas alone, a
 JLS file against pyjls alone.
 
-Run it: `python -m lab.speed.reading [--rows N] [--samples N]`; a minute. The
-table has time, current and voltage; pandas reads it into a frame and sums current times
-voltage. The rig also proves that it is evenly sampled and free of repeated rows, and
-writes a trace. The JLS file has current and voltage at 1 MHz and a digital line; pyjls
-reads the two in blocks of 2**20 samples and sums their product. The rig reads them
-where the file lies, once for what is lost and once for the energy, and the edges of the
-line; beside it, what a conversion of the same file costs. All energies must agree to
-1e-6. CPU time of all threads, as wall time is noise on a shared machine: median of five
-runs, in turn. The exit code is 1 where an aim is missed: a table at no more than 5
-times pandas, JLS at no more than 4 times pyjls.
+Run it: `python -m lab.speed.reading [--rows N] [--samples N]`; a minute. The table has
+time, current and voltage; pandas reads it into a frame and sums current times voltage.
+The rig also proves that it is evenly sampled and free of repeated rows, and writes a
+trace. The JLS file has current and voltage at 1 MHz and a digital line; pyjls reads the
+two in blocks of 2**20 samples and sums their product. The rig reads the file in place,
+once for lost samples and once for the energy, and the edges of the line; beside it, the
+cost of converting the same file. All energies must agree to 1e-6. CPU time of all
+threads, as wall time is noise on a shared machine: median of five runs, in turn. The
+exit code is 1 where an aim is missed: a table at no more than 5 times pandas, JLS at no
+more than 4 times pyjls.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Wall and CPU time of `rig --help` and of an empty Python, each started anew: the
+"""Wall and CPU time of `rig --help` and of an empty Python, each freshly started: the
 least of many.
 
     python -m lab.speed.startup [COUNT]

@@ -72,7 +72,7 @@ def cpu_s(work: Callable[[], object]) -> float:
 
 
 def views(length: int, span: int, spike: int) -> list[tuple[float, float]]:
-    """Return stretches of one length in seconds, all of which hold the spike."""
+    """Return stretches of one length in seconds, each with the spike."""
     rng = np.random.default_rng(span)
     low, high = max(spike - span + 2, 0), max(min(spike - 1, length - span), 1)
     starts = rng.integers(min(low, high - 1), high, VIEWS)
@@ -115,9 +115,7 @@ def zooms(
     spans = np.geomspace(1400, length, 13).astype(int).tolist()
     # Just below and above where another way of making columns begins.
     edges = (ENTRY * COLUMNS * 3 // 4, 1 << 19)
-    spans = sorted(
-        {*spans, *(edge + more for edge in edges for more in (0, 1)), length}
-    )
+    spans = sorted({*spans, *edges, *(edge + 1 for edge in edges), length})
     for span in (span for span in spans if span <= length):
         times_s, peers_s, count = [], [], 0
         for start_s, stop_s in views(length, span, spike):

@@ -23,11 +23,11 @@ def blocks(page: str, language: str) -> list[str]:
 
 @contextmanager
 def installed(page: str, folder: Path) -> Iterator[Path]:
-    """Write what a page shows into a folder, as an installed package; yield its bench
+    """Write the files of a page into a folder, as an installed package; yield its bench
     file.
 
     A block whose first line is a comment with a file name is that file;
-    `project.entry-points` are what the installer of the package would note.
+    `project.entry-points` are the entry points that the installer would note.
     """
     modules = []
     entry_points = ""

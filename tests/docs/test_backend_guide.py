@@ -10,6 +10,7 @@ import subprocess
 import sys
 import venv
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -25,8 +26,7 @@ SDK = Path(__file__).with_name("acme") / "acme_sdk.py"
 
 @pytest.fixture(scope="module")
 def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Install the page; make an interpreter that has numpy and the SDK, and nothing
-    else."""
+    """Install the page; make an interpreter that has only numpy and the SDK."""
     folder = tmp_path_factory.mktemp("guide")
     venv.create(folder / "acme", symlinks=True)
     packages = next((folder / "acme").glob("lib/python*/site-packages"))
@@ -40,11 +40,9 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 def outputs(result: SessionResult) -> list[str]:
     """Return all answers, in their order."""
-    lines = (
-        json.loads(line)
-        for trial in sorted(result.folder.glob("trial-*/completions.jsonl"))
-        for line in trial.read_text(encoding="utf-8").splitlines()
-    )
+    files = sorted(result.folder.glob("trial-*/completions.jsonl"))
+    texts = (path.read_text(encoding="utf-8") for path in files)
+    lines = map(json.loads, chain.from_iterable(text.splitlines() for text in texts))
     return [line["output"] for line in lines if line["kind"] == "query"]
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The commands of docs/tutorials/FIRST_SESSION.md print what the page shows."""
+"""The commands of docs/tutorials/FIRST_SESSION.md print the output that the page shows."""
 
 from __future__ import annotations
 

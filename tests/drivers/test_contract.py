@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What every monitor promises, on its simulator: a row for each driver, and for each
-way in which it records otherwise.
+"""The contract of every monitor, on its simulator: a row for each driver, and for each
+further way of recording.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
 
@@ -101,8 +101,8 @@ FOUND_ON: dict[str, Callable[[BenchContext], EnergyMonitor]] = {
         faulty(KeysightN6705.Settings(resource="simulator"), output_on=(1,)), context
     ),
 }
-#: Those that cannot switch off what they measure: counters of the host they run on, and
-#: what was measured before.
+#: Monitors that cannot switch the supply off: counters of the host they run on, and
+#: recordings.
 UNSWITCHED: dict[str, Callable[[BenchContext], EnergyMonitor]] = {
     "rapl": lambda context: Rapl.open(
         Rapl.Settings(
@@ -132,9 +132,9 @@ UNSWITCHED: dict[str, Callable[[BenchContext], EnergyMonitor]] = {
     "playback": lambda context: played(context),
 }
 EVERY = MONITORS | UNSWITCHED
-#: Whose recording waits for nothing but the first edge.
+#: Monitors whose recording waits only for the first edge.
 WAITING = ("n6705 io manager", "n6705 trigger")
-#: What a simulated host draws beside the load.
+#: Power that a simulated host draws beside the load.
 BASE_W = {"rapl": 5.0, "nvml": 20.0, "ina3221": 4.0}
 #: The virtual monitor's limits of error.
 CALIBRATION = """
@@ -160,8 +160,8 @@ Bench = tuple[EnergyMonitor, BenchContext]
 
 @dataclass(slots=True)
 class Load:
-    """What was drawn: true times of the recording's beginning and of the edges, and the
-    true energy of each window.
+    """The power that was drawn: true times of the recording's beginning and of the
+    edges, and the true energy of each window.
     """
 
     began_ns: int
@@ -306,8 +306,8 @@ def stated(
         PHASES,
         1e9,
         PULSE_MS / 1e3,
-        [Rail("", trace, info.accuracy)],
-        "CLOCK_MONOTONIC",
+        rails=[Rail("", trace, info.accuracy)],
+        clock="CLOCK_MONOTONIC",
     )
     assert outcome.problems == ()
     windows = outcome.measured.samples[0].windows
@@ -394,7 +394,7 @@ def test_edges_that_an_instrument_stamps_are_written_in_the_order_they_had(
         monitor.close()
     lines = [json.loads(line) for line in (tmp_path / EDGES).read_text().splitlines()]
     times_s = [line["at_s"] for line in lines]
-    # A trace sorts what it reads.
+    # A trace sorts its input.
     assert len(times_s) == len(load.falls_ns) and all(
         earlier < later for earlier, later in pairwise(times_s)
     )
@@ -415,7 +415,7 @@ def test_the_same_load_has_the_same_energy_on_every_instrument_within_their_unce
             )
         finally:
             monitor.close()
-    for one, others in ((one, other) for one in found for other in found):
+    for one, others in product(found, repeat=2):
         for (one_j, one_u_j), (other_j, other_u_j) in zip(
             found[one], found[others], strict=True
         ):

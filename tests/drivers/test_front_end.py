@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The front end of simulated instruments: what it hands out does not depend on how the
-samples are grouped.
+"""The front end of simulated instruments: its output does not depend on how the samples
+are grouped.
 """
 
 from __future__ import annotations

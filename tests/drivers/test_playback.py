@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Playback: a session measured from recordings has the energies of the session that
-made them; what cannot be played is said.
+made them; recordings that cannot be played are reported.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def test_the_traces_of_a_session_played_back_give_its_energies_again(
 
 
 class Cut(Exception):
-    """Something nobody foresaw."""
+    """An unforeseen error."""
 
 
 def after(
@@ -129,8 +129,9 @@ ALIKE = ["sut.virtual.preprocess.variation=0.0", "sut.virtual.infer.variation=0.
 
 @pytest.fixture(scope="module")
 def alike(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Record three trials that are all alike, once: tests play them and change
-    nothing."""
+    """Record three trials that are all alike, once: tests play them and do not change
+    them.
+    """
     with open_bench(VIRTUAL_NULL, [*SMALL, *ALIKE]) as bench:
         return bench.run(3, tmp_path_factory.mktemp("alike")).folder
 
@@ -183,7 +184,7 @@ def test_a_resumed_session_plays_each_trial_its_own_recording(
     assert check(result.folder).ok
 
 
-def test_a_trial_that_was_begun_is_played_anew_and_what_was_heard_of_it_is_kept(
+def test_a_trial_that_was_begun_is_played_again_and_what_was_heard_of_it_is_kept(
     alike: Path, tmp_path: Path
 ) -> None:
     folder = cut_off(tmp_path / "again", alike, after(StepDone, 2, 6))
@@ -234,7 +235,7 @@ def test_a_converted_recording_is_played_as_often_as_its_trial_begins(
     monitor.close()
 
 
-def test_what_is_known_of_a_recording_is_told(
+def test_what_is_known_of_a_recording_is_reported(
     run_virtual: Callable[..., SessionResult],
 ) -> None:
     folder = run_virtual().folder
@@ -445,7 +446,7 @@ def test_an_exception_in_a_recording_leaves_a_complete_trace(
     monitor.close()
 
 
-def test_a_missing_recording_is_said_to_be_missing_whatever_else_is(
+def test_a_missing_recording_is_reported_as_missing_whatever_else_is(
     tmp_path: Path, calibration: str
 ) -> None:
     for more in (

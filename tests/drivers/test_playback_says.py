@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is wrong with a recording or its settings is said with its file, and with the
-keys that the bench file has for it.
+"""An error in a recording or its settings is reported with its file, and with the keys
+that the bench file has for it.
 """
 
 from __future__ import annotations
@@ -73,8 +73,8 @@ def refused(recordings: Path, place: str, settings: str) -> RigError:
     return caught.value
 
 
-#: File, settings, error, what it says behind the file's name, and what to try; SIGNALS
-#: is the place of the keys.
+#: File, settings, error, its text after the file's name, and the hint; SIGNALS is the
+#: place of the keys.
 REFUSED = {
     "no voltage": (
         "a.ppk2",
@@ -178,7 +178,7 @@ def test_what_a_file_does_not_say_is_asked_for_by_the_keys_of_this_bench(
         ('path = "a.csv"\nstart_s = -1.0', ConfigError, "start_s"),
     ],
 )
-def test_a_setting_that_does_not_fit_is_told_by_the_key_of_this_bench(
+def test_a_setting_that_does_not_fit_is_reported_by_the_key_of_this_bench(
     recordings: Path, place: str, settings: str, kind: type[RigError], key: str
 ) -> None:
     error = refused(recordings, place, settings)

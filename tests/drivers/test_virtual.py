@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The virtual monitor has the errors it is told to have, and no others."""
+"""The virtual monitor has the errors of its settings, and no others."""
 
 from __future__ import annotations
 
@@ -144,20 +144,19 @@ def test_a_state_that_comes_after_its_time_was_sampled_is_a_gap_not_a_lie(
         time.sleep(0.15)  # the recording, until the late state
         late_ns = context.world.now_ns() - 50 * MS
         context.world.put(late_ns, False, 0.5)
-        time.sleep(0.1)  # and behind it
+        time.sleep(0.1)  # and after it
     monitor.close()
     gaps = Trace.open(tmp_path / "trace.jls").gaps
     assert len(gaps) == 1 and "too late" in gaps[0].cause
-    # 50 ms late at 200 kS/s; on a busy machine the thread that samples may be behind by
-    # some of it.
+    # 50 ms late at 200 kS/s; on a busy machine the thread that samples may lag by some
+    # of it.
     assert 1_000 < gaps[0].stop - gaps[0].start < 30_000
 
 
 def test_states_that_come_late_at_the_end_of_a_recording_are_a_gap_too(
     tmp_path: Path,
 ) -> None:
-    """Nothing more is sampled behind them: the log is looked at once more for their
-    sake."""
+    """No sample is taken after them: the log is looked at once more for their sake."""
     context = BenchContext()
     time_ns = [0]
     asked_ns: list[int] = []
@@ -170,7 +169,7 @@ def test_states_that_come_late_at_the_end_of_a_recording_are_a_gap_too(
     monitor = VirtualMonitor.open(VirtualMonitor.Settings(), context)
     with monitor.record(tmp_path):
         time_ns[0] = 300 * MS
-        # Who asks again has sampled up to what it was told before.
+        # On a second call it has sampled up to the time of the first.
         eventually(lambda: asked_ns.count(300 * MS) > 1)
         context.world.put(200 * MS, False, 0.5)
         context.world.put(201 * MS, True, 0.01)

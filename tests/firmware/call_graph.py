@@ -66,15 +66,17 @@ def read_calls(core: Path) -> Graph:
                     wanted[file].add(name)
                 else:
                     owners[name] = file
-    return {
-        name: {owners[symbol] for symbol in symbols if symbol in owners} - {name}
-        for name, symbols in wanted.items()
-    }
+    called = {}
+    for name, symbols in wanted.items():
+        called[name] = {owners[symbol] for symbol in symbols if symbol in owners}
+        called[name].discard(name)
+    return called
 
 
 def find_cycle(calls: Graph) -> list[str]:
     """Return files that call each other in a circle, the first one again at the end, or
-    nothing."""
+    an empty list.
+    """
     try:
         graphlib.TopologicalSorter(calls).prepare()
     except graphlib.CycleError as error:
@@ -84,7 +86,7 @@ def find_cycle(calls: Graph) -> list[str]:
 
 
 def levels(calls: Graph) -> Iterator[list[str]]:
-    """Yield the files without a cycle level by level, those that call nobody first."""
+    """Yield the files without a cycle level by level, those without calls first."""
     order = graphlib.TopologicalSorter(calls)
     order.prepare()
     while order.is_active():

@@ -28,7 +28,7 @@ _COUNTS = (
     "state_count",
     "input_b",
 )
-#: So many numbers before and behind the memory of a network must stay as they are.
+#: So many numbers before and after the memory of a network must stay as they are.
 _GUARD = 64
 _MARK = 0x5A5A
 

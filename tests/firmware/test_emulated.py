@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """One source on three cores: the machine code for Cortex-M3, M4 and M0, run by an
-emulator, says what the host's process says.
+emulator, agrees with the host's process.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ def board(port: str, workload: str) -> Iterator[QemuSut]:
 def stream_of(
     signal: bytes, windows: int, hop: int, window: int, sample_hz: int, preloaded: bool
 ) -> tuple[Stream, list[bytes]]:
-    """Return a stream of 16-bit samples, and what is played in each of its windows."""
+    """Return a stream of 16-bit samples, and the samples of each of its windows."""
     step = Stream(
         (Scene("any", (0,), (windows - 1) * hop + window),),
         hop,
@@ -74,7 +74,7 @@ def test_a_core_listens_to_a_stream_while_it_is_fed(port: str) -> None:
     assert [mark.phase for mark in done.marks] == [STREAM, *[1, 2, DECIDED] * 7, END]
     assert done.output == b"".join(window[:64] for window in windows)
     # It may wake up late, where its host does; it never begins early, and its own
-    # arithmetic costs it next to nothing.
+    # arithmetic takes nearly no time.
     assert 0 <= min(begun_late_us(step, done.marks)) < 50
     took = [
         last.tick - first.tick

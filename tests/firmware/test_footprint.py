@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The size table of docs/reference/FIRMWARE.md is what the compiler gives."""
+"""The size table of docs/reference/FIRMWARE.md agrees with the compiler."""
 
 from __future__ import annotations
 
@@ -22,10 +22,8 @@ pytestmark = pytest.mark.skipif(
 
 def rows_of(text: str, cpu: str) -> dict[str, int]:
     """Return name -> bytes on a core, from a table with a column for each."""
-    lines = [
-        [cell.strip() for cell in line.strip("|").split("|")]
-        for line in text.splitlines()
-    ]
+    rows = [line.strip("|").split("|") for line in text.splitlines()]
+    lines = [list(map(str.strip, row)) for row in rows]
     heading = next(cells for cells in lines if cpu in cells)
     column = heading.index(cpu)
     return {

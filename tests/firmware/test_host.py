@@ -41,7 +41,7 @@ def test_host_tests_pass() -> None:
         assert f"{name}: " in output
 
 
-def test_the_stored_inputs_of_the_fuzz_targets_find_nothing() -> None:
+def test_the_stored_inputs_of_the_fuzz_targets_find_no_fault() -> None:
     output = make("replay", f"PYTHON={sys.executable}")
     for name in ("frame", "text", "shim", "qubo"):
         stored = len(list((FIRMWARE / "tests" / "corpus" / name).iterdir()))

@@ -2,8 +2,8 @@
 """The IO manager's firmware on a simulated ATmega328P: with a DUT that the test plays,
 and between the rig and the POSIX firmware.
 
-The simulator gives bits and edges to the pins at exact cycles; what the firmware makes
-of them is compared with what was given.
+The simulator applies bits and edges to the pins at exact cycles; the firmware's output
+is compared with them.
 """
 
 from __future__ import annotations
@@ -54,9 +54,9 @@ pytestmark = [
 
 NAME = b"m-name-io-[neurorig io-manager]\r\n"
 READY = b"m-ready\r\n"
-# what comes at once on a machine that runs; it may stand still for a while
+# arrives at once on a running machine; it may stand still for a while
 PATIENCE_S = 60.0
-# whoever listened to noise finds the next start bit in two such bytes
+# a receiver that listened to noise finds the next start bit in two such bytes
 BOOT = b"\xff\xff\r\nm-init-done\r\nm-ready\r\n"
 
 
@@ -89,8 +89,7 @@ class Avr:
         self.dut_port = "" if "--dut" in options else self._word("dut")
 
     def tell(self, command: str, expected: str = "done") -> str:
-        """Give a command; return what stands behind the word `expected` in the
-        answer."""
+        """Send a command; return the text after the word `expected` in the answer."""
         assert self._process.stdin is not None
         self._process.stdin.write(command + "\n")
         return self._word(expected)
@@ -206,7 +205,9 @@ def test_commands_and_answers_pass_the_pins(
     assert host.read_until(b"[dut]: m-ready\r\n") == expected
 
 
-def test_a_dead_dut_is_told_within_two_seconds(avr: Avr, host: serial.Serial) -> None:
+def test_a_dead_dut_is_reported_within_two_seconds(
+    avr: Avr, host: serial.Serial
+) -> None:
     avr.tell("dut low")
     waited_us = []
     for _ in range(3):  # at least once this process is not late itself
@@ -309,7 +310,7 @@ def test_power_cycles_and_noise_of_the_dut_leave_it_ready(
     dut.write(BOOT)
     assert host.read_until(READY).endswith(b"\r\nm-init-done\r\nm-ready\r\n")
     host.reset_input_buffer()
-    # the host knows nothing of frames, but that the line was quiet
+    # the host does not know of frames, only that the line was quiet
     host.write(b"name%")
     assert host.read_until(READY) == b"\r\n" + NAME + b"m-dut-baud-9600\r\n" + READY
     assert dut.read_until(b"name%").endswith(b"name%")
@@ -375,7 +376,7 @@ class Chain:
         return dut
 
     def power_cycle(self) -> None:
-        """The DUT restarts; its edges go nowhere from now on."""
+        """The DUT restarts; its edges are ignored from now on."""
         self.dut.close()
         self.avr.tell("dut low")
         with Path(os.devnull).open("wb") as nowhere:
@@ -439,7 +440,7 @@ def test_the_rig_drives_a_dut_in_the_framed_layer(chain: Chain) -> None:
             assert done.output == sample[:64]
             assert [mark.phase for mark in done.marks] == [1, 2, END]
         assert len(sut.do(Idle(0.05)).marks) == 2
-    with opened(chain.port) as host:  # left in a state in which any host can use it
+    with opened(chain.port) as host:  # left in a state that any host can use
         assert NAME + b"m-dut-baud-9600\r\n" + READY in ask(host, b"name")
 
 
@@ -461,7 +462,7 @@ def burst(chain: Chain) -> tuple[list[float], list[float], list[float]]:
     seconds of each.
 
     The bench plays edges 200 ms late, and says where the machine was later than that:
-    those tell nothing of the IO manager.
+    those do not concern the IO manager.
     """
     for _ in range(5):
         falls_before = len(chain.falls_s())
@@ -524,7 +525,7 @@ def test_a_restart_of_the_io_manager_itself_is_overcome_too(chain: Chain) -> Non
 
 
 def test_a_restart_of_the_io_manager_in_a_frame_is_overcome_too(chain: Chain) -> None:
-    """The DUT has a part of one then, and takes what comes next within 100 ms for the
+    """The DUT has a part of one then, and takes the next bytes within 100 ms for the
     rest of it.
     """
     with driven(chain) as sut:

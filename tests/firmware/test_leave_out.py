@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""LEAVE_OUT: what a board has no room for is not in its image, and a name that does not
-exist is refused.
+"""LEAVE_OUT: parts that a board has no room for are not in its image, and a name that
+does not exist is refused.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import pytest
 from tests.builds import FIRMWARE, built_with
 
 PREFIX = "arm-none-eabi-"
-#: What is left out, and a function or words that are only there for it.
+#: Parts that are left out, and a function or words that only they need.
 PARTS = {
     "CLASSIC": b"nr_text_parse\0",
     "SELF_TEST": b"nr_self_test\0",

@@ -102,7 +102,7 @@ def compare_inputs(
     sums, last = done.answers(fixed)
     rows = tables(fixed)
     device = DeviceNetwork(library, rows, fixed.answers)
-    for sample in (0, 1, 0):  # the first once more: a reset leaves nothing behind
+    for sample in (0, 1, 0):  # the first once more: a reset leaves no state
         found = device.answer(payload_of(fixed, inputs[sample]), SHORT)
         assert np.array_equal(found[0], sums[sample])
         assert np.array_equal(found[1], last[sample])
@@ -170,7 +170,13 @@ def layer(kind: str, rows: int, size: int, weight: int) -> tuple[Any, Any]:
         kernels = rng.integers(-weight, weight + 1, (rows, size // groups, 3, 3))
         bias = rng.integers(-9, 10, rows).astype(float)
         own = nir.Conv2d(
-            shape[1:], kernels.astype(float), (1, 2), (1, 1), 1, groups, bias
+            shape[1:],
+            kernels.astype(float),
+            (1, 2),
+            (1, 1),
+            dilation=1,
+            groups=groups,
+            bias=bias,
         )
         out = (rows, 5, 3)
     nodes = {

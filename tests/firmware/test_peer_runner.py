@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The public MLPerf Tiny runner, as our host: what it sends to a device, how it sends
-it, and what it reads from the answers.
+"""The public MLPerf Tiny runner, as our host: its messages, their timing, and its
+reading of the answers.
 
-Written from what that runner was seen to do. It shares nothing with the product's own
+Written from observations of that runner. It shares no code with the product's own
 client.
 """
 
@@ -125,8 +125,8 @@ def runner_of(programs: Path) -> Iterator[Callable[[str], Runner]]:
 
 
 def scores_of(number: int, size_b: int = 490) -> bytes:
-    """Return an input that the null workload answers as 16 outputs, of which `number`
-    is the highest.
+    """Return an input that the null workload answers as 16 outputs, the highest is
+    number `number`.
     """
     numbers = [400 if place == number else 10 + place for place in range(16)]
     return struct.pack("<16i", *numbers) + bytes(
@@ -176,7 +176,8 @@ def test_the_throughput_that_the_runner_computes_from_the_laps_is_the_devices(
         throughputs.append(20 * 1e6 / (laps[1] - laps[0]))
     # By the simulated processor, which takes 25 ns for each of the basic blocks that an
     # inference runs through.
-    alone = [laps[1] - laps[0] for laps in (runner.infer(1, 0)[1] for _ in range(3))]
+    laps = [runner.infer(1, 0)[1] for _ in range(3)]
+    alone = [lap[1] - lap[0] for lap in laps]
     assert median(throughputs) == pytest.approx(1e6 / median(alone), rel=0.02)
 
 

@@ -2,7 +2,7 @@
 """The firmware as a process: its line, its end with the parent, its clock, its edge
 wire and the faults it plays on request.
 
-Only what the port adds is tested here, with a codec of a few lines that shares nothing
+Only the port's own part is tested here, with a codec of a few lines that shares no code
 with the product's.
 """
 
@@ -198,9 +198,8 @@ def test_edges_and_ticks_agree_exactly(start: Starter) -> None:
     tick_hz = 32_000_000
     ppb = -12_345
     offset = 10**15
-    device = start(
-        "--tick-hz", str(tick_hz), "--ppm", "-12.345", "--offset", str(offset)
-    )
+    clock = ["--tick-hz", str(tick_hz), "--ppm", "-12.345", "--offset", str(offset)]
+    device = start(*clock)
     device.load()
     for _ in range(5):
         assert "m-infer-done" in device.ask("infer 100 0")
@@ -231,7 +230,7 @@ def test_printed_times_are_those_of_the_edges(start: Starter) -> None:
 
 
 def test_a_stopped_process_is_not_a_slow_device(start: Starter) -> None:
-    """Whatever keeps the process from running while it computes is not in its time."""
+    """Time without the processor during a computation is not in its time."""
     device = start("--block-ns", "0")
     device.load()
     device.ask("infer 1000000 0")
@@ -240,7 +239,7 @@ def test_a_stopped_process_is_not_a_slow_device(start: Starter) -> None:
     # it computes now, for 0.3 s
     assert select.select([device.edges_fd], [], [], 5.0)[0]
     device.process.send_signal(19)  # SIGSTOP
-    time.sleep(0.5)  # this is what it may not count
+    time.sleep(0.5)  # it may not count this
     device.process.send_signal(18)  # SIGCONT
     device.port.timeout = 60
     lines = device.port.read_until(b"m-ready\r\n").decode()
@@ -250,7 +249,7 @@ def test_a_stopped_process_is_not_a_slow_device(start: Starter) -> None:
 
 
 def test_the_same_work_takes_the_same_time_to_the_nanosecond(start: Starter) -> None:
-    """Whatever the host does meanwhile: the simulated processor takes a fixed time for
+    """Independently of the host's load, the simulated processor takes a fixed time for
     each basic block.
     """
     durations_ns = set()
@@ -285,7 +284,7 @@ def test_a_wrong_rate_spoils_both_ways(start: Starter) -> None:
     assert "m-name" not in device.ask("name", 0.2)
     device.port.baudrate = 57600
     device.port.reset_input_buffer()
-    device.ask("", 0.5)  # whatever the spoilt bytes left
+    device.ask("", 0.5)  # any rest of the spoilt bytes
     assert device.ask("name") == "m-name-dut-[posix]\r\nm-ready\r\n"
 
 
@@ -322,7 +321,7 @@ def test_an_unconfirmed_rate_is_taken_back(start: Starter) -> None:
     assert device.exchange(0x02, 12) == (0x82, 12)
 
 
-def test_it_dies_in_the_query_it_was_told_to(start: Starter) -> None:
+def test_it_dies_in_the_ordered_query(start: Starter) -> None:
     device = start("--die-after-queries", "2")
     device.load()
     assert "m-infer-done" in device.ask("infer 1 0")
@@ -332,7 +331,7 @@ def test_it_dies_in_the_query_it_was_told_to(start: Starter) -> None:
     assert len([edge for edge in device.edges() if edge.level == 0]) == 5
 
 
-def test_it_falls_mute_in_the_query_it_was_told_to(start: Starter) -> None:
+def test_it_falls_mute_in_the_ordered_query(start: Starter) -> None:
     device = start("--mute-after-queries", "1")
     device.load()
     assert "m-infer-done" in device.ask("infer 1 0")

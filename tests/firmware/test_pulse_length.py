@@ -85,7 +85,7 @@ def test_the_timer_of_the_stm32_ends_a_pulse_no_sooner(tmp_path: Path) -> None:
 
 def call(line: socket.socket) -> None:
     """Ask for the name until the part, which may not have been ready for the first, has
-    told it and says no more.
+    sent it and is silent.
     """
     said = b""
     for _ in range(100):
@@ -100,7 +100,7 @@ def call(line: socket.socket) -> None:
 
 
 def register(monitor: Path, address: int) -> int:
-    """Return what a register of the emulated part holds."""
+    """Return the content of a register of the emulated part."""
     with socket.socket(socket.AF_UNIX) as connection:
         connection.settimeout(20.0)
         connection.connect(str(monitor))

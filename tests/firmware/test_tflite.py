@@ -307,7 +307,7 @@ def test_a_model_is_built_for_a_process_and_then_another_one(tmp_path: Path) -> 
         sut.close()
 
 
-def test_a_model_without_room_is_refused_and_leaves_nothing(tmp_path: Path) -> None:
+def test_a_model_without_room_is_refused_and_leaves_no_file(tmp_path: Path) -> None:
     net = Layers((1, 60, 60, 4), 5)
     net.convolution(32, (3, 3))
     net.convolution(4, (3, 3))
@@ -315,7 +315,7 @@ def test_a_model_without_room_is_refused_and_leaves_nothing(tmp_path: Path) -> N
     path, _ = written(tmp_path, net)
     folder = tmp_path / "board"
     with pytest.raises(ConfigError) as caught:
-        invoke("build", folder, "--model", path, "--target", "stm32f405")
+        invoke("build", folder, "--model", path, "--target=stm32f405")
     said = str(caught.value)
     assert "RAM: 153,592 B wanted, 131,072 there" in said
     assert "CONV_2D: 1,544 B of flash, 129,600 of RAM" in said
@@ -327,14 +327,14 @@ def test_a_refused_model_leaves_the_project_of_another_as_it_was(
 ) -> None:
     path, _ = written(tmp_path, usual())
     folder = tmp_path / "board"
-    invoke("build", folder, "--model", path, "--target", "posix")
+    invoke("build", folder, "--model", path, "--target=posix")
     before = (folder / "workloads/tflite/nr_tflite_model.h").read_bytes()
     net = Layers((1, 8, 8, 1), 1)
     net.convolution(2, (3, 3), dilation=2)
     path, _ = tmp_path / "dilated.tflite", path.unlink()
     path.write_bytes(net.content())
     with pytest.raises(Exception, match="dilated by 2 x 2"):
-        invoke("build", folder, "--model", path, "--target", "posix")
+        invoke("build", folder, "--model", path, "--target=posix")
     assert (folder / "workloads/tflite/nr_tflite_model.h").read_bytes() == before
 
 
@@ -342,5 +342,5 @@ def test_options_of_nir_files_are_refused(tmp_path: Path) -> None:
     path, _ = written(tmp_path, usual())
     for option in ("--dt", "--bits", "--steps"):
         with pytest.raises(ConfigError, match="no effect beside"):
-            invoke("build", tmp_path / "b", "--model", path, option, "4")
+            invoke("build", tmp_path / "b", "--model", path, f"{option}=4")
     assert not (tmp_path / "b").exists()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The firmware's header of wire numbers is what the host's messages give."""
+"""The firmware's header of wire numbers agrees with the host's messages."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from rig.network.tflite.tables import IntegerTables
 
 _POINTERS = ("operators", "weights", "numbers", "shifts")
 _COUNTS = ("operator_count", "output_at", "output_b")
-#: So many numbers before and behind the memory of a network must stay as they are.
+#: So many numbers before and after the memory of a network must stay as they are.
 _GUARD = 64
 _MARK = 0x5A
 

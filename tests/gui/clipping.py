@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Text that is cut: what every visible widget has to say against the place that it has.
+"""Text that is cut: the text of every visible widget against its space.
 
 A text may be shortened by an ellipsis where the whole of it stands under the mouse.
-Vertical scrolling is no cut, horizontal scrolling of what is not a table is one.
+Vertical scrolling is no cut, horizontal scrolling outside tables is one.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from PySide6.QtWidgets import (
 from gui.widgets.table import Heads, TableCells
 from gui.widgets.text import ShortenedLabel
 
-#: Fonts are hinted: a text may be painted a pixel wider than it is said to be.
+#: Fonts are hinted: a text may be painted a pixel wider than its metrics state.
 _SLACK_PX = 1.0
 #: Border, padding and margin of a cell, both sides together: gui/style.py.
 _CELL_PX = 2 * 5
@@ -53,8 +53,7 @@ _TOOL_PX = 2 * (6 + 1)
 
 
 def clipped(top: QWidget) -> list[str]:
-    """Return what is cut without an ellipsis, or has one and no text under the
-    mouse."""
+    """Return texts cut without an ellipsis, or with one and no text under the mouse."""
     found = []
     for widget in top.findChildren(QWidget):
         if widget.isVisible() and not _seen(widget).isEmpty():
@@ -63,7 +62,7 @@ def clipped(top: QWidget) -> list[str]:
 
 
 def measured(top: QWidget) -> int:
-    """Return how many widgets there are of which the text is measured."""
+    """Return the number of widgets whose text is measured."""
     kinds = (
         QLabel,
         QAbstractButton,
@@ -369,8 +368,8 @@ def _under_the_mouse(tip: str, text: str) -> bool:
 
 
 def _seen(widget: QWidget) -> QRect:
-    """Return the part of a widget that is not cut by what it lies in; what is scrolled
-    away vertically can be had.
+    """Return the part of a widget that its parents do not cut; parts scrolled away
+    vertically count as visible.
     """
     seen = widget.rect()
     inner: QWidget = widget

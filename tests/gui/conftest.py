@@ -32,7 +32,7 @@ def pytest_ignore_collect(collection_path: Path) -> bool | None:
     return None
 
 
-#: A wait ends when what it waits for is there; a busy computer may take its time until
+#: A wait ends as soon as its condition holds; a busy computer may take its time until
 #: then.
 _WAIT_MS = 60_000
 
@@ -54,7 +54,7 @@ def _patient() -> None:
 
 @pytest.fixture
 def window(qtbot: QtBot, tmp_path: Path) -> Iterator[MainWindow]:
-    """The window, with nothing remembered; it is closed behind the test."""
+    """The window, without stored settings; it is closed after the test."""
     from gui.memory import Memory
     from gui.window import MainWindow
 

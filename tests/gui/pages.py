@@ -158,9 +158,9 @@ def _until(holds: Callable[[], bool]) -> None:
 
 
 def look(folder: Path, config: Path, themes: Sequence[str]) -> tuple[list[str], int]:
-    """Return what is cut on the pages of the window, in every size, and how many texts
-    were measured. Each screen is looked at in all themes, the further pages of it in
-    one.
+    """Return texts that are cut on the pages of the window, in every size, and how many
+    texts were measured. Each screen is looked at in all themes, the further pages of it
+    in one.
     """
     memory = Memory(config)
     memory.set("theme", themes[0])

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The programs `rig gui` and `rig view`: what they begin with, and that a signal closes
-them."""
+"""The programs `rig gui` and `rig view`: their first screen, and that a signal closes
+them.
+"""
 
 from __future__ import annotations
 
@@ -66,7 +67,7 @@ def test_a_signal_closes_the_window(
     assert "Traceback" not in errors
 
 
-#: Says what the trace that is shown has, as soon as it is there, and closes the window.
+#: Prints the properties of the shown trace once it is loaded, and closes the window.
 SHOWN = """
 from PySide6.QtCore import QTimer
 from gui.window import MainWindow

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`rig gui` and `rig view`: what they begin with."""
+"""`rig gui` and `rig view`: their first screen."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dialogs beside the lines for paths: what is chosen in them is taken as if it were
-typed."""
+"""Dialogs beside the lines for paths: a choice in them acts as typed text."""
 
 from __future__ import annotations
 

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A phase has one colour while it is recorded, in the trace, and in the report; what is
-chosen hides no curve.
+"""A phase has one colour while it is recorded, in the trace, and in the report; a
+selection hides no curve.
 """
 
 from __future__ import annotations
 
 import re
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -117,12 +118,8 @@ def test_what_is_chosen_hides_no_curve(
     def curve() -> list[tuple[int, int]]:
         image = screen.stack.grab().toImage()
         colour = QColor(shown().power)
-        return [
-            (x, y)
-            for x in inside
-            for y in range(int(area.top()) + 1, int(area.bottom()))
-            if image.pixelColor(x, y) == colour
-        ]
+        rows = range(int(area.top()) + 1, int(area.bottom()))
+        return [at for at in product(inside, rows) if image.pixelColor(*at) == colour]
 
     before = curve()
     assert len(before) >= len(inside) > 20

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What devices, instruments and files say is shown in the window as it is: no markup,
-and nothing that turns the direction of writing.
+"""Texts of devices, instruments and files are shown in the window as they are: no
+markup, and no change of the direction of writing.
 """
 
 from __future__ import annotations
@@ -31,8 +31,7 @@ UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]")
 
 
 def spoilt(value: object) -> object:
-    """Return JSON with the hostile text behind every string that is a text for
-    people."""
+    """Return JSON with the hostile text after every string that is a text for people."""
     match value:
         case dict():
             return {key: spoilt(each) for key, each in value.items()}

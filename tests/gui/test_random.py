@@ -7,6 +7,7 @@ import os
 import random
 import shutil
 import threading
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -42,7 +43,7 @@ _SEQUENCES = length(200, 40)
 #: A window lives for so many sequences, so that what one leaves is there for the next.
 _PER_WINDOW = 20
 _ACTIONS = (1, 5)
-#: One sequence may wait so long for what it started in the background.
+#: One sequence may wait so long for its work in the background.
 _SETTLE_MS = 5
 _KEYS = (
     *(Qt.Key(Qt.Key.Key_1 + number) for number in range(7)),
@@ -86,11 +87,11 @@ _TEXTS = (
     "µ",
     "9" * 40,
 )
-#: What a random click must not reach: other programs, and the end of the window.
+#: Widgets that a random click must not reach: other programs, and the end of the
+#: window.
 _LEFT_OUT = (
     "session-see-report",
-    # Other benches than the small one: their runs and plans take their time, and
-    # nothing else.
+    # Other benches than the small one: their runs and plans only take time.
     *("start-demo", "start-virtual", "bench-without", "new-create"),
 )
 
@@ -99,8 +100,9 @@ _LEFT_OUT = (
 def place(
     tmp_path: Path, virtual_session: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Path:
-    """A folder of its own with a session and a bench file, from which nothing leads
-    outside."""
+    """A folder of its own with a session and a bench file, without a link to the
+    outside.
+    """
     monkeypatch.chdir(tmp_path)
     # What tasks generate is kept for all tests.
     cache = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
@@ -154,9 +156,8 @@ def targets(window: MainWindow) -> list[QWidget]:
     )
     return [
         widget
-        for kind in kinds
-        for widget in window.findChildren(kind)
-        # What Qt's own file chooser asks back, it waits for without an end.
+        for widget in chain.from_iterable(map(window.findChildren, kinds))
+        # Qt's own file chooser asks back and waits without a limit.
         if widget.window() is window
         and widget.isVisible()
         and widget.isEnabled()
@@ -165,7 +166,7 @@ def targets(window: MainWindow) -> list[QWidget]:
 
 
 def act(window: MainWindow, chance: random.Random) -> str:
-    """Do one random thing; return what it was."""
+    """Do a random action; return its name."""
     what = chance.random()
     found = targets(window)
     if what < 0.45 and found:
@@ -257,7 +258,7 @@ def close(qtbot: QtBot, window: MainWindow) -> bool:
     """Close a window, which may have to wait for a run to end."""
     qtbot.waitUntil(lambda: bool(window.close()), timeout=20000)
     closed = not window.isVisible()
-    # What is closed costs each change of theme its time, as long as it is there.
+    # A closed window still takes time at each change of theme.
     window.deleteLater()
     QApplication.sendPostedEvents(window, QEvent.Type.DeferredDelete)
     return closed

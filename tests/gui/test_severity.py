@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from gui.window import MainWindow
 
 PAGES = ("start", "bench", "run", "trace", "trials", "sessions", "about")
-#: Of small letters, and of what is no letter: WCAG 2.1, 1.4.3 and 1.4.11.
+#: Of small letters, and of other shapes: WCAG 2.1, 1.4.3 and 1.4.11.
 LETTERS, FRAMES = 4.5, 3.0
 
 

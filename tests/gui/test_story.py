@@ -44,7 +44,7 @@ FEW = (
 
 
 class Hands:
-    """What a person does with the window: clicks and keys, and what is read from it."""
+    """A person's actions in the window: clicks, keys and reading."""
 
     def __init__(self, window: MainWindow, qtbot: QtBot) -> None:
         self.window = window
@@ -126,7 +126,7 @@ class Hands:
 
 
 def in_midst(snapshot: RunSnapshot, trial: int) -> bool:
-    """Return whether a run is in the midst of a trial, or behind it."""
+    """Return whether a run is in the midst of a trial, or after it."""
     return snapshot.trial > trial or (snapshot.trial == trial and snapshot.queries > 3)
 
 

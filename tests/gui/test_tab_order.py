@@ -29,7 +29,7 @@ from gui.window import MainWindow
 
 
 def due(top: QWidget) -> set[QWidget]:
-    """Return what is seen below a widget and takes the keyboard by Tab."""
+    """Return the visible descendants of a widget that take the keyboard by Tab."""
     return {
         widget
         for widget in top.findChildren(QWidget)
@@ -44,8 +44,9 @@ def due(top: QWidget) -> set[QWidget]:
 
 
 def _arrows_reach(widget: QWidget) -> bool:
-    """Return whether it is one of several of which Tab goes to the chosen one, by Qt's
-    rule."""
+    """Return whether it is one of several where Tab goes to the chosen one, by Qt's
+    rule.
+    """
     if not isinstance(widget, QAbstractButton) or widget.isChecked():
         return False
     group = widget.group()
@@ -67,7 +68,7 @@ def reached(top: QWidget, qtbot: QtBot, most: int = 400) -> set[QWidget]:
 
 
 def missed(top: QWidget, qtbot: QtBot) -> list[str]:
-    """Return the names of what Tab does not reach."""
+    """Return the names of widgets that Tab does not reach."""
     unreached = due(top) - reached(top, qtbot)
     return sorted(f"{type(each).__name__} {each.objectName()}" for each in unreached)
 

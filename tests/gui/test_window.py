@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The window: its screens by keys, what is dropped on it, what is wrong."""
+"""The window: its screens by keys, dropped files, errors."""
 
 from __future__ import annotations
 

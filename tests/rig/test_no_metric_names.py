@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nothing in rig knows a metric by its name: what a metric is, it says itself."""
+"""No module of rig knows a metric by its name: a metric states its own properties."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from rig.session.planning import open_plan, steps
 from tests.conftest import ROOT
 from tests.sources import parsed
 
-#: Also a key of what a monitor promises.
+#: Also a key of a monitor's specification.
 OTHER_MEANING = {"accuracy"}
 
 
 def names_of(bench: Path) -> set[str]:
-    """Return the names of the metrics that a bench gives."""
+    """Return the names of the metrics of a bench."""
     scenario, task, _ = open_plan(bench, [])
     plan = steps(scenario, task, 1)
     found = scenario.declared_metrics(task, plan, list(task.phases))

@@ -20,7 +20,7 @@ from rig.session import session
 from rig.store.events import Event, StepDone
 from rig.store.session_folder import SessionFolder
 from rig.trace.trace import CURRENT, SYNC, VOLTAGE, Trace
-from rig.trace.writer import TraceWriter
+from tests.traces import trace_writer
 
 BENCH = """
 [bench]
@@ -85,14 +85,7 @@ def with_pulse(folder: Path, at_s: float) -> None:
         levels = np.unpackbits(reader.fsr(SYNC, 0, length // 8 * 8), bitorder="little")
     first = round(at_s * trace.edge_hz)
     levels[first : first + 10] = 0
-    with TraceWriter(
-        folder,
-        sample_hz=trace.sample_hz,
-        edge_hz=trace.edge_hz,
-        source="t",
-        serial="",
-        about={},
-    ) as writer:
+    with trace_writer(folder, trace.sample_hz, trace.edge_hz) as writer:
         writer.analog(current, voltage)
         writer.sync(levels)
 

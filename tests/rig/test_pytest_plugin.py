@@ -158,8 +158,7 @@ def test_a_bench_that_does_not_open_fails_or_skips_only_its_own_tests(
     skipped.assert_outcomes(passed=2, skipped=2, errors=1)
 
 
-#: What stands in pytest's output between two exceptions of which one followed from the
-#: other.
+#: The line of pytest's output between an exception and its cause.
 CHAIN = re.compile("another exception occurred|direct cause")
 
 
@@ -282,10 +281,12 @@ def test_a_report_for_machines_has_the_metrics_that_a_test_looked_up(
         pytester, *BENCH, "--rig-sessions", "kept", "--junit-xml", "report.xml"
     ).assert_outcomes(passed=2)
     cases = ElementTree.parse(pytester.path / "report.xml").findall(".//testcase")
-    energy, nothing = (
-        {item.get("name", ""): item.get("value", "") for item in case.iter("property")}
-        for case in cases
-    )
+
+    def properties(case: ElementTree.Element) -> dict[str, str]:
+        items = case.iter("property")
+        return {item.get("name", ""): item.get("value", "") for item in items}
+
+    energy, nothing = map(properties, cases)
     assert re.fullmatch(r"kept/\d{8}T\d{6}Z-virtual-null", energy["rig.session"])
     assert energy["rig.verdict"] == "PASS"
     assert energy["rig.labels"] == "SIMULATED, RANDOM BYTES"

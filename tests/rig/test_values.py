@@ -13,11 +13,9 @@ from tests.conftest import ROOT
 PACKAGES = ("measure", "results", "stats", "timebase", "trace", "uncertainty")
 #: What holds a state on purpose.
 STATES = {"Recordings", "_ClockFilter"}
-MODULES = [
-    path
-    for package in PACKAGES
-    for path in sorted((ROOT / "rig" / package).rglob("*.py"))
-]
+MODULES: list[Path] = []
+for _package in PACKAGES:
+    MODULES += sorted((ROOT / "rig" / _package).rglob("*.py"))
 
 
 def forms(path: Path) -> dict[str, dict[str, bool]]:

@@ -28,6 +28,7 @@ from scenarios.real_time.scenario import RealTime
 from scenarios.single_stream import SingleStream
 from scenarios.tasks.null import NullTask
 from scenarios.tasks.qubo.task import QuboTask
+from tests.samples import sample_of
 
 NULL = NullTask(NullTask.Settings(samples=6, payload_b=16))
 LENGTHS_S = st.floats(1e-4, 20.0)
@@ -82,14 +83,14 @@ def trial(draw: st.DrawFn, listed: Sequence[Step], phases: Sequence[str]) -> Mea
             right = draw(st.booleans())
             answer = "1" if has_answers else ""
             each = tuple(Score(right, "1", answer) for _ in step.indices)
-            sample = Sample(
+            sample = sample_of(
                 number,
-                step.indices,
-                step.repeat,
-                tuple(draw(window(phase)) for phase in phases),
-                "1",
-                answer,
-                right,
+                [draw(window(phase)) for phase in phases],
+                indices=step.indices,
+                repeat=step.repeat,
+                label="1",
+                answer=answer,
+                correct=right,
                 each=each if step.batch else (),
             )
             samples.append(sample)
@@ -152,14 +153,11 @@ def search(draw: st.DrawFn, task: QuboTask, number: int, step: Solve) -> Sample:
         for threshold in step.thresholds
     ]
     costs = Costs(cost, official, cost, best_known)
-    return Sample(
+    return sample_of(
         number,
-        (step.index,),
-        1,
-        (draw(window("solve", step.timeout_s)),),
-        "",
-        "",
-        costs.met,
+        [draw(window("solve", step.timeout_s))],
+        indices=(step.index,),
+        correct=costs.met,
         case=task.cell(step.index),
         solve=step,
         costs=draw(st.sampled_from([costs, None])),

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The scenario offline: what it asks for, whatever the device, and what it refuses."""
+"""The scenario offline: its requests to any device, and its refusals."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import chain
 from typing import Any
 
 import pytest
@@ -16,11 +17,12 @@ from rig.interfaces.sut import SutInfo
 from rig.model.completion import BATCH, END, IDLE, Completion, Mark
 from rig.model.scores import Score
 from rig.model.steps import Idle, Load, Query, Step
-from rig.model.trial import Measured, Sample, Window
+from rig.model.trial import Measured, Window
 from rig.session.planning import steps
 from rig.settings.check import checked
 from scenarios.offline import Offline
 from scenarios.tasks.null import NullTask
+from tests.samples import sample_of
 
 TICK_HZ = 1_000_000
 
@@ -114,9 +116,8 @@ def test_every_sample_is_in_one_batch_of_loaded_ones_and_the_minimums_hold(
     )
     done = carried_out(scenario, samples, steady(sample_s, took_s), seed)
     asked = batches(done)
-    assert sorted(index for query in asked for index in query.indices) == list(
-        range(samples)
-    )
+    indices = chain.from_iterable(query.indices for query in asked)
+    assert sorted(indices) == list(range(samples))
     assert sorted(step.index for step in done if isinstance(step, Load)) == list(
         range(samples)
     )
@@ -146,10 +147,10 @@ def test_every_sample_is_in_one_batch_of_loaded_ones_and_the_minimums_hold(
 
 
 def test_the_order_is_that_of_the_trials_seed() -> None:
-    orders = [
-        [q.indices for q in batches(carried_out(offline(4), 12, steady(0.1, []), seed))]
-        for seed in (1, 1, 2)
-    ]
+    orders = []
+    for seed in (1, 1, 2):
+        steps = carried_out(offline(4), 12, steady(0.1, []), seed)
+        orders.append([query.indices for query in batches(steps)])
     assert orders[0] == orders[1] != orders[2]
 
 
@@ -195,23 +196,21 @@ def test_settings_out_of_range_are_refused(key: str, value: float) -> None:
 
 
 def measured(*lengths_s: float, repeat: int = 1, size: int = 2) -> Measured:
-    """Return batches of so many seconds in all, at 2 W, each with `size` samples of
-    which the first is right.
+    """Return batches of so many seconds in all, at 2 W, each with `size` samples the
+    first one right.
     """
     each = (Score(True, "a", "a"), *[Score(False, "a", "b")] * (size - 1))
     samples = tuple(
-        Sample(
+        sample_of(
             number,
-            tuple(range(size * number, size * (number + 1))),
-            repeat,
-            (
+            [
                 Window(
                     "batch", 0.0, length_s, length_s / repeat, 2.0 * length_s / repeat
-                ),
-            ),
-            "",
-            "",
-            False,
+                )
+            ],
+            indices=tuple(range(size * number, size * (number + 1))),
+            repeat=repeat,
+            correct=False,
             each=each,
         )
         for number, length_s in enumerate(lengths_s)

@@ -10,21 +10,29 @@ from dataclasses import replace
 import pytest
 
 from rig.model.metric import Prominence, Repeatability, Statistic
-from rig.model.trial import Measured, Sample, Window
+from rig.model.trial import Measured, Window
 from scenarios.single_stream import EARLY_STOPPING, SingleStream
+from tests.samples import sample_of
 
 PHASES = ("infer",)
 
 
 def measured(count: int, repeat: int = 1) -> Measured:
-    """Return a trial of `count` samples of 1, 2, 3, ... ms, every tenth of which is
-    answered wrongly.
+    """Return a trial of `count` samples of 1, 2, 3, ... ms, every tenth answered
+    wrongly.
     """
     samples = []
     for number in range(1, count + 1):
         window = Window("infer", number, number + 0.5, number * 1e-3, 1e-3)
         samples.append(
-            Sample(number, (number,), repeat, (window,), "a", "b", number % 10 != 0)
+            sample_of(
+                number,
+                [window],
+                repeat=repeat,
+                label="a",
+                answer="b",
+                correct=number % 10 != 0,
+            )
         )
     return Measured(tuple(samples), (Window("idle", 0.0, 1.0, 1.0, 0.1),))
 
@@ -43,7 +51,7 @@ def test_from_64_samples_on_there_is_an_estimate_of_the_90th_percentile() -> Non
     ("count", "repeat", "reason"),
     [(63, 1, "needs 64 samples, there are 63"), (64, 2, "mean of several runs")],
 )
-def test_where_there_is_none_the_reason_is_told_and_nothing_stands_in(
+def test_where_there_is_none_the_reason_is_reported_and_nothing_stands_in(
     count: int, repeat: int, reason: str
 ) -> None:
     scenario = SingleStream(SingleStream.Settings())
@@ -66,12 +74,9 @@ def test_accuracy_is_a_share_with_the_interval_of_its_count() -> None:
 
 def test_totals_are_headlines_and_percentiles_and_parts_are_details_that_no_trial_repeats():
     metrics = SingleStream(SingleStream.Settings()).summarise(measured(64), PHASES)
-    of = {
-        prominence: [
-            name for name, metric in metrics.items() if metric.prominence is prominence
-        ]
-        for prominence in Prominence
-    }
+    of: dict[Prominence, list[str]] = {prominence: [] for prominence in Prominence}
+    for name, metric in metrics.items():
+        of[metric.prominence].append(name)
     assert of[Prominence.HEADLINE] == [
         "accuracy", "latency_total", "power_active", "energy_total", "energy_dynamic",
     ]  # fmt: skip

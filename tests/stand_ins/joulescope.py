@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A simulated Joulescope with what the maker's tools ask of it beyond a monitor:
+"""A simulated Joulescope with the calls of the maker's tools beyond those of a monitor:
 statistics computed from its own samples in the form of the maker's library
 (pyjoulescope_driver/binding.pyx), power, levels of inputs, and further calls.
 """

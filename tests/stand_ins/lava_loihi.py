@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Modules with the names and calls of Lava and lava-loihi that this backend makes on a
-chip, and a small simulation behind them: LIF in the chip's fixed point, a profiler that
-can be used once.
+chip, and a small simulation: LIF in the chip's fixed point, a profiler that can be used
+once.
 
 Its powers and times are made up. It exists so that the calls are made in a test at all.
 """
@@ -92,7 +92,7 @@ class Source:
 
 
 class Sink:
-    """Lava's sink: keeps what comes, a column a step."""
+    """Lava's sink: keeps its input, a column a step."""
 
     def __init__(self, *, shape: tuple[int, ...], buffer: int) -> None:
         self.data = Variable(np.zeros((*shape, buffer)))
@@ -152,8 +152,8 @@ class Dense:
 
 @dataclass(frozen=True, kw_only=True)
 class Loihi2SimCfg:
-    """A run configuration of the simulator on a processor, of whose models the stand-in
-    has those in fixed point.
+    """A run configuration of the simulator on a processor, with its models in fixed
+    point.
     """
 
     select_tag: str
@@ -163,7 +163,7 @@ class Loihi2SimCfg:
         assert self.select_tag == "fixed_pt"
 
     def step(self, spikes: int) -> None:
-        """Take note of nothing."""
+        """Record no event."""
 
 
 @dataclass
@@ -296,8 +296,9 @@ def _together(start: Any) -> list[Any]:
 
 
 def _step(processes: list[Any], step: int) -> list[int]:
-    """Do a step: all cells take what each Dense kept, then each Dense takes what was
-    sent."""
+    """Do a step: all cells take each Dense's stored output, then each Dense takes the
+    new spikes.
+    """
     for one in processes:
         if isinstance(one, Source):
             one.sent = one.data.value[:, step % one.data.value.shape[1]]

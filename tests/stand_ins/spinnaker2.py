@@ -24,7 +24,7 @@ class FakePopulation:
         self.fired: dict[int, list[int]] = {}
 
     def get_spikes(self) -> dict[int, list[int]]:
-        """Return the steps in which each cell fired."""
+        """Return the steps when each cell fired."""
         return self.fired
 
 
@@ -38,7 +38,7 @@ class FakeNetwork:
         self.fresh = False
 
     def reset(self) -> None:
-        """Clear what the run before left."""
+        """Clear the state of the run before."""
         self.fresh = True
 
 
@@ -55,15 +55,16 @@ class Chip:
         assert network.fresh
         network.fresh = False
         self.asked.append((self._address, steps, sys_tick_in_s))
-        network.exit.fired = {
-            cell: [step + network.lag for step in network.entry.params.get(cell, [])]
-            for cell in range(network.exit.size)
-        }
+        times = network.entry.params
+        network.exit.fired = {}
+        for cell in range(network.exit.size):
+            fired = [step + network.lag for step in times.get(cell, [])]
+            network.exit.fired[cell] = fired
 
 
 @dataclass(frozen=True, kw_only=True)
 class ConversionConfig:
-    """What published programs say of a conversion, and nothing else."""
+    """Only the settings of a conversion that published programs use."""
 
     output_record: list[str]
     dt: float

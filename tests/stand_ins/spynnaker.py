@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Modules with the names and calls of sPyNNaker 7.4.1 that this backend makes, and a
-small simulation of PyNN's two current-based cells behind them. Its energy report is
-made up.
+small simulation of PyNN's two current-based cells. Its energy report is made up.
 """
 
 from __future__ import annotations
@@ -46,8 +45,9 @@ class Vertex:
     label: str
 
     def get_ring_buffer_shifts(self) -> list[int]:
-        """Return the shifts of both receptors: the largest weight a quarter of what
-        there is."""
+        """Return the shifts of both receptors: the largest weight a quarter of the
+        range.
+        """
         into = [one for one in Simulator.now.projections if one.behind._vertex is self]
         largest = max(float(one.weights.max(initial=0.0)) for one in into)
         return [int(np.ceil(np.log2(4 * largest)))] * 2
@@ -59,7 +59,7 @@ class Vertex:
 
 @dataclass
 class Population:
-    """A population; `spikes` is what it fired, a row a step."""
+    """A population; `spikes` has its spikes, a row a step."""
 
     size: int
     cells: Cells
@@ -97,7 +97,7 @@ class Population:
 
 @dataclass
 class Projection:
-    """Connections [(before, behind, weight, delay in ms)]."""
+    """Connections [(source, target, weight, delay in ms)]."""
 
     before: Population
     behind: Population
@@ -115,7 +115,7 @@ class Projection:
             self.weights[behind, before] += weight
 
     def brought(self) -> Any:
-        """Return what the spikes of the step before bring now."""
+        """Return the current from the spikes of the step before."""
         spikes = (
             self.before.spikes[-1] if self.before.spikes else np.zeros(self.before.size)
         )
@@ -142,20 +142,18 @@ class Simulator:
         return "machine_name" in text
 
     def run(self, duration_ms: float) -> None:
-        """Run; on a virtual board nothing fires."""
+        """Run; on a virtual board no cell fires."""
         self.ran_ms += duration_ms
         states: dict[int, tuple[Any, Any]] = {
             id(one): (np.zeros(one.size), np.broadcast_to(one.begin, one.size))
             for one in self.populations
         }
         for step in range(round(duration_ms / self.timestep)):
-            brought = {
-                id(one): sum(
-                    [each.brought() for each in self.projections if each.behind is one],
-                    np.zeros(one.size),
-                )
-                for one in self.populations
-            }
+            brought = {}
+            for one in self.populations:
+                inputs = [each for each in self.projections if each.behind is one]
+                currents = [each.brought() for each in inputs]
+                brought[id(one)] = sum(currents, np.zeros(one.size))
             for one in self.populations:
                 fired, states[id(one)] = _step(
                     one, brought[id(one)], states[id(one)], step
@@ -164,8 +162,7 @@ class Simulator:
 
 
 def _step(one: Population, brought: Any, state: tuple[Any, Any], step: int) -> Any:
-    """Return what a population fires in a step, and its current and membrane behind
-    it."""
+    """Return a population's spikes of a step, and its current and membrane after it."""
     dt = Simulator.now.timestep
     if one.cells.kind == "SpikeSourceArray":
         times = one.cells.parameters.get("spike_times") or [[]] * one.size

@@ -29,8 +29,9 @@ def null_program() -> Path:
 
 @pytest.fixture
 def start_dut(null_program: Path) -> Iterator[Callable[..., DutProcess]]:
-    """Start firmware processes without a backend around them; their edges go
-    nowhere."""
+    """Start firmware processes without a backend around them; their edges are not
+    recorded.
+    """
     started: list[DutProcess] = []
     nowhere = os.open(os.devnull, os.O_WRONLY)
 

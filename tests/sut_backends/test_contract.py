@@ -40,9 +40,8 @@ WINDOWS = 6
 
 @dataclass
 class Opened:
-    """A system under test and what is known of it: its phases, whether it counts
-    iterations, whether its time is the host's; how many iterations take it longer than
-    0.03 s.
+    """A system under test and its properties: its phases, whether it counts iterations,
+    whether its time is the host's; how many iterations take it longer than 0.03 s.
     """
 
     sut: SystemUnderTest
@@ -184,7 +183,7 @@ def test_a_batch_is_one_window_with_every_answer_in_order_or_is_refused(
     assert opened.sut.do(Query((1,), limit_s=10.0)).output == payloads[1]
 
 
-def test_the_iterations_of_a_query_are_told_where_the_device_counts_them(
+def test_the_iterations_of_a_query_are_reported_where_the_device_counts_them(
     opened: Opened,
 ) -> None:
     opened.sut.do(Load(3), [SAMPLE])
@@ -240,7 +239,7 @@ def listener(opened: Opened) -> SystemUnderTest:
 
 
 def stream_of(windows: int, *, preloaded: bool = False) -> tuple[Stream, list[bytes]]:
-    """Return a stream of so many windows, and what is played in each."""
+    """Return a stream of so many windows, and the samples of each."""
     samples = (windows - 1) * HOP + WINDOW
     signal = bytes(sample % 251 for sample in range(samples))
     step = Stream(
@@ -296,8 +295,8 @@ def test_a_preloaded_stream_has_the_same_answers_and_nothing_is_heard_meanwhile(
         window[: len(done.output) // 3] for window in windows
     )
     assert (done.iterations, done.faults) == (3, ())
-    # When a board's time lags behind the host's, it is asked too early whether the
-    # stream is over, and that is told.
+    # When a board's clock is slower than the host's, it is asked too early whether the
+    # stream is over, and this is reported.
     assert done.rx_in_window_b == 0 or not opened.host_time
 
 
@@ -405,11 +404,8 @@ def test_a_search_without_a_target_takes_its_time_out_and_one_with_a_target_ends
     solver: SystemUnderTest, searching: SystemUnderTest
 ) -> None:
     timeout_s = 0.05
-    begun, ended = (
-        done.marks[place].tick
-        for done in [searching.do(Solve(0, timeout_s, seed=1))]
-        for place in (0, -1)
-    )
+    marks = searching.do(Solve(0, timeout_s, seed=1)).marks
+    begun, ended = marks[0].tick, marks[-1].tick
     assert (ended - begun) / solver.info.tick_hz >= timeout_s * 0.999
     done = searching.do(Solve(0, 60.0, seed=1, target=-5, thresholds=(-5,)))
     assert [mark.phase for mark in done.marks] == [1, REACHED, END]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The real firmware behind a real pseudo terminal."""
+"""The real firmware on a real pseudo terminal."""
 
 from __future__ import annotations
 

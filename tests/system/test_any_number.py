@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whatever number stands in a bench file, `rig plan` answers with a plan or an error of
-the rig, within seconds and some gigabytes.
+"""For any number in a bench file, `rig plan` answers with a plan or an error of the
+rig, within seconds and some gigabytes.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import resource
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -26,7 +27,7 @@ from tests.length import length
 #: Of processor time; the longest plan takes about three seconds.
 _LIMIT_S = 30.0
 _MORE_B = 4 << 30
-#: The bench in which a kind is tried; another one of its section takes the place of
+#: The bench that a kind is tried with; another one of its section takes the place of
 #: that one's.
 _BENCHES = {
     "scenario.offline": "virtual-offline",
@@ -56,7 +57,7 @@ class Number:
 
     @property
     def bench(self) -> str:
-        """Return the bench in which it is tried."""
+        """Return the bench that it is tried with."""
         kind = ".".join(self.name.split(".")[:2])
         return str(ROOT / "benches" / f"{_BENCHES.get(kind, 'virtual-null')}.toml")
 
@@ -80,7 +81,7 @@ def numbers() -> Iterator[Number]:
 NUMBERS = list(numbers())
 _POWERS = [0, 1, 2**15, 2**16, 2**31, 2**32, 2**53, 2**63, 2**64, 10**12, 10**30]
 _WHOLE = [
-    sign * (power + by) for power in _POWERS for by in (-1, 0, 1) for sign in (-1, 1)
+    sign * (power + by) for power, by, sign in product(_POWERS, (-1, 0, 1), (-1, 1))
 ]
 _FRACTIONS = [0.0, 5e-324, 1e-300, 1e-12, 0.5, 1e6, 1e12, 1e15, 1.7e308]
 
@@ -91,7 +92,7 @@ def given_numbers(draw: st.DrawFn) -> tuple[Number, str]:
     allowed = number.field.range
     bounds = [each for each in (allowed.low, allowed.high) if each is not None]
     if number.field.type.endswith("integer"):
-        near = [int(bound) + by for bound in bounds for by in (-1, 0, 1)]
+        near = [int(bound) + by for bound, by in product(bounds, (-1, 0, 1))]
         value = str(draw(st.sampled_from([*near, *_WHOLE]) | st.integers()))
     else:
         edges = [*map(float, bounds), *_FRACTIONS, *(-each for each in _FRACTIONS)]
@@ -118,7 +119,7 @@ def bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def planned(number: Number, value: str) -> None:
-    """Plan with one number; raises what is no error of the rig."""
+    """Plan with one number; raises errors that are not the rig's."""
     words = [f"--set={each}" for each in (*number.needed, f"{number.name}={value}")]
     began_s = time.process_time()
     try:

@@ -30,7 +30,7 @@ SHORT = ["scenario.single_stream.idle_s=0.3", "scenario.single_stream.warmup=0"]
 
 
 def answers(sut: SystemUnderTest, payloads: list[bytes]) -> list[bytes]:
-    """Return what a system answers to each payload."""
+    """Return a system's answer to each payload."""
     found = []
     for index, payload in enumerate(payloads):
         sut.do(Load(index), [payload])
@@ -63,8 +63,8 @@ def test_five_trials_by_its_energy_counter_are_valid_and_have_the_energy_that_th
         True,
         False,
     ), "only the counter is"
-    # What the simulated counter is fed with: 5 W of the host, and what is said to be
-    # drawn in each phase.
+    # Input of the simulated counter: 5 W of the host, and the stated power of each
+    # phase.
     for name, expected_w in (
         ("power_idle", 5.010),
         ("power_preprocess", 5.030),
@@ -86,7 +86,7 @@ def test_five_trials_by_its_energy_counter_are_valid_and_have_the_energy_that_th
     write_report(result.folder)
 
 
-def test_the_nir_program_on_a_virtual_monitor_has_the_power_it_is_said_to_draw(
+def test_the_nir_program_on_a_virtual_monitor_has_its_stated_power(
     tmp_path: Path,
 ) -> None:
     overrides = [

@@ -9,7 +9,7 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 
 import pytest
@@ -69,7 +69,7 @@ def wired(context: BenchContext) -> Iterator[PublicDevice]:
 def measured(
     folder: Path, faults: Lpm01aFaults | None = None
 ) -> tuple[MeasuredTrial, list[float], list[float]]:
-    """Return what is measured of two windows, and the true duration (s) and energy (J)
+    """Return the measurement of two windows, and the true duration (s) and energy (J)
     of an inference in each.
     """
     context = BenchContext(seed=5)
@@ -101,7 +101,7 @@ def measured(
         info = sut.info
     assert info.clock == EDGE_CLOCK
     return measure(
-        done, ("infer",), info.tick_hz, info.sync_hold_s, [rail], info.clock
+        done, ("infer",), info.tick_hz, info.sync_hold_s, rails=[rail], clock=info.clock
     ), *truth(context)
 
 
@@ -164,4 +164,5 @@ def test_one_edge_that_the_monitor_missed_leaves_no_window_and_is_named(
 
 
 def windows(outcome: MeasuredTrial) -> list[Window]:
-    return [window for sample in outcome.measured.samples for window in sample.windows]
+    samples = outcome.measured.samples
+    return list(chain.from_iterable(sample.windows for sample in samples))

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A project of the port posix, from nothing to a measurement, by commands alone."""
+"""A project of the port posix, from an empty folder to a measurement, by commands
+alone.
+"""
 
 from __future__ import annotations
 

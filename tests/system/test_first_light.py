@@ -90,14 +90,14 @@ def test_power_and_energy_are_those_of_the_phases(
 
 @pytest.fixture(scope="module")
 def clean(firmware: Path, tmp_path_factory: pytest.TempPathFactory) -> SessionResult:
-    """Return a session of which nothing was lost."""
+    """Return a session without losses."""
     return run(POSIX_NULL, tmp_path_factory.mktemp("clean"), SMALL)
 
 
-# where nothing is lost, nothing is retransmitted: no answer may be late
+# without losses there are no retransmissions: no answer may be late
 @pytest.mark.paced
 @pytest.mark.parametrize("fault", ["drop", "duplicate", "flip"])
-def test_a_byte_in_a_thousand_costs_retransmissions_and_nothing_else(
+def test_a_byte_in_a_thousand_costs_retransmissions_and_no_more(
     clean: SessionResult, tmp_path: Path, fault: str
 ) -> None:
     faulty = run(

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Accounts as clusters, containers and services have them: every one measures, checks,
-reports and lists, or is told why it cannot.
+reports and lists, or prints the reason why it cannot.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def test_every_account_measures_checks_reports_and_lists(
     assert done.returncode == _NOT_TESTED, done.stdout + done.stderr
     (session,) = sessions.iterdir()
     assert (session / "report.html").exists()
-    # What a full disk takes of a list or a check is no list and no check.
+    # A list or a check that a full disk cut off is no list and no check.
     expected = 0 if account.shows else 3
     for words in (
         ("check", session),

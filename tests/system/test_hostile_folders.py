@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A file of a session folder that is none: every command ends soon and says so, reads
-no file from elsewhere, and shows the sessions beside it.
+no file of another folder, and shows the sessions beside it.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from types import FrameType
 
@@ -70,12 +71,7 @@ KINDS: dict[str, Callable[[Path], None]] = {
 }
 #: Each name with each kind; fewer where time is short, yet every name and every kind.
 #: A folder of another name is none of a session's, which the check says.
-BY_NAME = [
-    (name, kind)
-    for name in NAMES
-    for kind in KINDS
-    if (name, kind) != (NAMES[-1], "a folder")
-]
+BY_NAME = [pair for pair in product(NAMES, KINDS) if pair != (NAMES[-1], "a folder")]
 COMMANDS = (
     ("check",),
     ("report",),
@@ -89,8 +85,7 @@ COMMANDS = (
 
 
 class Late(BaseException):
-    """It took too long; code that handles whatever goes wrong with a file does not
-    handle this."""
+    """It took too long; code that handles any error of a file does not handle this."""
 
 
 @contextmanager
@@ -134,7 +129,7 @@ def secret(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def hostile(good: Path, root: Path, name: str, kind: str) -> Path:
-    """Return a copy of a session in which a file is something else."""
+    """Return a copy of a session with a file replaced by another kind."""
     folder = shutil.copytree(good, root / "hostile")
     (folder / name).unlink(missing_ok=True)
     KINDS[kind](folder / name)
@@ -143,7 +138,7 @@ def hostile(good: Path, root: Path, name: str, kind: str) -> Path:
 
 @dataclass(frozen=True)
 class Done:
-    """How a command ended, and what it said."""
+    """The exit of a command, and its output."""
 
     ok: bool
     said: str
@@ -196,7 +191,7 @@ def test_the_sessions_beside_it_are_listed(
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_tags_that_are_none_are_said_and_the_sessions_listed(
+def test_tags_that_are_none_are_reported_and_the_sessions_listed(
     good: Path, tmp_path: Path, kind: str
 ) -> None:
     root = tmp_path / "sessions"
@@ -204,7 +199,8 @@ def test_tags_that_are_none_are_said_and_the_sessions_listed(
     KINDS[kind](root / TAGS)
     done = invoked("sessions", "--sessions", root)
     assert done.ok and "1 session" in done.said and TAGS in done.said
-    assert not invoked("sessions", "--sessions", root, "--tag", "good", "word").ok
+    tag = ("--tag", "good", "word")
+    assert not invoked("sessions", "--sessions", root, *tag).ok
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -217,7 +213,7 @@ def test_a_trace_that_is_none_is_not_measured(
 
 
 def test_a_folder_below_a_link_is_not_read(good: Path, tmp_path: Path) -> None:
-    """A trial that is a link leads out of the session, whatever its files are."""
+    """A trial that is a link leads out of the session, for any files."""
     folder = shutil.copytree(good, tmp_path / "session")
     shutil.move(folder / "trial-1", tmp_path / "outside")
     (folder / "trial-1").symlink_to(tmp_path / "outside")
@@ -226,7 +222,7 @@ def test_a_folder_below_a_link_is_not_read(good: Path, tmp_path: Path) -> None:
 
 
 def test_a_link_of_the_users_own_is_followed(good: Path, tmp_path: Path) -> None:
-    """A link outside of any session was named by whoever made it."""
+    """A link outside of any session was named by its maker."""
     link = tmp_path / "own.jls"
     link.symlink_to(good / "trial-1" / "trace.jls")
     assert invoked("measure", link, limit_s=60.0).ok
@@ -263,5 +259,6 @@ def test_what_is_written_into_a_foreign_folder_stays_there(
     out."""
     folder = shutil.copytree(good, tmp_path / "sessions" / "session")
     (folder.parent / f"{TAGS}.partial").symlink_to(secret)
-    assert invoked("sessions", "--sessions", folder.parent, "--tag", "session", "x").ok
+    tag = ("--tag", "session", "x")
+    assert invoked("sessions", "--sessions", folder.parent, *tag).ok
     assert secret.read_text() == SECRET

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Text from outside in what the commands print: names that command a terminal, turn the
-writing, or begin a line of their own come from a device, an instrument, a bench, a
+"""Text from outside in the output of the commands: names that command a terminal, turn
+the writing, or begin a line of their own come from a device, an instrument, a bench, a
 session, a network, a trace.
 """
 
@@ -29,7 +29,7 @@ from tests.sut_backends.uart.public_device import Build, PublicDevice
 #: C1, turns the direction of writing, begins a line of its own, and is markup.
 NASTY = "a\x1b[2J\x1b]0;t\x07\rb\x9b31m\u202egnp\nFORGED\x85[red]c[/]<b>d</b>"
 FORGED = "FORGED"
-#: What may stand in what a command prints: the rest are commands to the terminal, or
+#: Characters that a command may print: the rest are commands to the terminal, or
 #: unseen.
 UNSEEN = re.compile(
     "[^\\n\\t\x20-\x7e\xa0-\u200a\u2010-\u2027\u202f-\u205f\u2070-\ufefe\uff00-\U0010ffff]"
@@ -71,7 +71,7 @@ def bench(path: Path, name: str = "plain", **parts: str) -> Path:
 
 
 def shown(*words: str | Path, cwd: Path) -> str:
-    """Return what a command prints, which commands no terminal and forges no line."""
+    """Return a command's output, which commands no terminal and forges no line."""
     done = rig(*words, cwd=cwd)
     printed = done.stdout + done.stderr
     assert not UNSEEN.findall(printed), (words, printed)
@@ -102,7 +102,7 @@ def test_of_a_bench_file(tmp_path: Path) -> None:
 
 
 class Nasty(PublicDevice):
-    """A device all of whose words carry the hostile text, as far as a line can."""
+    """A device with the hostile text in all its words, as far as a line can."""
 
     def _say(self, text: str, end: str = "\r\n") -> None:
         line = NASTY.replace("\n", "").replace("[red]", "")
@@ -193,7 +193,8 @@ def test_of_a_network(tmp_path: Path) -> None:
     assert FORGED in shown(
         *("model", "run", path, inputs, "--dt", "1e-3", "--record", "no"), cwd=tmp_path
     )
-    shown("model", "quantize", path, "--inputs", inputs, "--dt", "1e-3", cwd=tmp_path)
+    options = ("--inputs", inputs, "--dt=1e-3")
+    shown("model", "quantize", path, *options, cwd=tmp_path)
 
 
 def test_of_a_trace(tmp_path: Path) -> None:
@@ -266,7 +267,7 @@ def test_of_files_of_a_session(
     folder = of_a_stranger(session, tmp_path, *files)
     page = folder / "report.html"
     if files != FILES[:1]:
-        # that it is drawn once more, to be compared, shows nothing of other files
+        # a second drawing for comparison reads no other file
         page.unlink()
     assert FORGED in shown("check", folder, cwd=tmp_path)
     shown("report", folder, cwd=tmp_path)

@@ -33,7 +33,7 @@ BENCHES = {
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What a command printed, its exit code, and the session it left."""
+    """The output of a command, its exit code, and the session it left."""
 
     done: subprocess.CompletedProcess[str]
     folder: Path
@@ -63,7 +63,7 @@ def runs(firmware: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, 
 
 
 def ended(running: Running, root: Path) -> Run:
-    """Wait for a command; return what came of it."""
+    """Wait for a command; return its result."""
     done = running.ended()
     sessions = list(root.iterdir())
     assert len(sessions) == 1, done.stderr

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The faults of instruments, seen through a whole session: each case injects one and
-sees its problem or its error, and nothing else.
+sees only its problem or its error.
 
 The device is the virtual one, so its time is virtual: always the same parts of a trial
 last from and to the same second. `IN` lies inside a phase of the second sample, `OUT`
@@ -14,6 +14,7 @@ import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, product
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +43,7 @@ from tests.waiting import own_threads
 
 @dataclass(frozen=True, slots=True)
 class Instrument:
-    """How a bench names an instrument, what a device must do for it, and where faults
+    """How a bench names an instrument, its requirements on a device, and where faults
     are put, in seconds from the first sample.
     """
 
@@ -108,8 +109,8 @@ WINDOWS = 8
 
 @dataclass(slots=True)
 class Seen:
-    """What came of a session: its result, or the error that ended it; what is true on
-    the bench after.
+    """The end of a session: its result, or the error that ended it; the truth of the
+    bench after it.
     """
 
     result: SessionResult | None
@@ -125,15 +126,16 @@ class Seen:
 
     @property
     def detail(self) -> str:
-        """Return what the only problem says."""
+        """Return the text of the only problem."""
         assert self.result is not None
         [problem] = self.result.content["problems"]
         return str(problem["detail"])
 
     @property
     def told(self) -> str:
-        """Return what the trial's gaps and the session's provenance say of the
-        instrument."""
+        """Return the statements on the instrument in the trial's gaps and the session's
+        provenance.
+        """
         assert self.result is not None
         gaps = (self.folder / "trial-1" / GAPS).read_text()
         return gaps + json.dumps(self.result.content["provenance"]["monitors"][""])
@@ -150,8 +152,9 @@ Run = Callable[..., Seen]
 
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Run one trial with faults; whatever comes of it, no thread is left and no file
-    unfinished."""
+    """Run one trial with faults; after any result, no thread is left and no file
+    unfinished.
+    """
 
     def start(name: str, faults: Sequence[str] = (), pace_s: float = 0.0) -> Seen:
         instrument = INSTRUMENTS[name]
@@ -233,10 +236,8 @@ def test_without_a_fault_there_is_no_problem_and_the_places_of_faults_are_where_
     assert seen.codes == [] and not seen.world.supply_on
     assert seen.result is not None
     measured = seen.result.trials[0].measured
-    windows = [
-        *measured.idles,
-        *(window for sample in measured.samples for window in sample.windows),
-    ]
+    of_samples = (sample.windows for sample in measured.samples)
+    windows = [*measured.idles, *chain.from_iterable(of_samples)]
     assert len(windows) == WINDOWS
     hit = [
         window
@@ -255,8 +256,8 @@ def test_without_a_fault_there_is_no_problem_and_the_places_of_faults_are_where_
 
 
 def cases(rows: Mapping[str, tuple[Any, ...]], repeated: Sequence[str]) -> list[Any]:
-    """Return the cases of a test; those take longer than what they add, and only repeat
-    one by which the same code is proved.
+    """Return the cases of a test; the marked ones only repeat a proof of the same code,
+    at some cost of time.
     """
     assert set(repeated) <= set(rows)
     marks = {name: [pytest.mark.repeats] for name in repeated}
@@ -275,14 +276,16 @@ N6705_UNREADABLE = [
         ["overload_records=3", f'overload_of="{of}"', f'overload_as="{value}"'],
         told + where,
     )
-    for of, where in (
-        ("current", ""),
-        ("voltage", ""),
-        ("sync", ", on the SYNC channel"),
-    )
-    for what, value, told in (
-        ("beyond the range", "9.9E37", "beyond the measuring range"),
-        ("without a number", "9.91E37", "the instrument gave no number"),
+    for (of, where), (what, value, told) in product(
+        (
+            ("current", ""),
+            ("voltage", ""),
+            ("sync", ", on the SYNC channel"),
+        ),
+        (
+            ("beyond the range", "9.9E37", "beyond the measuring range"),
+            ("without a number", "9.91E37", "the instrument gave no number"),
+        ),
     )
 ]
 JS_HARMLESS = {
@@ -300,7 +303,7 @@ JS_HARMLESS = {
     ),
     "supply found on": ("found_on=true", '"supply_found_on": true'),
 }
-#: Instrument, faults, and what is told of them though they are no problem.
+#: Instrument, faults, and the reports on them though they are no problem.
 HARMLESS: dict[str, tuple[str, list[str], str]] = {
     f"js220, {what}": ("js220", fault.format(outside=outside("js220")).split(), told)
     for what, (fault, told) in JS_HARMLESS.items()
@@ -391,7 +394,7 @@ HARMLESS: dict[str, tuple[str, list[str], str]] = {
 }
 
 
-#: What one lost packet does is seen in a window; each way in which a record is
+#: The effect of a lost packet is seen in a window; each way that makes a record
 #: unreadable, and each parameter that has one, is among the others.
 HARMLESS_AGAIN = (
     "js110, a packet lost outside",
@@ -434,7 +437,7 @@ def test_a_block_that_comes_twice_and_a_correction_of_utc_change_not_one_digit(
 @pytest.mark.parametrize(
     "name", ["js220", pytest.param("js110", marks=pytest.mark.repeats)]
 )
-def test_a_sync_that_begins_a_millisecond_later_takes_as_much_from_the_trace_and_nothing_else(
+def test_a_sync_that_begins_a_millisecond_later_takes_as_much_from_the_trace_and_no_more(
     run: Run, tmp_path_factory: pytest.TempPathFactory, name: str
 ) -> None:
     lengths_s = []
@@ -563,8 +566,8 @@ SPOILT: dict[str, tuple[str, list[str], str, str]] = {
         )
         for what, ticks in (("a packet", 126), ("packets", 2000))
     },
-    # Found by the edges that come too early, whatever the size; the driver has nothing
-    # to tell it by.
+    # Found from the edges that come too early, at any size; the driver cannot detect
+    # it.
     **{
         f"js110, {ticks} ticks lost and not a word": (
             "js110",
@@ -698,9 +701,8 @@ SPOILT: dict[str, tuple[str, list[str], str, str]] = {
 }
 
 
-#: Of a loss of which nothing tells, a small one (126 ticks) and a large one (2000) are
-#: enough; of a range, each signal and each model; of unreadable records as above, the
-#: other half.
+#: Of an undetected loss, a small one (126 ticks) and a large one (2000) are enough; of
+#: a range, each signal and each model; of unreadable records as above, the other half.
 SPOILT_AGAIN = (
     "js110, 504 ticks lost and not a word",
     "js110, 10000 ticks lost and not a word",
@@ -727,7 +729,7 @@ def test_a_fault_in_a_window_is_its_problem_and_no_other(
     )
     assert re.search(words, seen.detail), seen.detail
     assert seen.result is not None and not seen.result.ok and not seen.world.supply_on
-    # What was not spoilt is measured, and all of it is found again.
+    # Unspoilt samples are measured, and all of it is found again.
     assert seen.result.content["samples"]["per_trial"] == [3]
     assert check(seen.folder).ok
 
@@ -938,8 +940,8 @@ BEGUN: dict[str, Ending] = {
     **{
         f"{name}, {what} logged in secret": (
             name,
-            # The simulator takes its time over so many records: patience changes
-            # nothing here.
+            # The simulator takes its time over so many records: patience has no effect
+            # here.
             [
                 f"stuck={stuck}",
                 "stuck_hidden=true",
@@ -952,7 +954,7 @@ BEGUN: dict[str, Ending] = {
         for name, what, stuck, told in (
             ("n6705", "a fourth parameter is", 1, "logs 1.33"),
             ("n6705", "three parameters are", 3, "logs 2.00"),
-            # The log began at an edge that nobody saw: when, is known to a fetch.
+            # The log began at an edge that was not observed: when, is known to a fetch.
             ("n6705 trigger", "two parameters are", 2, ""),
         )
     },
@@ -1264,7 +1266,7 @@ def test_an_instrument_that_is_not_as_it_must_be_is_refused_before_a_session_beg
     assert not seen.root.exists()
 
 
-def test_an_instrument_that_stays_away_is_told_with_its_supply_that_may_be_on(
+def test_an_instrument_that_stays_away_is_reported_with_its_supply_that_may_be_on(
     run: Run,
 ) -> None:
     seen = run("n6705", ["drop_at_s=0.67", "stays_away=true"])
@@ -1292,7 +1294,7 @@ def test_an_instrument_that_stays_away_is_told_with_its_supply_that_may_be_on(
     ],
     ids=["off at the second try", "never off"],
 )
-def test_a_joulescope_that_does_not_switch_off_is_told_with_its_supply_that_may_be_on(
+def test_a_joulescope_that_does_not_switch_off_is_reported_with_its_supply_that_may_be_on(
     run: Run, name: str, topic: str, which: list[int], cause: str, try_next: str
 ) -> None:
     seen = run(name, [f'refuse="{topic}"', f"refuse_only={which}"])
@@ -1312,7 +1314,7 @@ def test_a_joulescope_that_does_not_switch_off_is_told_with_its_supply_that_may_
         "in the end, never off",
     ],
 )
-def test_an_lpm01a_that_does_not_switch_off_is_told_with_its_supply_that_may_be_on(
+def test_an_lpm01a_that_does_not_switch_off_is_reported_with_its_supply_that_may_be_on(
     run: Run, fault: str, which: list[int], on: bool
 ) -> None:
     seen = run(
@@ -1336,7 +1338,7 @@ def test_an_lpm01a_that_does_not_switch_off_is_told_with_its_supply_that_may_be_
     ],
     ids=["no command for it", "no control"],
 )
-def test_an_lpm01a_refused_that_could_not_be_switched_off_is_told_with_its_supply_that_may_be_on(
+def test_a_refused_lpm01a_that_stays_on_is_reported_with_its_supply_that_may_be_on(
     run: Run, faults: list[str], words: str
 ) -> None:
     seen = run("lpm01a", ["supply_found_on=true", *faults])

@@ -43,7 +43,7 @@ def measured(
     return content
 
 
-# What is marked `repeats` is said of all trials in test_instrument_benches.py.
+# Cases marked `repeats` are proved for all trials in test_instrument_benches.py.
 @pytest.mark.parametrize(
     "name",
     [
@@ -143,8 +143,8 @@ def test_a_host_that_is_its_own_device_is_tied_to_its_energy_counter_by_its_cloc
     assert result.content["problems"] == []
     assert result.content["provenance"]["sut"]["clock"] == "CLOCK_MONOTONIC"
     assert result.content["provenance"]["sut"]["simulated"] is False
-    # What the simulated counter is fed with: 5 W of the host, and what the firmware
-    # draws in this phase.
+    # Input of the simulated counter: 5 W of the host, and the firmware's power in this
+    # phase.
     for name, expected_w in (
         ("power_idle", 5.010),
         ("power_preprocess", 5.030),

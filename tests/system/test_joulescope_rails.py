@@ -43,8 +43,8 @@ warmup = 0
 [task.null]
 samples = 3
 """
-#: While the third sample is loaded: behind two that are measured. In virtual time the
-#: second rail follows the first.
+#: While the third sample is loaded: after two measured ones. In virtual time the second
+#: rail follows the first.
 LOSS = [
     "rail.io.joulescope.simulator.faults.drop_at_tick=3900000",
     "rail.io.joulescope.simulator.faults.drop_ticks=10000",
@@ -90,7 +90,7 @@ def test_a_loss_of_a_js110_beside_a_js220_is_a_gap_of_its_own_and_no_problem_out
 
 @pytest.fixture
 def busy(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let what merges the streams fall behind the bench."""
+    """Let the merger of the streams lag the bench."""
     take = JoulescopeRecording._take
 
     def slowly(self: JoulescopeRecording, topic: str, value: Any, at_ns: int) -> None:
@@ -118,7 +118,7 @@ def test_a_loss_of_one_of_two_js110_is_one_error_and_the_session_goes_on_where_i
     assert (last["status"], last["reason"]) == ("fail", str(caught.value))
     [cut_off] = [finding for finding in check(folder).findings if not finding.ok]
     assert "2 samples measured" in cut_off.detail
-    # The fault is in the bench file, but what is left to be done is over before it.
+    # The fault is in the bench file, but the remaining work ends before it.
     resumed = resume(folder)
     assert resumed.content["problems"] == [] and resumed.content["samples"][
         "per_trial"

@@ -24,8 +24,8 @@ QUICK = (
     *("--set", "monitor.virtual.sample_hz=50_000", "--trials", "1"),
 )
 #: Run a command, and kill it at its n-th change of a session: before an even one, after
-#: an odd one. What is on the disk does not matter to a process that is killed, so
-#: nothing waits for that.
+#: an odd one. A killed process does not depend on the disk's state, so it is not
+#: synchronised.
 KILLED = """
 import os, signal, sys
 from rig.cli.main import main
@@ -84,7 +84,7 @@ def places(count: int, kept: int) -> Iterator[int]:
 
 
 def repaired(folder: Path) -> str:
-    """Do what the check names, and return it; the session then passes."""
+    """Follow the check's hint, and return it; the session then passes."""
     checked = rig("check", folder)
     said = checked.stdout + checked.stderr
     if checked.returncode == 0:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -99,7 +99,8 @@ def windows(folder: Path) -> list[dict[str, Any]]:
     rows = [
         json.loads(line) for line in (folder / "samples.jsonl").read_text().splitlines()
     ]
-    return [window for row in rows for window in row.get("windows", [row.get("idle")])]
+    lists = (row.get("windows", [row.get("idle")]) for row in rows)
+    return list(chain.from_iterable(lists))
 
 
 def test_a_session_of_three_different_instruments_has_no_problem_and_is_recomputed(

@@ -61,7 +61,7 @@ def bench_file(folder: Path, sync: str, idle_s: float = 0.2) -> Path:
         pytest.param(0.05, -100.0, marks=pytest.mark.repeats),
     ],
 )
-def test_a_session_that_loses_nothing_has_no_problem(
+def test_a_session_that_loses_no_data_has_no_problem(
     tmp_path: Path, sync: str, idle_s: float, clock_ppm: float
 ) -> None:
     with open_bench(
@@ -76,8 +76,7 @@ def test_a_session_that_loses_nothing_has_no_problem(
 
 
 def ended(folder: Path, sync: str, faults: list[str]) -> BenchError:
-    """Run a trial that an error ends; what is left of the session says so, and has no
-    result."""
+    """Run a trial that an error ends; the session's files say so, and has no result."""
     with (
         pytest.raises(BenchError) as told,
         open_bench(

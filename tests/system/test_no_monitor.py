@@ -11,6 +11,7 @@ import re
 import signal
 import tomllib
 from collections.abc import Iterator
+from itertools import chain, product
 from pathlib import Path
 
 import pytest
@@ -29,7 +30,7 @@ from tests.sut_backends.uart.public_device import Build, PublicDevice
 from tests.waiting import eventually
 
 BENCHES = ROOT / "benches"
-#: An energy, a power or a trace: nothing of a session without a monitor has any.
+#: An energy, a power or a trace: a session without a monitor has none.
 ENERGETIC = re.compile(r"(energy|power)_")
 
 
@@ -62,11 +63,8 @@ def assert_sound(result: SessionResult, simulated: bool) -> None:
     assert not list(result.folder.rglob("trace*")) and not list(
         result.folder.rglob("gaps*")
     )
-    for line in (
-        line
-        for path in result.folder.rglob("samples.jsonl")
-        for line in path.read_text().splitlines()
-    ):
+    texts = [path.read_text() for path in result.folder.rglob("samples.jsonl")]
+    for line in chain.from_iterable(map(str.splitlines, texts)):
         assert all(
             window["energy_j"] is None for window in json.loads(line).get("windows", ())
         )
@@ -75,7 +73,9 @@ def assert_sound(result: SessionResult, simulated: bool) -> None:
     page = write_report(result.folder).read_text(encoding="utf-8")
     assert "No energy:" in page and "which nothing checks" in page
     assert ("SIMULATED" in page) is simulated
-    lines = [line for trial in content["trials"] for line in trial.get("lines", ())]
+    lines = list(
+        chain.from_iterable(trial.get("lines", ()) for trial in content["trials"])
+    )
     assert all(("simulated" in line) is simulated for line in lines)
 
 
@@ -195,8 +195,8 @@ def test_this_computer_is_no_simulation_and_needs_no_energy_counters(
 
 @pytest.fixture
 def device() -> Iterator[PublicDevice]:
-    """Return a device that speaks the text protocol on a port, and of which nothing
-    says that it is simulated.
+    """Return a device that speaks the text protocol on a port, without a sign that it
+    is simulated.
     """
     # At 9600 baud: it waits for each byte that it says, and its messages lie in its
     # windows.
@@ -229,20 +229,17 @@ def test_a_performance_run_of_a_text_device_at_9600_baud_is_valid_and_in_the_wor
     assert_sound(result, simulated=False)
     first, throughput = result.content["trials"][0]["lines"]
     assert first.startswith("neurorig, generated data: 5 windows of 10.")
-    # An inference takes 50 ms and what the host's sleep adds.
+    # An inference takes 50 ms and the excess of the host's sleep.
     assert THROUGHPUT.match(throughput) is None
     assert 18 < float(THROUGHPUT.match(unmarked(throughput))[1]) <= 20.0  # type: ignore[index]
     assert (result.folder / "trial-1" / "results.txt").read_text().splitlines() == [
         first,
         throughput,
     ]
-    lengths_s = [
-        window["stop_s"] - window["start_s"]
-        for line in (
-            (result.folder / "trial-1" / "samples.jsonl").read_text().splitlines()
-        )
-        for window in json.loads(line).get("windows", ())
-    ]
+    text = (result.folder / "trial-1" / "samples.jsonl").read_text()
+    rows = map(json.loads, text.splitlines())
+    windows = chain.from_iterable(row.get("windows", ()) for row in rows)
+    lengths_s = [window["stop_s"] - window["start_s"] for window in windows]
     # On a busy computer a window may come out short, and is then asked for again.
     assert sum(length_s >= 10.0 for length_s in lengths_s) == 5
     assert (
@@ -264,11 +261,10 @@ def test_an_accuracy_run_of_a_text_device_is_valid_and_in_the_words_of_the_bench
     files, *quality = result.content["trials"][0]["lines"]
     assert files == "neurorig, generated data: 12 files, 12 inferences"
     plain = [unmarked(line) for line in quality]
-    assert (
-        sum(bool(pattern.match(line)) for pattern in (TOP_1, AUC) for line in plain)
-        == 2
-    )
-    assert not any(pattern.match(line) for pattern in (TOP_1, AUC) for line in quality)
+    pairs = product((TOP_1, AUC), plain)
+    assert sum(bool(pattern.match(line)) for pattern, line in pairs) == 2
+    pairs = product((TOP_1, AUC), quality)
+    assert not any(pattern.match(line) for pattern, line in pairs)
     assert not any(ENERGY.search(line) for line in quality)
 
 
@@ -345,7 +341,7 @@ def test_probe_says_that_there_is_none_and_asks_for_no_sync_wire() -> None:
     assert not [name for name in found if name.startswith("SYNC wire")]
 
 
-def test_a_session_that_was_killed_goes_on_behind_the_last_step_that_was_told(
+def test_a_session_that_was_killed_goes_on_after_the_last_step_that_was_reported(
     firmware: Path, tmp_path: Path
 ) -> None:
     running = started(

@@ -6,7 +6,7 @@ conversation with the firmware.
 from __future__ import annotations
 
 import json
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 
 import pytest
@@ -132,7 +132,7 @@ def test_a_set_larger_than_the_slots_is_measured_in_chunks(tmp_path: Path) -> No
     result = run(tmp_path, VIRTUAL)
     indices = [line["indices"] for line in batches(result)]
     assert [len(chunk) for chunk in indices] == [4, 4, 2]  # type: ignore[arg-type]
-    assert sorted(index for chunk in indices for index in chunk) == list(range(10))
+    assert sorted(chain.from_iterable(indices)) == list(range(10))
     assert result.content["provenance"]["task"]["phases"] == ["batch"]
     assert (
         "10 samples in 3 chunks of 4 or less"
@@ -142,7 +142,7 @@ def test_a_set_larger_than_the_slots_is_measured_in_chunks(tmp_path: Path) -> No
 
 def test_each_sample_of_a_batch_is_scored_kept_and_counted(tmp_path: Path) -> None:
     result = run(tmp_path, VIRTUAL, "sut.virtual.error_rate=0.4")
-    each = [score for line in batches(result) for score in line["each"]]
+    each = list(chain.from_iterable(line["each"] for line in batches(result)))
     wrong = sum(score["label"] != score["answer"] for score in each)
     assert len(each) == 10 and 0 < wrong < 10
     assert result.metrics["accuracy"].value == (10 - wrong) / 10
@@ -214,7 +214,7 @@ def test_a_power_cut_in_a_batch_loads_the_whole_chunk_again(
         if isinstance(item.step, Query) and not item.step.warmup
     ]
     assert [item.completion.restarts for item in done] == [0, 1, 0]
-    scores = [score for item in done for score in item.each]
+    scores = list(chain.from_iterable(item.each for item in done))
     assert len(scores) == 10 and all(score.label == score.answer for score in scores)
 
 

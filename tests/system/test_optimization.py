@@ -9,7 +9,7 @@ import dataclasses
 import io
 import json
 import shutil
-from itertools import pairwise
+from itertools import chain, pairwise, product
 from pathlib import Path
 from typing import Any
 
@@ -96,7 +96,7 @@ def run(
 
 @pytest.fixture(scope="module")
 def plain(tmp_path_factory: pytest.TempPathFactory) -> SessionResult:
-    """Run a trial of the bench as it is; nobody changes its session."""
+    """Run a trial of the bench as it is; its session must not be changed."""
     return run(tmp_path_factory.mktemp("plain"), VIRTUAL)
 
 
@@ -197,25 +197,19 @@ SLOW = ("sut.virtual.sync_hold_us=200", "sut.virtual.sync_period_us=4003")
 
 @pytest.fixture(scope="module")
 def slow(tmp_path_factory: pytest.TempPathFactory) -> SessionResult:
-    """Run two trials with long pulses; nobody changes their session."""
+    """Run two trials with long pulses; their session must not be changed."""
     return run(tmp_path_factory.mktemp("slow"), VIRTUAL, *SLOW, trials=2)
 
 
 def test_a_search_too_early_for_the_monitor_takes_nothing_from_its_cell(
     slow: SessionResult,
 ) -> None:
-    early = [
-        one
-        for line in searches(slow)
-        for one in line["crossings"]
-        if one["window"] and not one["resolved"]
-    ]
+    crossings = chain.from_iterable(line["crossings"] for line in searches(slow))
+    early = [one for one in crossings if one["window"] and not one["resolved"]]
     assert early, "some are reached within a pulse"
     names = [
-        f"{what}_to_{gap}_{cell}"
-        for what in ("latency", "energy")
-        for gap in ("10pct", "5pct")
-        for cell in ("50n_25pct",)
+        f"{metric}_to_{gap}_50n_25pct"
+        for metric, gap in product(("latency", "energy"), ("10pct", "5pct"))
     ]
     assert set(names) <= set(slow.metrics) and not set(names) & set(
         slow.content["absent"]
@@ -235,15 +229,16 @@ def test_a_search_too_early_for_the_monitor_takes_nothing_from_its_cell(
 def test_the_device_knows_a_threshold_at_the_same_time_however_long_its_pulses_are(
     plain: SessionResult, slow: SessionResult
 ) -> None:
-    short, long = (
-        {
-            (line["indices"][0], one["threshold"]): one["window"]["latency_s"]
-            for line in searches(result)
-            for one in line["crossings"]
-            if one["window"]
-        }
-        for result in (plain, slow)
-    )
+    def latencies_s(result: Any) -> dict[tuple[int, int], float]:
+        found = {}
+        for line in searches(result):
+            for crossing in line["crossings"]:
+                if crossing["window"]:
+                    key = (line["indices"][0], crossing["threshold"])
+                    found[key] = crossing["window"]["latency_s"]
+        return found
+
+    short, long = latencies_s(plain), latencies_s(slow)
     assert short.keys() == long.keys()
     assert all(
         long[key] == pytest.approx(short[key], abs=3e-6, rel=1e-4) for key in short
@@ -329,10 +324,8 @@ def test_the_gap_is_that_of_the_vector_as_the_host_evaluates_it_and_every_number
             == costs["claimed"]
             == own_cost(nodes, seed, outputs[line["step"]])
         )
-    gaps = [
-        (c["cost"] - c["official"]) / -c["official"]
-        for c in (line["costs"] for line in searches(plain) if not line["crossings"])
-    ]
+    costs = [line["costs"] for line in searches(plain) if not line["crossings"]]
+    gaps = [(c["cost"] - c["official"]) / -c["official"] for c in costs]
     assert plain.metrics["gap_3ms"].value + plain.metrics[
         "gap_100ms"
     ].value == pytest.approx(sum(gaps) / 4)
@@ -362,12 +355,9 @@ def test_official_best_known_and_measured_costs_are_in_results_report_and_termin
             "targets"
         ]
     }
-    assert list(rows) == [
-        (name, how)
-        for name in ("", "250n_5pct_s0", "250n_5pct_s1")
-        for how in ("3ms", "100ms", "target")
-    ]
-    lines = [line for number in (1, 2) for line in searches(result, number)]
+    groups = ("", "250n_5pct_s0", "250n_5pct_s1")
+    assert list(rows) == list(product(groups, ("3ms", "100ms", "target")))
+    lines = [*searches(result, 1), *searches(result, 2)]
     for (workload, how), row in rows.items():
         costs = [
             line["costs"]["cost"]
@@ -437,14 +427,11 @@ def test_five_trials_have_other_searches_and_both_intervals_and_are_compared_by_
     assert {"power_3ms", "power_idle"} <= set(judged) and all(
         name.startswith("power") for name in judged
     )
-    seeds = [
-        [
-            (line["indices"][0], line["solve"]["seed"])
-            for line in searches(result, number)
-        ]
-        for number in range(1, 6)
-    ]
-    assert len({pair for trial in seeds for pair in trial}) == 5 * 2
+    seeds = []
+    for number in range(1, 6):
+        lines = searches(result, number)
+        seeds.append([(line["indices"][0], line["solve"]["seed"]) for line in lines])
+    assert len(set(chain.from_iterable(seeds))) == 5 * 2
     rows = result.content["metrics"]
     latency = rows["latency_to_10pct_100n_25pct"]
     assert latency["same_samples"]["units"] == "5 solver seeds of each of 1 workload"
@@ -496,7 +483,7 @@ def test_a_cost_that_is_not_the_vectors_is_a_problem_and_the_vectors_own_counts(
     assert check(lying.folder).ok
 
 
-def test_a_vector_of_another_length_is_a_problem_and_loses_nothing(
+def test_a_vector_of_another_length_is_a_problem_and_loses_no_data(
     tmp_path: Path,
 ) -> None:
     result = run(tmp_path, VIRTUAL, "sut.virtual.solve.short_vector=true")

@@ -15,6 +15,7 @@ import struct
 import zipfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +38,7 @@ SUT = [
     "sut.virtual.preprocess.duration_s=0.004",
     "sut.virtual.infer.duration_s=0.008",
 ]
-#: What the virtual monitor promises, in a file: the same readings then have the same
+#: The virtual monitor's accuracy, in a file: the same readings then have the same
 #: uncertainties.
 CALIBRATION = """
 source = "made up for a test"
@@ -57,7 +58,7 @@ offset = 0.0
 
 @dataclass(frozen=True)
 class Samples:
-    """What a recording holds; of the line as many samples as of current."""
+    """The content of a recording; of the line as many samples as of current."""
 
     sample_hz: int
     current_a: NDArray[np.float32]
@@ -78,7 +79,7 @@ def recorded(
 
 
 def read(result: SessionResult) -> list[Samples]:
-    """Return what the recordings of a session hold, by the library alone."""
+    """Return the content of a session's recordings, by the library alone."""
     found = []
     for trial in range(1, TRIALS + 1):
         with pyjls.Reader(
@@ -112,7 +113,7 @@ def samples(original: SessionResult) -> list[Samples]:
 @pytest.fixture
 def played(tmp_path: Path) -> Callable[..., SessionResult]:
     """Write a recording for each trial, and measure a session from them; `signals` are
-    keys of the bench file, `words` say what the device does.
+    keys of the bench file, `words` set the device's behaviour.
     """
 
     def play(
@@ -147,11 +148,9 @@ def windows(result: SessionResult, trial: int) -> list[dict[str, Any]]:
         .read_text(encoding="utf-8")
         .splitlines()
     )
-    return [
-        window
-        for row in map(json.loads, lines)
-        for window in row.get("windows", [row.get("idle")])
-    ]
+    rows = map(json.loads, lines)
+    lists = (row.get("windows", [row.get("idle")]) for row in rows)
+    return list(chain.from_iterable(lists))
 
 
 # --- The forms
@@ -196,7 +195,7 @@ def write_table_of_commas(path: Path, what: Samples) -> None:
 
 
 def write_power_profiler_table(path: Path, what: Samples) -> None:
-    """Write what the Power Profiler exports: uA of three digits, and eight lines in one
+    """Write an export of the Power Profiler: uA of three digits, and eight lines in one
     cell, D0 first.
     """
     columns = zip(
@@ -311,7 +310,7 @@ def write_jls_without_a_line(path: Path, what: Samples) -> None:
 OTII = ("time='Timestamp:s'", "current='Value:A'", f"supply_v={SUPPLY_V}")
 
 
-# --- What is measured from them
+# --- Measurements from them
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Real-time in whole sessions: against the truth of the virtual bench, with what is too
-slow, and on the firmware.
+"""Real-time in whole sessions: against the truth of the virtual bench, with devices
+that are too slow, and on the firmware.
 """
 
 from __future__ import annotations
@@ -274,7 +274,7 @@ def test_a_link_that_cannot_keep_pace_starves_the_stream_and_what_was_measured_i
     assert any(
         f"{answered} of 21 windows were answered" in detail for detail in details
     )
-    # What is missing is late: the share counts all windows that were due.
+    # Missing windows are late: the share counts all expected windows.
     assert session.result.metrics["within_deadline"].value == pytest.approx(
         answered / 21
     )
@@ -298,7 +298,7 @@ def test_a_device_slower_than_a_hop_is_overrun_and_its_trial_is_kept(
         for detail in details
     )
     assert "rule" in session.problems and not session.result.ok
-    # It falls behind by 0.7 + 0.018 - 0.4 s a window; its next one waits.
+    # It lags by 0.7 + 0.018 - 0.4 s a window; its next one waits.
     late_s = [hop["response"]["latency_s"] for hop in session.hops]
     assert late_s == pytest.approx(
         [0.718 + 0.318 * number for number in range(answered)], rel=0.03

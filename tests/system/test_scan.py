@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`rig scan` with instruments of each maker: serial numbers, what is wrong, and lines
-for a bench file that open what was found.
+"""`rig scan` with instruments of each maker: serial numbers, problems, and lines for a
+bench file that open each instrument.
 
-Simulators stand behind the makers' libraries, whose lists are written here as the
-libraries print them.
+Simulators replace the makers' libraries, whose lists are written here as the libraries
+print them.
 """
 
 from __future__ import annotations
@@ -52,9 +52,9 @@ BUSY = VisaIOError(StatusCode.error_resource_busy)
 
 
 class Vendor:
-    """pyvisa's manager: names, and behind each a simulator or what opening it raises.
-    The vendor's library may be missing: then nothing is listed, as pyvisa-py would also
-    list what is in the network.
+    """pyvisa's manager: names, each with a simulator or the error of opening it. The
+    vendor's library may be missing: then no name is listed, as pyvisa-py would also
+    list instruments of the network.
     """
 
     def __init__(self) -> None:
@@ -105,7 +105,7 @@ def vendor(monkeypatch: pytest.MonkeyPatch) -> Vendor:
     return found
 
 
-# --- The N6705 behind a vendor's VISA library
+# --- The N6705 through a vendor's VISA library
 
 
 def test_an_n6705_at_usb_is_found_by_its_identity_and_its_lines_open_it(
@@ -146,7 +146,7 @@ def only(found: list[FoundInstrument]) -> FoundInstrument:
     return one
 
 
-def test_an_n6705_that_another_program_holds_is_said_to_be_in_use(
+def test_an_n6705_that_another_program_holds_is_reported_as_in_use(
     vendor: Vendor,
 ) -> None:
     vendor.behind = {N6705B: BUSY}
@@ -157,7 +157,7 @@ def test_an_n6705_that_another_program_holds_is_said_to_be_in_use(
     )
 
 
-def test_a_silent_n6705_is_said_to_be_silent(
+def test_a_silent_n6705_is_reported_as_silent(
     vendor: Vendor, n6705: Callable[..., Simulator]
 ) -> None:
     vendor.behind = {N6705B: n6705(late="*IDN?", mute=True)}
@@ -191,7 +191,7 @@ def test_one_that_fails_hides_no_other(
 
 @pytest.fixture
 def joulescope(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """Put a Joulescope behind the module of its maker."""
+    """Install a simulated Joulescope as the module of its maker."""
     pytest.importorskip("pyjoulescope_driver")
 
     def attach(serial: str, **faults: Any) -> None:
@@ -363,11 +363,10 @@ def plugged(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Plugged]]:
     def find_descriptor(
         configuration: list[SimpleNamespace], find_all: bool = False, **wanted: int
     ) -> list[SimpleNamespace]:
-        return [
-            one
-            for one in configuration
-            if all(getattr(one, name) == value for name, value in wanted.items())
-        ]
+        matching = configuration
+        for name, value in wanted.items():
+            matching = [each for each in matching if getattr(each, name) == value]
+        return matching
 
     def error(name: str) -> type[Exception]:
         return type(name, (Exception,), {})
@@ -448,7 +447,7 @@ def test_pyvisa_py_without_an_instrument_finds_none(
     assert KeysightN6705.scan() == []
 
 
-def test_what_the_library_says_of_one_that_does_not_open_is_told(
+def test_what_the_library_says_of_one_that_does_not_open_is_reported(
     vendor: Vendor,
 ) -> None:
     vendor.behind = {

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Signals while a device is held: they ask for the end, and raise in no frame, as a
-callback of a library or a finaliser would swallow what they raise.
+callback of a library or a finaliser would swallow the exception.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The rig with a firmware that was built without all parts that can be left out:
-unchanged, and told what there is.
+unchanged, and with a report of the present parts.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ from rig.store.session_folder import SessionFolder
 from tests.conftest import ROOT
 
 BENCHES = ROOT / "benches"
-#: What the wait is in when the request comes, and how long it may take after it.
+#: The kind of wait at the request, and how long it may take after it.
 INTO_IT_S = 0.1
 LIMIT_S = 1.0
 
@@ -81,7 +81,7 @@ def stopped(
     return folder
 
 
-#: Each step takes minutes if nothing stops it: of the virtual clock, or of the wall's.
+#: Each step takes minutes unless it is stopped: of the virtual clock, or of the wall's.
 _IDLE = ["task.null.samples=4", "scenario.single_stream.idle_s=600.0"]
 _SEARCH = ["task.qubo.nodes=[100]", "task.qubo.densities=[0.05]", "task.qubo.seeds=[0]"]
 _FAST = "monitor.virtual.sample_hz=1_000_000"
@@ -185,7 +185,7 @@ def test_a_posix_session_that_was_stopped_is_finished_by_resume(tmp_path: Path) 
 
 @pytest.mark.posix
 def test_while_the_bench_is_opened(tmp_path: Path) -> None:
-    """A port at which nothing answers is waited for; the supply is on by then."""
+    """A silent port is waited for; the supply is on by then."""
     stop = Stop()
     told: list[Event] = []
 

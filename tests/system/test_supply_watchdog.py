@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whatever ends the rig, the supply of a real instrument goes off: a board of its own
+"""At any end of the rig the supply of a real instrument goes off: a board in its own
 process watches the rig die.
 """
 
@@ -43,8 +43,8 @@ class Board:
         self.process = started_program(BOARD, folder)
         self._heard = 0
         self.port = self.says().split()[1]
-        # While somebody has it open no other test is given a line of this name, to
-        # which a watchdog would talk: that looks for the board long after the test.
+        # While it is open no other test is given a line of this name, since a watchdog
+        # would talk to it: that looks for the board long after the test.
         os.open(self.port, os.O_RDWR | os.O_NOCTTY)
 
     def says(self) -> str:

@@ -9,6 +9,7 @@ import json
 import re
 import shutil
 import subprocess
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +50,7 @@ main()
 
 
 class Package:
-    """The package where a subprocess finds it, and nothing else does."""
+    """The package on the path of a subprocess alone."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -69,8 +70,8 @@ class Package:
         return program(text, self._folder)
 
     def run(self, *settings: str) -> tuple[subprocess.CompletedProcess[str], Path]:
-        """Run the bench; return what was said, and the folder of the session."""
-        sets = [word for setting in settings for word in ("--set", setting)]
+        """Run the bench; return its output, and the folder of the session."""
+        sets = [*chain.from_iterable(("--set", setting) for setting in settings)]
         done = self.rig("run", "bench.toml", "--sessions", "sessions", *sets)
         return done, max((self._folder / "sessions").iterdir())
 
@@ -82,7 +83,7 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Package:
 
 @pytest.fixture(scope="module")
 def session(package: Package) -> tuple[str, Path]:
-    """Return what the run printed, and its session."""
+    """Return the run's output, and its session."""
     done, folder = package.run()
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout, folder
@@ -171,8 +172,8 @@ def test_without_the_package_the_report_says_why_it_has_no_pictures(
 ) -> None:
     copy = shutil.copytree(session[1], tmp_path / "session")
     done = rig("report", copy)
-    # The page is written; that the session is as measured cannot be said without its
-    # plug-ins.
+    # The page is written; only with its plug-ins could it state that the session is as
+    # measured.
     assert done.returncode == 1 and "report.html" in done.stdout, (
         done.stdout + done.stderr
     )

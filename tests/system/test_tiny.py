@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""MLPerf Tiny on the real firmware: its null workload gives back the head of its input,
-which in generated data is the answer.
+"""MLPerf Tiny on the real firmware: its null workload returns the head of its input,
+and in generated data this is the answer.
 """
 
 from __future__ import annotations

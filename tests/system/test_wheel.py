@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A source distribution builds a wheel, and the wheel alone does what the README
-shows."""
+"""A source distribution builds a wheel, and the wheel alone runs the README's commands."""
 
 from __future__ import annotations
 
@@ -27,7 +26,7 @@ IGNORED = (
     *(".git", ".venv", "build", "build-*", "dist", "__pycache__", "*.egg-info"),
     *(".*_cache", ".hypothesis"),
 )
-#: What the notebook is executed by, in the environment of the wheel.
+#: The tools that execute the notebook, in the environment of the wheel.
 NOTEBOOK = """
 import nbformat, nbclient, sys
 notebook = nbformat.read(sys.argv[1], as_version=4)
@@ -37,7 +36,7 @@ nbclient.NotebookClient(notebook, timeout=240).execute()
 
 def done(*command: str | Path, cwd: Path) -> str:
     """Run a program without this checkout on its path, and not as a part of this test
-    run; return what it printed.
+    run; return its output.
     """
     environment = {
         key: value
@@ -58,15 +57,16 @@ def done(*command: str | Path, cwd: Path) -> str:
 
 
 def _ignored(folder: str, names: list[str]) -> set[str]:
-    """Return what is no part of the sources; `sessions` at the root alone holds
-    results."""
+    """Return files that are no part of the sources; `sessions` at the root alone holds
+    results.
+    """
     found = shutil.ignore_patterns(*IGNORED)(folder, names)
     return {*found, "sessions"} if Path(folder) == ROOT else set(found)
 
 
 @pytest.fixture(scope="module")
 def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The source distribution, unpacked where there is nothing else."""
+    """The source distribution, unpacked in an empty folder."""
     pytest.importorskip(
         "setuptools",
         minversion="77",

@@ -114,8 +114,9 @@ def test_every_module_can_be_imported(folder: Path) -> None:
 @pytest.mark.timeout(600)
 def test_tests_of_the_portable_rooms_pass_there(tmp_path: Path) -> None:
     rooms = [ROOT / "tests" / "rig" / room for room in ("importers", "report", "store")]
-    # A power cut is simulated by hidden functions, a terminal is what is no serial port
-    # there, and Windows has no group dialout and no permission bits of folders.
+    # A power cut is simulated by hidden functions, any port that is no serial port
+    # counts as a terminal there, and Windows has no group dialout and no permission
+    # bits of folders.
     left_out = (
         "not on_the_disk_before_its_line and not no_serial_port"
         " and not on_board_ports and not others_may_write_to"

@@ -41,7 +41,7 @@ PUNCTUATION = (*tuple("()[]{},.:=;@"), "->")
 
 
 class Places(Visitor):
-    """Positions of each operator in the order in which cosmic-ray counts them."""
+    """Positions of each operator in cosmic-ray's order."""
 
     def __init__(self) -> None:
         names = [

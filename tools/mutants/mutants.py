@@ -12,10 +12,10 @@ It is killed if one fails, and survives otherwise; those that exceed the limit o
 processor time count apart. The tests are those of tests/PACKAGE and tests/golden that
 take less than 2.5 s.
 
-survivors.toml lists mutants that change nothing of consequence, with the reasons; they
-count as survivors, and are not tried again without --listed. A run that was interrupted
-goes on where it ended. Exit status 1: significantly fewer than 75 % are killed, or
-survivors.toml lists what is not there.
+survivors.toml lists mutants without consequences, with the reasons; they count as
+survivors, and are not tried again without --listed. A run that was interrupted goes on
+where it ended. Exit status 1: significantly fewer than 75 % are killed, or
+survivors.toml lists a mutant that does not exist.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class Mutant:
 
 @dataclass(frozen=True, kw_only=True)
 class Listed:
-    """Mutants of a line that change nothing of consequence."""
+    """Mutants of a line without consequences."""
 
     module: str
     line: str
@@ -379,11 +379,9 @@ def _test_files(place: Path) -> list[Path]:
 
 def traced(started: Sequence[Server]) -> Traces:
     """Run those files of tests that changed since the last time, and join all."""
-    files = [
-        str(path.relative_to(ROOT))
-        for folder in TESTS
-        for path in _test_files(ROOT / folder)
-    ]
+    files = []
+    for folder in TESTS:
+        files += [str(path.relative_to(ROOT)) for path in _test_files(ROOT / folder)]
     digests = {name: _digest(name) for name in [*files, *modules(PACKAGES)]}
     kept = BUILD / "traces.json"
     old = json.loads(kept.read_text(encoding="utf-8")) if kept.exists() else []

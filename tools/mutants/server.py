@@ -4,7 +4,7 @@ imported once.
 
     server.py COPY PACKAGE ...     reads a job a line, prints an answer a line
 
-COPY is a copy of the checkout; nothing in it is imported before a fork, so that each
+COPY is a copy of the checkout; none of it is imported before a fork, so that each
 process loads the changed module as if it had always been so. Processes that the tests
 start find it there too.
 """
@@ -31,7 +31,7 @@ SLOW_S = 2.5
 MEMORY_B = 6 << 30
 LEFT_OUT = ("alone", "long", "paced", "repeats")
 ARGUMENTS = ("-v", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:pytest-qt")
-#: pytest cannot rewrite the assertions of what is imported before.
+#: pytest cannot rewrite the assertions of modules that are imported before.
 IMPORTED = "ignore::pytest.PytestAssertRewriteWarning"
 OPTIONS = (
     *ARGUMENTS,
@@ -117,7 +117,9 @@ class Traced(Chosen):
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Iterator[None]:
-        """Credit what a test runs to it, and stop it when it takes too long."""
+        """Credit the statements that a test runs to it, and stop it when it takes too
+        long.
+        """
         self.coverage.switch_context(item.nodeid)
         begun_s = _cpu_s()
         signal.signal(signal.SIGPROF, _too_slow)
@@ -174,7 +176,7 @@ def traced(copy: Path, job: dict[str, Any]) -> dict[str, Any]:
         str(Path(name).relative_to(copy)): data.contexts_by_lineno(name)
         for name in data.measured_files()
     }
-    # A test that fails or is slow proves nothing.
+    # A test that fails or is slow proves no kill.
     good = plugin.passed - set(plugin.failed)
     cpu_s = {name: plugin.cpu_s[name] for name in plugin.cpu_s if name in good}
     slow = [name for name in plugin.cpu_s if plugin.cpu_s[name] > 0.9 * SLOW_S]
@@ -203,7 +205,7 @@ TASKS = {"judge": judged, "trace": traced}
 
 
 def _in_a_fork(task: Any, log: Path, limit_s: float) -> dict[str, Any]:
-    """Return what a function returns in a forked process, with the time that it took.
+    """Return a function's result from a forked process, with the time that it took.
 
     The limit is of processor time, as the computer may be busy; of the time on the wall
     it may take ten times as much.

@@ -36,8 +36,7 @@ class Chip:
         self._voltage = [np.zeros(len(layer["weights"])) for layer in self._layers]
 
     def evolve(self, raster: Any) -> tuple[Any, Any]:
-        """Return the spikes of the last layer, and its voltages behind the last
-        step."""
+        """Return the spikes of the last layer, and its voltages after the last step."""
         out = []
         for spikes in np.asarray(raster, dtype=float):
             for number, layer in enumerate(self._layers):

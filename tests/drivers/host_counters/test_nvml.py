@@ -34,7 +34,7 @@ SIMULATED = Nvml.Settings(uuid="simulator")
 
 @pytest.mark.parametrize("update_s", [0.02, 0.1])
 @pytest.mark.parametrize("poll_hz", [20, 30, 50])
-def test_the_energy_of_a_known_load_is_found_whatever_the_updates(
+def test_the_energy_of_a_known_load_is_found_for_any_updates(
     tmp_path: Path, poll_hz: int, update_s: float
 ) -> None:
     context = BenchContext()
@@ -61,7 +61,7 @@ def test_the_energy_of_a_known_load_is_found_whatever_the_updates(
     )
     assert start_ns + stop_s * 1e9 >= end_ns and trace.gaps == ()
     # An update is seen up to one poll late, so single samples are uneven; but none is
-    # empty, and none has two updates' worth.
+    # empty, and none has the energy of two updates.
     power_w = trace.power_w(0.5, 1.2)[1]
     assert (
         np.mean(power_w) == pytest.approx(30.0, rel=0.1)
@@ -238,7 +238,7 @@ def said(
     **settings: object,
 ) -> dict[str, object]:
     """Run the driver in a process of its own, in which the built library is loaded
-    already under the name of NVIDIA's: the binding gets that one.
+    already under the name of NVIDIA's: the binding gets this library.
     """
     loaded = f"import ctypes; ctypes.CDLL({str(library)!r}); settings = {settings!r}"
     with pytest.MonkeyPatch.context() as patch:
@@ -340,7 +340,7 @@ def test_each_code_of_the_real_binding_is_translated(
     assert answer["error"] == kind and text in str(answer["text"]), answer
 
 
-def test_a_machine_without_nvidias_driver_is_told_so_and_scans_as_empty(
+def test_a_machine_without_nvidias_driver_is_reported_so_and_scans_as_empty(
     tmp_path: Path,
 ) -> None:
     if importlib.util.find_spec("pynvml") is None:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a published number needs beside a GPU's energy: the board's state, who else uses
-it, which reading was taken. On the simulated binding; faults one at a time.
+"""Facts that a published number needs beside a GPU's energy: the board's state, who
+else uses it, which reading was taken. On the simulated binding; faults one at a time.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def test_clocks_that_change_and_what_holds_them_down_are_in_the_record(
     assert "software power cap" in about["held_down_by"]
 
 
-def test_somebody_else_on_the_board_is_named_and_refused_or_stated() -> None:
+def test_another_process_on_the_board_is_named_and_refused_or_stated() -> None:
     with pytest.raises(BenchError, match="in use by somebody else") as caught:
         opened("process")
     assert "1 (" in caught.value.evidence
@@ -129,7 +129,7 @@ def test_somebody_else_on_the_board_is_named_and_refused_or_stated() -> None:
     )
 
 
-def test_somebody_who_comes_while_it_is_measured_ends_the_recording(
+def test_a_process_that_comes_while_it_is_measured_ends_the_recording(
     tmp_path: Path,
 ) -> None:
     with pytest.raises(BenchError, match="in use by somebody else"):

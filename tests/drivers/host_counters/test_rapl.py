@@ -186,8 +186,8 @@ def test_the_energy_of_a_known_load_is_found_also_across_a_wrap(
         context.world.true_energy_j(start_ns, start_ns + round(stop_s * 1e9))
         + 5.0 * stop_s
     )
-    # The counter is late by up to 1 ms at either end, at 17 W; 3 ppm is what the
-    # kernel's unit is rounded by.
+    # The counter is late by up to 1 ms at either end, at 17 W; 3 ppm is the rounding of
+    # the kernel's unit.
     assert trace.energy_j(0.0, stop_s) == pytest.approx(
         expected_j, abs=2e-3 * 17.0 + 1e-4
     )
@@ -228,7 +228,7 @@ def test_the_clock_of_the_host_may_err(tmp_path: Path) -> None:
     )
 
 
-def test_a_part_that_is_switched_off_draws_nothing_and_is_no_fault(
+def test_a_part_that_is_switched_off_draws_no_current_and_is_no_fault(
     tmp_path: Path,
 ) -> None:
     context = BenchContext()
@@ -336,7 +336,7 @@ def test_closing_removes_the_simulated_files_and_may_be_done_twice() -> None:
 
 @pytest.fixture
 def unprivileged() -> Iterator[None]:
-    """Be nobody for a while: root may read every file."""
+    """Run as the user nobody for a while: root may read every file."""
     if os.geteuid() != 0:
         yield
         return
@@ -441,7 +441,7 @@ def test_a_thread_that_got_no_processor_leaves_one_gap_with_the_right_energy(
 
 
 class Scripted(HostClock):
-    """A counter of 6 W that takes 8 ms to read whenever told so; its own clock."""
+    """A counter of 6 W that takes 8 ms to read on request; its own clock."""
 
     name = "a scripted counter"
     always_moves = False
@@ -478,7 +478,7 @@ def test_a_reading_that_took_long_is_left_out_counted_and_its_energy_comes_with_
     counter = Scripted({20, 30, 40})
     polling = Polling(100, longest_s=0.05, spread_s=0.005, start_s=0.0, lag_s=0.0)
     with CounterRecording(
-        counter, counter, polling, tmp_path, "scripted", "", {}
+        counter, counter, polling, tmp_path, source="scripted", serial="", about={}
     ) as recording:
         pass
     assert recording.discarded == 3
@@ -494,7 +494,9 @@ def test_a_counter_that_can_never_be_read_in_time_is_an_error(tmp_path: Path) ->
     polling = Polling(100, longest_s=0.05, spread_s=0.005, start_s=0.0, lag_s=0.0)
     with (
         pytest.raises(BenchError, match="cannot be read in time"),
-        CounterRecording(counter, counter, polling, tmp_path, "scripted", "", {}),
+        CounterRecording(
+            counter, counter, polling, tmp_path, source="scripted", serial="", about={}
+        ),
     ):
         threading.Event().wait(0.1)
 
@@ -508,7 +510,7 @@ def test_a_domain_that_is_not_there_is_answered_with_those_that_are() -> None:
     )
 
 
-def test_a_machine_without_counters_is_told_why_that_may_be(tmp_path: Path) -> None:
+def test_a_machine_without_counters_names_a_possible_reason(tmp_path: Path) -> None:
     with pytest.raises(DeviceNotFound, match="no energy counters") as caught:
         Rapl.open(Rapl.Settings(root=str(tmp_path), gain_limit=0.1), BenchContext())
     assert "virtual machines" in caught.value.try_next

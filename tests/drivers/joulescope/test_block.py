@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is kept of an instrument's relation to UTC: enough to date any sample, and
-little."""
+"""The stored relation of an instrument to UTC is small and dates any sample."""
 
 from __future__ import annotations
 
@@ -59,7 +58,7 @@ def test_where_no_block_came_nothing_is_known() -> None:
     }
 
 
-def test_a_counter_that_begins_anew_is_followed_and_one_without_a_rate_fills_no_memory():
+def test_a_counter_that_begins_again_is_followed_and_one_without_a_rate_fills_no_memory():
     maps = TimeMaps()
     for second in (*range(0, 6000, 61), *range(0, 600, 61)):
         maps.note(TimeMap(utc(second * HZ), second * HZ, float(HZ)))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Joulescope driver measures the truth through its simulator, and tells every way
-in which the instrument can fail.
+"""The Joulescope driver measures the truth through its simulator, and reports every
+fault that the instrument can have.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.metadata import version
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -40,8 +41,8 @@ from rig.settings.check import checked
 from rig.simulation.world import World
 from rig.trace.gaps import joined
 from rig.trace.trace import SAID, Trace
-from rig.trace.writer import TraceWriter
 from tests.length import length
+from tests.traces import trace_writer
 from tests.waiting import own_threads
 
 MS = 1_000_000
@@ -50,7 +51,7 @@ MODELS = ("js220", "js110")
 
 
 class Bench:
-    """A table with a simulated Joulescope, and what a test does with it."""
+    """A table with a simulated Joulescope, and the actions of a test on it."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.context = folder, BenchContext()
@@ -103,7 +104,7 @@ def bench(tmp_path: Path) -> Iterator[Bench]:
 
 
 def opened(tmp_path: Path) -> Iterator[Bench]:
-    """Yield a bench, and see that nothing of it is left."""
+    """Yield a bench, and check that all of it is released."""
     threads = own_threads()
     bench = Bench(tmp_path)
     yield bench
@@ -330,7 +331,7 @@ def test_lost_gpi_makes_no_edge_where_the_line_changed_meanwhile(bench: Bench) -
 
 
 def kept(bench: Bench) -> dict[str, Any]:
-    """Return what the recording says of itself, beside its trace."""
+    """Return the description of the recording, beside its trace."""
     content: dict[str, Any] = json.loads((bench.folder / SAID).read_text())
     return content
 
@@ -367,7 +368,7 @@ def test_a_gpi_that_begins_later_moves_the_start_of_the_trace(
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_a_corrected_time_map_is_noted_and_moves_nothing(
+def test_a_corrected_time_map_is_noted_and_moves_no_sample(
     bench: Bench, model: str
 ) -> None:
     monitor = bench.open(
@@ -426,7 +427,7 @@ def test_a_js110_that_warns_of_lost_packets_has_a_gap_where_they_must_be_and_the
     assert trace.duration_s == pytest.approx(0.560, abs=3e-4), (
         "the ids went on as if nothing had happened"
     )
-    # The pulse at 160 ms lies where nothing is trusted.
+    # The pulse at 160 ms lies where no edge is trusted.
     pulses_s = trace.falls_s[0] + np.array([0.0, 0.2, 0.3, 0.4])
     assert trace.falls_s == pytest.approx(pulses_s, abs=2e-6), (
         "edges are where they happened"
@@ -471,7 +472,7 @@ def test_more_packets_than_the_host_driver_fills_are_counted(bench: Bench) -> No
     assert [
         gap.stop - gap.start for gap in trace.gaps if "pkt_index" not in gap.cause
     ] == [513 * 126]
-    # Those at 160 and 260 ms lie where nothing is trusted.
+    # Those at 160 and 260 ms lie where no edge is trusted.
     assert trace.falls_s - trace.falls_s[0] == pytest.approx([0.0, 0.3, 0.4], abs=2e-6)
 
 
@@ -505,12 +506,12 @@ def test_a_js110_that_loses_packets_twice_counts_both(bench: Bench) -> None:
                 received,
             )
         bench.draw(0.033, 400)
-    # Nothing was lost in fact: what was said to be makes the trace longer, 7 and 6
-    # packets of 126 samples.
+    # No sample was lost: the reported losses make the trace longer by 7 and 6 packets
+    # of 126 samples.
     assert bench.trace().length == pytest.approx(0.510 * 2e6 + 13 * 126, abs=600)
 
 
-@pytest.mark.alone  # what is late for want of a processor looks like what is missing
+@pytest.mark.alone  # samples that are late for want of a processor look like missing ones
 def test_a_js110_that_loses_samples_without_a_word_is_found_out_by_the_hosts_clock(
     bench: Bench,
 ) -> None:
@@ -556,7 +557,7 @@ def test_an_unplugged_instrument_is_lost_and_its_data_is_kept(bench: Bench) -> N
     with pytest.raises(DeviceLost):
         monitor.power(True)
     monitor.close()
-    bench.context.world.supply_on = False  # nobody can switch it off any more
+    bench.context.world.supply_on = False  # it can no longer be switched off
 
 
 def test_an_instrument_unplugged_unnoticed_is_lost_at_the_end(bench: Bench) -> None:
@@ -583,7 +584,7 @@ def test_a_stream_that_stays_silent_is_named(
     assert caught.value.evidence.count("silent") == 1
 
 
-def test_in_real_time_a_silent_stream_is_told_before_anything_is_measured(
+def test_in_real_time_a_silent_stream_is_reported_before_anything_is_measured(
     bench: Bench,
 ) -> None:
     bench.live()
@@ -595,7 +596,7 @@ def test_in_real_time_a_silent_stream_is_told_before_anything_is_measured(
         pytest.fail("the recording began")
 
 
-def test_a_stream_that_falls_silent_is_told_while_recording(bench: Bench) -> None:
+def test_a_stream_that_falls_silent_is_reported_while_recording(bench: Bench) -> None:
     # Lost from 100 ms on, and never again: the others go on.
     faults = JoulescopeFaults(
         drop_at_tick=100 * TICKS_PER_MS, drop_ticks=10**9, drop_signal="v"
@@ -631,7 +632,7 @@ def test_a_setting_that_does_not_stick_is_named_with_both_values(
 
 
 @pytest.mark.parametrize("topic", ["h/fs", "s/v/range/mode", "c/gpio/vref"])
-def test_a_topic_that_nobody_acknowledges_is_named(bench: Bench, topic: str) -> None:
+def test_a_topic_without_acknowledgement_is_named(bench: Bench, topic: str) -> None:
     with pytest.raises(BenchError, match=f"does not answer to {topic}"):
         bench.open(faults=JoulescopeFaults(refuse=topic))
 
@@ -647,7 +648,9 @@ def test_the_supply_is_switched_off_after_an_error(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_a_supply_found_on_is_switched_off_and_told(bench: Bench, model: str) -> None:
+def test_a_supply_found_on_is_switched_off_and_reported(
+    bench: Bench, model: str
+) -> None:
     monitor = bench.open(model, faults=JoulescopeFaults(found_on=True))
     assert not bench.context.world.supply_on
     assert (
@@ -961,7 +964,7 @@ def test_the_installed_host_driver_tells_losses_of_a_js110_in_a_form_that_is_kno
     binding = pytest.importorskip("pyjoulescope_driver.binding")
     form = "pkt_index skip: expected %d, received %d"
     if Version(version("pyjoulescope_driver")) >= Version("2.5"):
-        form += " (%lu frames)"  # and fills what is lost, drop_filled of the simulator
+        form += " (%lu frames)"  # and fills lost samples, drop_filled of the simulator
     assert re.findall(
         rb"pkt_index skip[ -~]*", Path(binding.__file__).read_bytes()
     ) == [form.encode()]
@@ -977,9 +980,7 @@ def block(sample_id: int, data: np.ndarray, decimate: int) -> StreamBlock:
 def merged(
     folder: Path, feeds: list[tuple[str, StreamBlock]], per: int, together: int = 1
 ) -> tuple[np.ndarray, np.ndarray, Trace]:
-    with TraceWriter(
-        folder, sample_hz=2e6 / per, edge_hz=2e6, source="test", serial="", about={}
-    ) as writer:
+    with trace_writer(folder, 2e6 / per, 2e6) as writer:
         lanes = Lanes(writer, per)
         for number, (signal, each) in enumerate(feeds, start=1):
             lanes.feed(signal, each, more=number % together != 0)
@@ -1080,9 +1081,7 @@ def test_a_stream_may_be_silent_while_the_others_are_switched_off(
     tmp_path: Path,
 ) -> None:
     ones = np.ones(1_100_000, dtype=np.float32)
-    with TraceWriter(
-        tmp_path, sample_hz=1e6, edge_hz=2e6, source="test", serial="", about={}
-    ) as writer:
+    with trace_writer(tmp_path, 1e6, 2e6) as writer:
         lanes = Lanes(writer, 2)
         with pytest.raises(BenchError, match="silent"):
             lanes.feed(CURRENT, block(0, ones, 2))
@@ -1094,9 +1093,7 @@ def test_blocks_at_another_rate_or_from_an_older_stream_are_refused(
     tmp_path: Path,
 ) -> None:
     ones = np.ones(1000, dtype=np.float32)
-    with TraceWriter(
-        tmp_path, sample_hz=1e6, edge_hz=2e6, source="test", serial="", about={}
-    ) as writer:
+    with trace_writer(tmp_path, 1e6, 2e6) as writer:
         lanes = Lanes(writer, 2)
         with pytest.raises(BenchError, match="full rate"):
             lanes.feed(CURRENT, block(0, ones, 4))
@@ -1109,9 +1106,7 @@ def test_a_counter_that_jumps_for_minutes_is_an_error_not_a_full_disk(
     tmp_path: Path,
 ) -> None:
     ones = np.ones(1000, dtype=np.float32)
-    with TraceWriter(
-        tmp_path, sample_hz=1e6, edge_hz=2e6, source="test", serial="", about={}
-    ) as writer:
+    with trace_writer(tmp_path, 1e6, 2e6) as writer:
         lanes = Lanes(writer, 2)
         lanes.feed(CURRENT, block(0, ones, 2))
         with pytest.raises(BenchError, match="jumps"):
@@ -1121,13 +1116,10 @@ def test_a_counter_that_jumps_for_minutes_is_an_error_not_a_full_disk(
 def test_seconds_lost_by_all_streams_are_a_gap(tmp_path: Path) -> None:
     ones = np.ones(1000, dtype=np.float32)
     high = np.full(250, 255, dtype=np.uint8)
+    values = {CURRENT: (ones, 2), VOLTAGE: (ones, 2), SYNC: (high, 1)}
     feeds = [
-        (
-            signal,
-            block(at, high if signal == SYNC else ones, 1 if signal == SYNC else 2),
-        )
-        for at in (0, 6_000_000)
-        for signal in (CURRENT, VOLTAGE, SYNC)
+        (signal, block(at, *values[signal]))
+        for at, signal in product((0, 6_000_000), values)
     ]
     _, _, trace = merged(tmp_path, feeds, 2)
     assert [(gap.start, gap.stop) for gap in trace.gaps] == [(1000, 3_000_000)]
@@ -1149,7 +1141,7 @@ def losses(lags_ms: list[float], ppm: float = 0.0) -> list[Any]:
     return [each for each in [*found, lag.last()] if each is not None]
 
 
-def test_a_host_that_is_late_now_and_then_loses_nothing() -> None:
+def test_a_host_that_is_late_now_and_then_loses_no_data() -> None:
     random = np.random.default_rng(1)
     jitter = np.where(
         random.random(2000) < 0.7, random.random(2000) * 200, random.random(2000) * 3
@@ -1157,7 +1149,7 @@ def test_a_host_that_is_late_now_and_then_loses_nothing() -> None:
     assert losses([*jitter]) == []
 
 
-def test_crystals_that_drift_apart_lose_nothing() -> None:
+def test_crystals_that_drift_apart_lose_no_data() -> None:
     assert losses([1.0] * 10_000, ppm=150.0) == []
 
 

@@ -33,7 +33,7 @@ SERIALS = {"js220": "000415", "js110": "000732"}
 
 class Desk(DeskDriver):
     """A driver object as the tools make one, with an instrument attached already, and
-    what the tools of 2.5 ask of it beyond those of 2.2.
+    the calls that the tools of 2.5 add to those of 2.2.
     """
 
     def __init__(self, instrument: DeskInstrument) -> None:
@@ -96,8 +96,8 @@ def quiet(model: str) -> JoulescopeSimulatorSettings:
 
 
 def drawing() -> World:
-    """Return a world in which the DUT draws 33 mW; SYNC is low from 100 to 150 ms and
-    from 200 to 230 ms, where it draws 66 mW.
+    """Return a world whose DUT draws 33 mW; SYNC is low from 100 to 150 ms and from 200
+    to 230 ms, where it draws 66 mW.
     """
     world = World()
     world.put(0, True, 0.033)
@@ -111,7 +111,9 @@ def drawing() -> World:
 def tool(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Iterator[Callable[..., str]]:
-    """Yield what runs a tool at a simulated instrument, and returns what it printed."""
+    """Yield a function that runs a tool at a simulated instrument, and returns its
+    output.
+    """
     from pyjoulescope_driver import entry_points
 
     def run(model: str, *words: str) -> str:
@@ -202,7 +204,7 @@ def test_a_recording_of_the_makers_holds_what_happened(
         }
     edges_s = np.flatnonzero(np.diff(bits)) / level.sample_rate
     assert np.diff(edges_s) == pytest.approx([0.05, 0.05, 0.03], abs=2e-6)
-    # What the DUT draws rises with the falling edge.
+    # The DUT's current rises with the falling edge.
     at = (edges_s[0] + first_s["gpi[0]"] - first_s["power"]) * power.sample_rate
     rises = np.flatnonzero(power_w > 0.05)
     assert rises[0] == pytest.approx(at, abs=3)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Several users of the one Joulescope driver object that a process may have; and that
-the maker's own library, which runs here without an instrument, does what the simulated
-one does.
+"""Several users of the one Joulescope driver object that a process may have; and the
+maker's own library, which runs here without an instrument, agrees with the simulated
+one.
 """
 
 from __future__ import annotations
@@ -212,7 +212,7 @@ def test_an_instrument_is_held_by_one_at_a_time() -> None:
             pytest.fail("two hold it")
 
 
-# --- What the host keeps, and what it logs
+# --- State of the host, and its log
 
 _OPTIONS = (
     '{"dtype": "u8", "brief": "b", "default": 2, "options": [[0, "off"], [1, "mean"], '
@@ -222,7 +222,7 @@ _OPTIONS = (
 
 @pytest.fixture(params=["simulated", "real"])
 def mute(request: pytest.FixtureRequest) -> Iterator[tuple[Any, str]]:
-    """Yield a driver object and a path that acknowledges nothing; the real one knows a
+    """Yield a driver object and a path that does not acknowledge; the real one knows a
     topic of it, and has no instrument.
     """
     if request.param == "simulated":
@@ -237,8 +237,8 @@ def mute(request: pytest.FixtureRequest) -> Iterator[tuple[Any, str]]:
     try:
         driver.log_level = "warning"
         path = "u/js110/000415"
-        # Without a time limit, as nobody acknowledges it; what is asked next comes
-        # after it.
+        # Without a time limit, as it is not acknowledged; the next request comes after
+        # it.
         driver.publish(f"{path}/s/i/range/mode$", _OPTIONS, timeout=0)
         yield driver, path
     finally:
@@ -246,7 +246,7 @@ def mute(request: pytest.FixtureRequest) -> Iterator[tuple[Any, str]]:
         driver.finalize()
 
 
-def test_the_host_keeps_what_nobody_acknowledged_and_does_not_send_it_again(
+def test_the_host_keeps_topics_without_acknowledgement_and_does_not_send_them_again(
     mute: tuple[Any, str],
 ) -> None:
     driver, path = mute

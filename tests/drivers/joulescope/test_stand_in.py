@@ -11,7 +11,8 @@ from tests.contracts import described, lacking, looser
 pytest.importorskip(
     "pyjoulescope_driver", reason="the maker's library is not installed"
 )
-#: What the monitor calls; `attached` is the hand at the cable, which no library has.
+#: Methods that the monitor calls; `attached` is the hand at the cable, which no library
+#: has.
 CALLS = [
     name for name in described(SimulatedDriver)["attributes"] if name != "attached"
 ]

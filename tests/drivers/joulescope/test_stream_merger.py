@@ -5,6 +5,7 @@ the gap names the one that lost it."""
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any, cast
 
@@ -25,6 +26,7 @@ from drivers.joulescope.stream_merger import (
 from rig.trace.trace import Trace
 from rig.trace.writer import TraceWriter
 from tests.length import length
+from tests.traces import trace_writer
 
 COUNT = 80
 MAP = TimeMap(0, 0, float(TICK_HZ))
@@ -42,15 +44,7 @@ def block(signal: str, number: int) -> StreamBlock:
 def test_a_gap_names_the_signal_that_lost_samples_and_no_other(
     tmp_path: Path, lossy: str
 ) -> None:
-    with TraceWriter(
-        tmp_path,
-        sample_hz=TICK_HZ,
-        edge_hz=TICK_HZ,
-        source="test",
-        serial="",
-        about={},
-        sync_kind="digital",
-    ) as writer:
+    with trace_writer(tmp_path, TICK_HZ) as writer:
         lanes = Lanes(writer, 1)
         for number in range(4):
             # The one that loses its second block is ahead of the others.
@@ -106,8 +100,8 @@ class Sent:
 
 @st.composite
 def sent(draw: st.DrawFn, signal: str, sample_ticks: int) -> Sent:
-    """Draw the blocks of a signal, some of which are lost; none begins in the middle of
-    a sample.
+    """Draw the blocks of a signal, some are lost; none begins in the middle of a
+    sample.
     """
     unit = 8 if signal == SYNC else 1
     step = sample_ticks if signal == SYNC else 1
@@ -125,7 +119,7 @@ def sent(draw: st.DrawFn, signal: str, sample_ticks: int) -> Sent:
 
 @dataclass(slots=True)
 class Recorded:
-    """A trace in memory: what a TraceWriter is given."""
+    """A trace in memory: the input of a TraceWriter."""
 
     current: list[float] = field(default_factory=list)
     voltage: list[float] = field(default_factory=list)
@@ -155,7 +149,9 @@ def test_of_random_streams_all_common_samples_are_written_and_each_gap_names_who
     data: st.DataObject, sample_ticks: int
 ) -> None:
     streams = [data.draw(sent(signal, sample_ticks)) for signal in SIGNALS]
-    order = [stream for stream in streams for _ in stream.blocks]
+    order = list(
+        chain.from_iterable([stream] * len(stream.blocks) for stream in streams)
+    )
     order = data.draw(st.permutations(order))
     trace = Recorded()
     lanes = Lanes(cast(TraceWriter, trace), sample_ticks)
@@ -169,11 +165,10 @@ def test_of_random_streams_all_common_samples_are_written_and_each_gap_names_who
     there = {stream.signal: stream.samples(sample_ticks) for stream in streams}
     common = set.intersection(*there.values())
     # A trace begins, and goes on after a gap, with a byte of the SYNC line.
-    byte_starts = {
-        tick // sample_ticks
-        for start, count in streams[-1].blocks
-        for tick in range(start, start + count, 8)
-    }
+    byte_starts = set()
+    for start, count in streams[-1].blocks:
+        ticks = range(start, start + count, 8)
+        byte_starts |= {tick // sample_ticks for tick in ticks}
     starts = sorted(common & byte_starts)
     if lanes.first_tick is None:
         assert not trace.current

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a Joulescope does not say by itself, and the driver has to find out: readings
-beyond a range, which of several lost samples, where its own clock stood, and whether
-the supply is off.
+"""Facts that a Joulescope does not report and the driver derives: readings beyond a
+range, which of several lost samples, where its own clock stood, and whether the supply
+is off.
 """
 
 from __future__ import annotations
@@ -194,7 +194,7 @@ def joined(trace: Trace) -> list[tuple[int, int]]:
 
 
 def two_js110(bench: Bench, faults: JoulescopeFaults, pulses: int = 6) -> list[Path]:
-    """Record with two JS110 at once, of which the first has the faults; check both
+    """Record with two JS110 at once, the first of them with the faults; check both
     between pulses.
     """
     monitors = [
@@ -221,7 +221,7 @@ def test_two_js110_without_a_loss_are_two_traces_without_a_gap(bench: Bench) -> 
         assert not trace.gaps and len(trace.falls_s) == 6
 
 
-def test_of_two_js110_none_is_said_to_have_lost_what_the_log_does_not_ascribe(
+def test_of_two_js110_none_is_reported_to_have_lost_what_the_log_does_not_ascribe(
     bench: Bench,
 ) -> None:
     faults = JoulescopeFaults(
@@ -314,7 +314,7 @@ def test_streams_that_all_end_while_the_instrument_stays_are_one_error_that_name
     )
 
 
-def test_in_real_time_streams_that_end_shortly_before_the_recording_are_told(
+def test_in_real_time_streams_that_end_shortly_before_the_recording_are_reported(
     bench: Bench,
 ) -> None:
     bench.live()
@@ -354,7 +354,7 @@ def refusal(model: str) -> str:
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_a_supply_that_does_not_go_on_is_told_and_goes_off_at_the_end(
+def test_a_supply_that_does_not_go_on_is_reported_and_goes_off_at_the_end(
     bench: Bench, model: str
 ) -> None:
     monitor = refusing(bench, model, ON)
@@ -365,7 +365,7 @@ def test_a_supply_that_does_not_go_on_is_told_and_goes_off_at_the_end(
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_a_supply_that_went_off_only_when_it_was_asked_anew_is_off_and_told_once(
+def test_a_supply_that_went_off_only_when_it_was_asked_again_is_off_and_reported_once(
     bench: Bench, model: str
 ) -> None:
     monitor = refusing(bench, model, OFF)
@@ -381,7 +381,7 @@ def test_a_supply_that_went_off_only_when_it_was_asked_anew_is_off_and_told_once
     monitor.close()
 
 
-def test_a_supply_of_a_js110_that_went_off_and_said_so_too_late_is_asked_anew(
+def test_a_supply_of_a_js110_that_went_off_and_reported_so_too_late_is_asked_again(
     bench: Bench,
 ) -> None:
     monitor = refusing(bench, "js110", OFF, unanswered=True)
@@ -398,7 +398,7 @@ def test_a_supply_of_a_js110_that_went_off_and_said_so_too_late_is_asked_anew(
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_a_supply_that_never_goes_off_is_told_as_one_that_may_still_be_on_each_time(
+def test_a_supply_that_never_goes_off_is_reported_as_one_that_may_still_be_on_each_time(
     bench: Bench, model: str
 ) -> None:
     monitor = refusing(bench, model, *range(OFF, 9))
@@ -417,7 +417,7 @@ def test_a_supply_that_never_goes_off_is_told_as_one_that_may_still_be_on_each_t
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_a_supply_that_cannot_be_asked_anew_is_told_as_one_that_may_still_be_on(
+def test_a_supply_that_cannot_be_asked_again_is_reported_as_one_that_may_still_be_on(
     bench: Bench, model: str
 ) -> None:
     monitor = refusing(bench, model, OFF, opens_once=True)
@@ -435,7 +435,7 @@ def test_a_supply_that_cannot_be_asked_anew_is_told_as_one_that_may_still_be_on(
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_a_supply_whose_state_is_not_known_is_told_when_opening(
+def test_a_supply_whose_state_is_not_known_is_reported_when_opening(
     bench: Bench, model: str
 ) -> None:
     # Found on, "off" is the first that is sent.
@@ -481,7 +481,7 @@ def test_a_js110_whose_log_is_not_heard_is_not_believed(bench: Bench) -> None:
     )
 
 
-def test_of_what_a_js110_is_asked_its_log_says_nothing_to_others(
+def test_of_what_a_js110_is_asked_its_log_is_silent_about_others(
     bench: Bench, caplog: pytest.LogCaptureFixture
 ) -> None:
     monitor = bench.open("js110")
@@ -493,7 +493,7 @@ def test_of_what_a_js110_is_asked_its_log_says_nothing_to_others(
 
 
 @pytest.mark.parametrize(("which", "wanted"), [(1, 1), (2, 0)])
-def test_a_stream_that_is_not_switched_is_told_and_what_came_is_kept(
+def test_a_stream_that_is_not_switched_is_reported_and_what_came_is_kept(
     bench: Bench, which: int, wanted: int
 ) -> None:
     monitor = bench.open(
@@ -509,7 +509,7 @@ def test_a_stream_that_is_not_switched_is_told_and_what_came_is_kept(
     assert (bench.trace().duration_s > 0.25) == (wanted == 0)
 
 
-# --- What it is
+# --- Identity
 
 
 def test_the_same_serial_number_on_two_models_is_ambiguous(bench: Bench) -> None:
@@ -525,7 +525,7 @@ def test_the_same_serial_number_on_two_models_is_ambiguous(bench: Bench) -> None
     )
 
 
-def test_a_model_that_nobody_knows_is_refused_by_name_and_listed_by_a_scan(
+def test_a_model_that_is_unknown_is_refused_by_name_and_listed_by_a_scan(
     bench: Bench,
 ) -> None:
     beside = ("u/js9/000001",)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Our driver on the maker's C library and its libusb, with an instrument simulated
-below them, on USB: so it is the installed library that numbers, fills and reports what
-is lost, and not what we believe of it.
+below them, on USB: so it is the installed library that numbers, fills and reports
+losses, and not our model of it.
 """
 
 from __future__ import annotations
@@ -35,19 +35,20 @@ ROOT = HERE.parents[2]
 OURS = str(HERE / "usb_process.py")
 PRODUCTS = {"js110": 0x0E88, "js220": 0x10BA}
 SERIAL = "000732"
-#: Of a JS220's counter half a second before its 32 bits on the wire begin anew.
+#: Of a JS220's counter half a second before its 32 bits on the wire wrap around.
 NEARLY_FULL = 2**33 - 1_000_000
 
 pytest.importorskip("pyjoulescope_driver")
-#: The C library waits a second at most, and so does what is simulated.
+#: The C library waits a second at most, and so does the simulation.
 pytestmark = pytest.mark.paced
 FILLS = Version(version("pyjoulescope_driver")) >= Version("2.5")
 
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., str]:
-    """Return what runs Python with a model on its simulated USB, and returns what it
-    wrote."""
+    """Return a function that runs Python with a model on its simulated USB and returns
+    its output.
+    """
     compiler = shutil.which(os.environ.get("CC", "cc"))
     if sys.platform != "linux" or compiler is None:
         pytest.skip("needs Linux and a C compiler")
@@ -88,7 +89,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., str]:
         )
         # The maker's library now and then crashes while it closes (2.2.12,
         # jsdrvp_msg_free called by jsdrv_pubsub_process: 3 of 108 times on a busy
-        # computer). All has been said before.
+        # computer). The output is complete by then.
         assert done.returncode in (0, -signal.SIGSEGV), done.stderr
         assert done.stdout, done.stderr
         return done.stdout
@@ -97,7 +98,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., str]:
 
 
 def describe(model: str, folder: Path) -> None:
-    """Write what sysfs shows of an instrument, and what it has of itself."""
+    """Write an instrument's entries in sysfs and its own data."""
     parts = [
         (
             18,
@@ -149,15 +150,15 @@ def describe(model: str, folder: Path) -> None:
 def recorded(
     run: Callable[..., str], model: str, folder: Path, **stub: object
 ) -> dict[str, Any]:
-    """Return what our driver recorded, in which every edge is in its place; SYNC falls
-    every 100 ms, and where nothing is trusted, some are missing.
+    """Return what our driver recorded, with every edge in its place; SYNC falls every
+    100 ms, and some are missing where no edge is trusted.
     """
     told: dict[str, Any] = json.loads(run(model, OURS, "record", str(folder), **stub))
     falls_s = np.array(told["falls_s"])
     steps = (falls_s - falls_s[0]) / 0.1
     assert steps == pytest.approx(np.round(steps), abs=1e-5) and len(steps) >= 3
     assert told["mean_w"] == pytest.approx(0.066, rel=1e-3)
-    # A busy computer brings frames late, which looks like a loss that nobody told.
+    # A busy computer brings frames late, which looks like a loss that was not reported.
     told["gaps"] = [gap for gap in told["gaps"] if "host's clock" not in gap[2]]
     return told
 
@@ -203,7 +204,7 @@ def test_what_a_js220_does_on_usb_moves_no_edge(
     )
 
 
-def test_a_js220_without_a_time_map_sends_nothing_and_is_told(
+def test_a_js220_without_a_time_map_sends_nothing_and_is_reported(
     run: Callable[..., str], tmp_path: Path
 ) -> None:
     told = json.loads(run("js220", OURS, "record", str(tmp_path), map_s=99))

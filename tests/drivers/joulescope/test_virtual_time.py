@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A simulated Joulescope in virtual time: what a step of time holds has come before it
-ends."""
+"""A simulated Joulescope in virtual time: the data of a step of time arrive before it
+ends.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ BLOCK_TICKS = 2 * 50_022
 
 @pytest.fixture
 def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the instrument's thread be interrupted behind each look at the world."""
+    """Let the instrument's thread be interrupted after each look at the world."""
     take = FrontEnd.take
 
     def slowly(self: FrontEnd, count: int) -> AnalogBlock:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What test_usb.py runs in a process with a simulated instrument on its USB: our
-driver, or what the driver object below it says. Writes JSON.
+"""The program that test_usb.py runs in a process with a simulated instrument on its
+USB: our driver, or the driver object below it. Writes JSON.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def tell(told: dict[str, Any]) -> None:
 
 
 def said(driver: Any, pace: Any = time.sleep) -> dict[str, Any]:
-    """Return what a driver object says of its only instrument: form of its values,
+    """Return a driver object's description of its only instrument: form of its values,
     options of its settings, and its errors.
     """
     [path] = driver.device_paths()
@@ -129,7 +129,7 @@ def _error(call: Any) -> list[str]:
 
 
 def main(what: str, folder: str) -> None:
-    """Do `record` or `said`; write an error of ours too."""
+    """Run `record` or `said`; write an error of ours, too."""
     if what == "record":
         try:
             record(Path(folder), 1.2)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Keysight N6705 driver against its simulator, over the real protocol: what it
-measures, and every fault one at a time.
+"""The Keysight N6705 driver against its simulator, over the real protocol: its
+measurements, and every fault one at a time.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def context() -> BenchContext:
 
 
 class Opened:
-    """Opens monitors and closes them, whatever the test does."""
+    """Opens monitors and closes them, even if the test fails."""
 
     def __init__(self, context: BenchContext) -> None:
         self._context = context
@@ -114,7 +114,7 @@ def gaps(folder: Path) -> list[dict[str, Any]]:
     ]
 
 
-# What it measures
+# Measurements
 
 
 def test_current_and_voltage_have_the_errors_of_the_instrument_and_no_others(
@@ -292,7 +292,7 @@ def test_the_energy_of_known_windows_lies_within_the_stated_uncertainty(
 
 
 @pytest.mark.parametrize(("stuck", "stretch"), [(1, 4 / 3), (3, 2.0)])
-def test_logging_that_nobody_admits_stretches_time_and_the_edges_tell(
+def test_logging_that_is_not_admitted_stretches_time_and_the_edges_tell(
     opened: Opened, context: BenchContext, tmp_path: Path, stuck: int, stretch: float
 ) -> None:
     monitor = opened(
@@ -310,7 +310,7 @@ def test_logging_that_nobody_admits_stretches_time_and_the_edges_tell(
 
 
 @pytest.mark.parametrize(("stuck", "told"), [(1, "1.33"), (3, "2.00")])
-def test_logging_that_nobody_admits_is_found_by_counting_records(
+def test_logging_that_is_not_admitted_is_found_by_counting_records(
     opened: Opened, context: BenchContext, tmp_path: Path, stuck: int, told: str
 ) -> None:
     monitor = opened(
@@ -330,7 +330,7 @@ def test_logging_that_cannot_be_switched_off_is_refused(opened: Opened) -> None:
         opened(dataclasses.replace(QUIET, modules=THREE), SimulatorFaults(stuck=1))
 
 
-def test_logging_that_somebody_left_on_is_switched_off(context: BenchContext) -> None:
+def test_logging_that_was_left_on_is_switched_off(context: BenchContext) -> None:
     simulator = Simulator(
         dataclasses.replace(QUIET, modules=THREE), context.world, 1, 2, 0
     )
@@ -424,7 +424,7 @@ def test_a_missing_option_points_to_the_mainframe(opened: Opened) -> None:
     assert "option 055" in told.value.try_next
 
 
-def test_a_foreign_module_without_minimum_and_maximum_is_told_and_no_fault(
+def test_a_foreign_module_without_minimum_and_maximum_is_reported_and_no_fault(
     opened: Opened,
 ) -> None:
     monitor = opened(
@@ -531,7 +531,7 @@ def test_a_setting_out_of_its_limits_is_a_configuration_error(
         KeysightN6705.open(checked(settings, "monitor.keysight_n6705"), context)
 
 
-def test_nothing_at_the_address_is_told(context: BenchContext) -> None:
+def test_no_instrument_at_the_address_is_reported(context: BenchContext) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
     with pytest.raises(DeviceNotFound, match="nothing"):
@@ -543,7 +543,7 @@ def test_nothing_at_the_address_is_told(context: BenchContext) -> None:
         )
 
 
-def test_our_outputs_found_on_are_switched_off_and_others_are_left_and_told(
+def test_our_outputs_found_on_are_switched_off_and_others_are_left_and_reported(
     opened: Opened, context: BenchContext
 ) -> None:
     monitor = opened(
@@ -554,7 +554,7 @@ def test_our_outputs_found_on_are_switched_off_and_others_are_left_and_told(
     assert not context.world.supply_on
 
 
-def test_a_supply_that_does_not_go_on_is_told(opened: Opened) -> None:
+def test_a_supply_that_does_not_go_on_is_reported(opened: Opened) -> None:
     monitor = opened(faults=SimulatorFaults(output_stays_off=True))
     with pytest.raises(BenchError, match="output 1 does not go on"):
         monitor.power(True)
@@ -621,7 +621,7 @@ def test_records_lost_in_all_channels_are_found_by_the_clock(
         draw(context, 0.033, 10_000 * MS)
 
 
-def test_an_error_in_the_queue_while_recording_is_told(
+def test_an_error_in_the_queue_while_recording_is_reported(
     opened: Opened, context: BenchContext, tmp_path: Path
 ) -> None:
     fault = SimulatorFaults(
@@ -635,7 +635,7 @@ def test_an_error_in_the_queue_while_recording_is_told(
     assert told.value.code == -321
 
 
-def test_a_block_that_ends_early_is_told(
+def test_a_block_that_ends_early_is_reported(
     opened: Opened, context: BenchContext, tmp_path: Path
 ) -> None:
     monitor = opened(faults=SimulatorFaults(short_block_at=5), timeout_s=0.3)
@@ -684,7 +684,7 @@ def test_the_first_edge_starts_the_log_and_is_its_only_stamp(
     assert trace.mean_w(0.0, 0.09) == pytest.approx(0.05, rel=1e-6)
 
 
-def test_a_trigger_that_never_comes_is_told(
+def test_a_trigger_that_never_comes_is_reported(
     opened: Opened, context: BenchContext, tmp_path: Path
 ) -> None:
     monitor = opened(sync="trigger")
@@ -728,7 +728,7 @@ def test_a_second_recording_has_its_own_first_edge(
         assert falls_s == pytest.approx([0.0, 0.01, 0.02], abs=1e-5)
 
 
-def test_an_io_manager_that_is_not_there_is_told(context: BenchContext) -> None:
+def test_an_io_manager_that_is_not_there_is_reported(context: BenchContext) -> None:
     simulator = Simulator(QUIET, context.world, 1, 2, 0)
     settings = KeysightN6705.Settings(
         resource=simulator.resource,
@@ -745,7 +745,7 @@ def test_an_io_manager_that_is_not_there_is_told(context: BenchContext) -> None:
         simulator.close()
 
 
-def test_an_edge_without_a_time_is_told(
+def test_an_edge_without_a_time_is_reported(
     opened: Opened, context: BenchContext, tmp_path: Path
 ) -> None:
     monitor = opened(sync="io_manager", faults=SimulatorFaults(garbled_lap=2))
@@ -756,7 +756,7 @@ def test_an_edge_without_a_time_is_told(
         pulses(context, [10 * MS] * 3)
 
 
-def test_an_edge_too_late_for_its_clock_is_told(
+def test_an_edge_too_late_for_its_clock_is_reported(
     opened: Opened, context: BenchContext, tmp_path: Path
 ) -> None:
     monitor = opened(sync="io_manager", io_manager=IoManagerSettings(longest_s=1.0))
@@ -788,7 +788,7 @@ def test_in_a_live_world_everything_up_to_the_end_is_recorded(
             falls_ns.append(context.world.now_ns())
             time.sleep(0.02)  # the length of a pulse
             context.world.put(context.world.now_ns(), True, 0.02)
-            time.sleep(0.08)  # and of what is between two
+            time.sleep(0.08)  # and of the span between two
         last_ns = context.world.now_ns()
     trace = Trace.open(tmp_path / "trace.jls")
     assert len(trace.falls_s) == 5
@@ -796,7 +796,7 @@ def test_in_a_live_world_everything_up_to_the_end_is_recorded(
     assert trace.duration_s >= (last_ns - start_ns) * 1e-9
 
 
-def test_a_host_that_does_not_fetch_for_longer_than_the_buffer_lasts_is_told(
+def test_a_host_that_does_not_fetch_for_longer_than_the_buffer_lasts_is_reported(
     opened: Opened, context: BenchContext, tmp_path: Path
 ) -> None:
     begin_ns = time.monotonic_ns()
@@ -923,7 +923,7 @@ def test_the_simulator_hands_out_records_once_current_first(
     assert client.ask("SYST:ERR?").startswith("-230")
 
 
-def test_a_live_buffer_that_nobody_empties_keeps_the_latest_20_seconds(
+def test_a_live_buffer_that_is_not_emptied_keeps_the_latest_20_seconds(
     bare: tuple[Client, World],
 ) -> None:
     client, world = bare
@@ -936,5 +936,5 @@ def test_a_live_buffer_that_nobody_empties_keeps_the_latest_20_seconds(
     assert len(client.block("FETC:ELOG? 5000,(@1)")) // 4 == round(20 / 0.1024)
 
 
-def test_a_scan_finds_nothing_where_no_usb_can_be_searched_and_does_not_complain():
+def test_a_scan_finds_none_where_no_usb_can_be_searched_and_does_not_complain():
     assert KeysightN6705.scan() == []

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An N6705 whose answers come later than its timeout: told as such, and never taken for
-the answers to later queries.
+"""An N6705 whose answers come later than its timeout: reported as late and never taken
+for the answers to later queries.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def in_step(link: ScpiLink) -> bool:
     return answers == ["1", "3.300000E+00", "+2", "NORM"]
 
 
-def test_a_block_that_comes_late_is_told_as_late_and_not_read_as_a_later_answer(
+def test_a_block_that_comes_late_is_reported_as_late_and_not_read_as_a_later_answer(
     linked: Linked, world: World
 ) -> None:
     link = linked(late="FETC:ELOG?")
@@ -115,7 +115,7 @@ def test_a_block_that_comes_late_is_told_as_late_and_not_read_as_a_later_answer(
 
 
 @pytest.mark.parametrize("form", ["block", "line", "9.91E37"])
-def test_no_records_yet_are_none_in_whatever_form_that_is_said(
+def test_no_records_yet_are_none_in_whatever_form_that_is_reported(
     linked: Linked, world: World, form: str
 ) -> None:
     link = linked(no_records_as=form)
@@ -142,7 +142,7 @@ def test_a_line_that_is_no_block_is_refused_with_what_it_says(
         ("SYST:ERR?", "SYST:ERR?", """b'+0,"No error"'"""),
     ],
 )
-def test_an_answer_that_comes_late_is_told_as_late(
+def test_an_answer_that_comes_late_is_reported_as_late(
     linked: Linked, world: World, late: str, message: str, came: str
 ) -> None:
     link = linked(late=late, late_at=4 if late == "SYST:ERR?" else 1)
@@ -153,7 +153,7 @@ def test_an_answer_that_comes_late_is_told_as_late(
     assert in_step(link)
 
 
-def test_a_command_whose_confirmation_comes_late_is_told_as_late_with_what_it_said(
+def test_a_command_whose_confirmation_comes_late_is_reported_as_late_with_what_it_said(
     linked: Linked, world: World
 ) -> None:
     link = linked(late="VOLT", late_at=2)
@@ -167,7 +167,7 @@ def test_a_command_whose_confirmation_comes_late_is_told_as_late_with_what_it_sa
     assert in_step(link)
 
 
-def test_an_answer_that_the_instrument_drops_for_the_next_query_is_told_as_late(
+def test_an_answer_that_the_instrument_drops_for_the_next_query_is_reported_as_late(
     linked: Linked, world: World
 ) -> None:
     link = linked(refuse="VOLT?", refuse_error='-410,"Query INTERRUPTED"')
@@ -180,7 +180,7 @@ def test_an_answer_that_the_instrument_drops_for_the_next_query_is_told_as_late(
     )
 
 
-def test_a_query_that_is_never_answered_is_told_and_does_not_shift_the_next(
+def test_a_query_that_is_never_answered_is_reported_and_does_not_shift_the_next(
     linked: Linked,
 ) -> None:
     link = linked(read_back_of="CURR:LIM?", read_back="")
@@ -192,7 +192,7 @@ def test_a_query_that_is_never_answered_is_told_and_does_not_shift_the_next(
     assert in_step(link)
 
 
-def test_a_session_that_says_nothing_more_is_a_lost_device_and_another_one_begins_anew(
+def test_a_silent_session_is_a_lost_device_and_another_one_begins_again(
     linked: Linked, world: World
 ) -> None:
     link = linked(late="VOLT?", mute=True)
@@ -208,7 +208,7 @@ def test_a_session_that_says_nothing_more_is_a_lost_device_and_another_one_begin
     assert in_step(link)
 
 
-def test_an_answer_that_is_no_text_is_told_and_the_next_one_is_its_own(
+def test_an_answer_that_is_no_text_is_reported_and_the_next_one_is_its_own(
     linked: Linked, world: World
 ) -> None:
     link = linked(read_back_of="CURR:LIM?", read_back="0.2 \N{OHM SIGN}")
@@ -219,7 +219,7 @@ def test_an_answer_that_is_no_text_is_told_and_the_next_one_is_its_own(
     assert in_step(link)
 
 
-def test_an_answer_that_is_no_block_is_told_and_the_next_one_is_its_own(
+def test_an_answer_that_is_no_block_is_reported_and_the_next_one_is_its_own(
     linked: Linked, world: World
 ) -> None:
     link = linked()
@@ -229,7 +229,7 @@ def test_an_answer_that_is_no_block_is_told_and_the_next_one_is_its_own(
     assert in_step(link)
 
 
-def test_a_block_that_ends_early_is_told_and_the_next_answer_is_its_own(
+def test_a_block_that_ends_early_is_reported_and_the_next_answer_is_its_own(
     linked: Linked, world: World
 ) -> None:
     link = linked(short_block_at=1)
@@ -260,7 +260,7 @@ def test_after_ctrl_c_in_a_query_its_answer_is_not_taken_for_the_next(
         simulator.close()
 
 
-# What becomes of a measurement
+# End of a measurement
 
 
 @pytest.fixture
@@ -314,7 +314,7 @@ def test_a_late_answer_ends_a_recording_and_the_supply_goes_off_without_doubt(
     assert not context.world.supply_on
 
 
-def test_a_session_that_falls_silent_in_mid_run_loses_nothing_before_and_another_one_switches_off(
+def test_a_session_that_falls_silent_in_mid_run_loses_no_data_before_and_another_one_switches_off(
     opened: Opened, context: BenchContext, tmp_path: Path
 ) -> None:
     monitor = opened(late="FETC:ELOG?", late_at=20, mute=True)
@@ -331,7 +331,7 @@ def test_a_session_that_falls_silent_in_mid_run_loses_nothing_before_and_another
     assert not context.world.supply_on
 
 
-def test_a_late_word_that_the_supply_is_on_is_told(
+def test_a_late_word_that_the_supply_is_on_is_reported(
     opened: Opened, context: BenchContext
 ) -> None:
     monitor = opened(late="OUTP")

@@ -92,7 +92,7 @@ def follow_real_time(
 @pytest.mark.parametrize(
     ("steps", "step_ns"), [(100, 7 * MS), (100, 50 * MS), (7, 10_000 * MS), (2000, MS)]
 )
-def test_where_nothing_is_lost_every_record_comes_and_nothing_is_said(
+def test_where_no_data_are_lost_every_record_comes_and_nothing_is_reported(
     opened: Opened,
     context: BenchContext,
     tmp_path: Path,
@@ -143,7 +143,7 @@ def test_lost_records_are_counted_and_their_place_told(
 @WAYS
 @pytest.mark.parametrize("steps", [4, 40], ids=["short", "long"])
 @pytest.mark.parametrize(("stuck", "told"), [(1, "1.50"), (2, "2.00")])
-def test_logging_that_nobody_admits_is_told_as_such(
+def test_logging_that_is_not_admitted_is_reported_as_such(
     opened: Opened,
     context: BenchContext,
     tmp_path: Path,
@@ -160,7 +160,7 @@ def test_logging_that_nobody_admits_is_told_as_such(
         go(context, steps, 100 * MS)
 
 
-# Real time: what a host finds that hears of records soon
+# Real time: a host that hears of records soon
 
 
 @pytest.mark.paced
@@ -193,7 +193,7 @@ def test_lost_records_are_found_in_real_time(
 
 
 @pytest.mark.paced
-def test_logging_that_nobody_admits_is_told_as_such_in_real_time(
+def test_logging_that_is_not_admitted_is_reported_as_such_in_real_time(
     opened: Opened, context: BenchContext, tmp_path: Path
 ) -> None:
     monitor = opened(
@@ -208,7 +208,7 @@ def test_logging_that_nobody_admits_is_told_as_such_in_real_time(
 
 
 @pytest.mark.paced
-def test_a_host_that_comes_to_ask_and_hear_late_has_lost_nothing(
+def test_a_host_that_comes_to_ask_and_hear_late_has_lost_no_data(
     opened: Opened,
     context: BenchContext,
     tmp_path: Path,
@@ -234,7 +234,7 @@ def test_a_host_that_comes_to_ask_and_hear_late_has_lost_nothing(
     assert Trace.open(tmp_path / "trace.jls").duration_s > 1.9
 
 
-def test_a_host_that_computes_all_the_time_has_lost_nothing(
+def test_a_host_that_computes_all_the_time_has_lost_no_data(
     opened: Opened, context: BenchContext, tmp_path: Path
 ) -> None:
     monitor = opened(sync="trigger", fetch_s=0.02)
@@ -256,7 +256,7 @@ def test_a_host_that_computes_all_the_time_has_lost_nothing(
     assert Trace.open(tmp_path / "trace.jls").duration_s > 1.9
 
 
-def test_an_instrument_that_holds_records_back_for_once_has_lost_nothing(
+def test_an_instrument_that_holds_records_back_for_once_has_lost_no_data(
     opened: Opened,
     context: BenchContext,
     tmp_path: Path,
@@ -282,7 +282,7 @@ def test_an_instrument_that_holds_records_back_for_once_has_lost_nothing(
     assert Trace.open(tmp_path / "trace.jls").duration_s > 1.9
 
 
-def test_fetches_that_never_catch_up_are_told_before_the_buffer_runs_over(
+def test_fetches_that_never_catch_up_are_reported_before_the_buffer_runs_over(
     opened: Opened, context: BenchContext, tmp_path: Path
 ) -> None:
     # A link slower than the records: 16 a fetch, of 100 000 a second.

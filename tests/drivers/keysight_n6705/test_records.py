@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the records of an N6705 hold is never taken for what it is not: no number,
-another column, a supply that has left its voltage.
+"""Content of an N6705's records is never misread: no number, another column, a supply
+that has left its voltage.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def gaps(folder: Path) -> list[dict[str, Any]]:
         ("NaN", "the instrument gave no number"),
     ],
 )
-def test_what_is_beyond_the_range_and_what_is_no_number_are_gaps_with_their_own_cause(
+def test_what_is_beyond_the_range_and_an_input_that_is_no_number_are_gaps_with_their_own_cause(
     opened: Opened,
     context: BenchContext,
     tmp_path: Path,
@@ -156,7 +156,7 @@ def test_a_current_that_is_the_same_number_as_the_voltage_is_no_fault(
     )
 
 
-def test_a_limited_current_that_is_the_same_number_as_the_voltage_is_told_as_limited(
+def test_a_limited_current_that_is_the_same_number_as_the_voltage_is_reported_as_limited(
     opened: Opened, context: BenchContext, tmp_path: Path
 ) -> None:
     monitor = opened(supply_v=1.0, current_limit_a=1.0)
@@ -168,7 +168,7 @@ def test_a_limited_current_that_is_the_same_number_as_the_voltage_is_told_as_lim
         draw(context, 3.0, 100 * MS)
 
 
-def test_with_the_output_off_no_order_can_be_told_and_nothing_is_said(
+def test_with_the_output_off_no_order_can_be_reported_and_nothing_is_reported(
     opened: Opened, context: BenchContext, tmp_path: Path
 ) -> None:
     monitor = opened()
@@ -182,7 +182,7 @@ def test_with_the_output_off_no_order_can_be_told_and_nothing_is_said(
 # A supply that does not hold
 
 
-def test_a_dut_that_draws_more_than_its_limit_is_told_with_both_currents(
+def test_a_dut_that_draws_more_than_its_limit_is_reported_with_both_currents(
     opened: Opened, context: BenchContext, tmp_path: Path
 ) -> None:
     monitor = opened(current_limit_a=0.2)
@@ -268,7 +268,7 @@ def test_a_limit_that_lasts_from_before_the_recording_is_its_reason(
             draw(context, 0.9, 100 * MS)
 
 
-def test_a_voltage_that_is_off_without_a_reason_is_told_all_the_same(
+def test_a_voltage_that_is_off_without_a_reason_is_reported_all_the_same(
     opened: Opened, context: BenchContext, tmp_path: Path
 ) -> None:
     monitor = opened(voltage_gain=-0.1)
@@ -301,7 +301,7 @@ def test_a_protection_that_trips_is_named(
     )
 
 
-# A log that waits for nothing
+# A log without a trigger
 
 
 @pytest.fixture

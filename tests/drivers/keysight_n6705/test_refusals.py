@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An N6705 that refuses: at once where it says so, by what is read back where it says
-nothing, and by an output that wants time before it goes on.
+"""An N6705 that refuses: at once with an error, by a different value read back, and by
+an output that needs time to switch on.
 """
 
 from __future__ import annotations
@@ -44,7 +44,9 @@ def opened() -> Iterator[Opened]:
 @pytest.mark.parametrize(
     "error", ['-113,"Undefined header"', '-222,"Data out of range"']
 )
-def test_a_refused_command_is_told_without_waiting_for_an_answer(error: str) -> None:
+def test_a_refused_command_is_reported_without_waiting_for_an_answer(
+    error: str,
+) -> None:
     sent: list[bytes] = []
     faults = SimulatorFaults(refuse="FUNC", refuse_error=error)
     simulator = Simulator(N6705SimulatorSettings(faults=faults), World(), 1, 2, 0)
@@ -58,7 +60,7 @@ def test_a_refused_command_is_told_without_waiting_for_an_answer(error: str) -> 
         with pytest.raises(CommandRefused, match="refused: priority"):
             link.do("FUNC VOLT,(@1)", "priority")
         link.do("EMUL PS2Q,(@1)", "two quadrants")
-        # Behind an answer that did not come in time its name would be asked for.
+        # After an answer that did not come in time its name would be asked for.
         assert sent == [
             b"FUNC VOLT,(@1)\n:SYST:ERR?\n",
             b"SYST:ERR?\n",

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """An N6705 found with its output on, or at another voltage: the simulated instrument is
-looked at from outside, whatever the driver says of it.
+looked at from outside, independently of the driver.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ def test_a_supply_found_on_is_off_after_a_set_up_that_fails(
     assert instrument.ask("OUTP? (@1)") == "0"
 
 
-def test_a_supply_found_on_that_refuses_to_go_off_is_told_to_be_on_still(
+def test_a_supply_found_on_that_refuses_to_go_off_is_reported_as_still_on(
     found: Found,
 ) -> None:
     instrument = found(output_on=(1,), refuse="OUTP")
@@ -142,7 +142,7 @@ def test_a_supply_found_on_that_refuses_to_go_off_is_told_to_be_on_still(
     assert instrument.ask("OUTP? (@1)") == "1"
 
 
-def test_a_supply_of_which_nobody_knows_whether_it_went_off_may_still_be_on(
+def test_a_supply_in_an_unknown_state_may_still_be_on(
     found: Found,
 ) -> None:
     instrument = found(output_on=(1,), read_back_of="OUTP?", read_back="yes")
@@ -176,7 +176,7 @@ def test_the_output_of_a_module_that_cannot_be_the_sync_channel_stays_as_it_is(
 @pytest.mark.parametrize(
     ("left", "wanted_v"), [("12", 3.3), ("0.5", 3.3), ("3.3", 12.0), ("20", 0.6)]
 )
-def test_any_voltage_that_somebody_left_can_be_changed_into_any_other(
+def test_any_voltage_that_was_left_can_be_changed_into_any_other(
     found: Found, left: str, wanted_v: float
 ) -> None:
     instrument = found()

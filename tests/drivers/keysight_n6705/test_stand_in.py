@@ -29,7 +29,7 @@ POINTER = ctypes.c_void_p._type_
 
 
 class AnyLibrary:
-    """Library that has whatever function it is asked for, and keeps its signature."""
+    """Library that has any requested function, and keeps its signature."""
 
     def __init__(self) -> None:
         self._functions: list[str] = []

@@ -160,7 +160,9 @@ def test_a_block_of_any_length_is_read_exactly_and_the_next_answer_is_its_own(
     link.close()
 
 
-def test_a_refusal_is_told_with_its_code(simulator: Simulator, library: str) -> None:
+def test_a_refusal_is_reported_with_its_code(
+    simulator: Simulator, library: str
+) -> None:
     link = ScpiLink(simulator.resource, library, 0.2)
     with pytest.raises(CommandRefused, match="refused: a step") as told:
         link.ask("NONSENSE?", "a step")
@@ -169,12 +171,12 @@ def test_a_refusal_is_told_with_its_code(simulator: Simulator, library: str) -> 
     link.close()
 
 
-def test_a_block_that_ends_early_is_told(library: str, tmp_path: Path) -> None:
+def test_a_block_that_ends_early_is_reported(library: str, tmp_path: Path) -> None:
     with pytest.raises(RemoteProtocolError, match="before its announced length"):
         recorded(library, tmp_path, short_block_at=2)
 
 
-def test_a_lost_connection_is_told_and_the_supply_switched_off_by_another_one(
+def test_a_lost_connection_is_reported_and_the_supply_switched_off_by_another_one(
     library: str, tmp_path: Path
 ) -> None:
     context = BenchContext()
@@ -194,7 +196,9 @@ def test_a_lost_connection_is_told_and_the_supply_switched_off_by_another_one(
     assert not context.world.supply_on
 
 
-def test_nothing_at_the_address_is_told(simulator: Simulator, library: str) -> None:
+def test_no_instrument_at_the_address_is_reported(
+    simulator: Simulator, library: str
+) -> None:
     simulator.close()
     with pytest.raises(DeviceNotFound, match="nothing"):
         KeysightN6705.open(

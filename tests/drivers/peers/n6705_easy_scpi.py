@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Log with an N6705 through easy-scpi, which makes each command of its header's words;
-write what came as JSON. Runs in the environment of `make peers`, and imports nothing of
-ours.
+write its results as JSON. Runs in the environment of `make peers`, and does not import
+the rig.
 """
 
 import json

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Drive an N6705 with qcodes; write what it makes of the answers as JSON. Runs in the
-environment of `make peers`, and imports nothing of ours.
+"""Drive an N6705 with qcodes; write its reading of the answers as JSON. Runs in the
+environment of `make peers`, and does not import the rig.
 """
 
 import json

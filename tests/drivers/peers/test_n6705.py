@@ -26,7 +26,7 @@ if not PYTHON:
 
 
 def said(program: str, home: Path) -> dict[str, Any]:
-    """Return what a program wrote about an N6705 whose DUT draws 36 mW."""
+    """Return a program's output about an N6705 whose DUT draws 36 mW."""
     world = World()
     began_ns = time.monotonic_ns()
     world.follow(

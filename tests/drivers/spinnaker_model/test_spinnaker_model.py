@@ -24,7 +24,7 @@ from rig.trace.trace import Trace
 from sut_backends.spinnaker.energy_lines import EnergyLines
 from tests.conftest import ROOT
 
-#: An interpreter in which the modules of sPyNNaker are the stand-in's.
+#: An interpreter whose sPyNNaker modules are the stand-in's.
 STAND_IN = """
 import sys
 sys.path.insert(0, {root!r})

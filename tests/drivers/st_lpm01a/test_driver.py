@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The X-NUCLEO-LPM01A: what it measures is true within its stated limits, and every
+"""The X-NUCLEO-LPM01A: its measurements are true within its stated limits, and every
 fault is a gap or an error, never a shift.
 """
 
@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -135,7 +135,7 @@ def failure_of(folder: Path, seconds: float = 1.0, **more: Any) -> RigError:
     return caught.value
 
 
-# What it measures
+# Measurements
 
 
 @pytest.mark.parametrize(
@@ -323,7 +323,7 @@ def test_in_a_world_of_real_time_everything_up_to_the_end_is_in_the_trace(
     [{"lose_byte_at": 5000}, {"flip_byte_at": 5000}, {"insert_byte_at": 5000}],
     ids=["lost", "flipped", "inserted"],
 )
-def test_a_damaged_ascii_line_is_a_gap_of_one_sample_and_nothing_moves(
+def test_a_damaged_ascii_line_is_a_gap_of_one_sample_and_no_sample_moves(
     tmp_path: Path, fault: dict[str, int]
 ) -> None:
     with recorded(tmp_path, fault) as (context, _):
@@ -349,7 +349,7 @@ def test_a_damaged_ascii_line_is_a_gap_of_one_sample_and_nothing_moves(
         {"insert_byte_at": 5003},
     ],
 )
-def test_a_damaged_binary_stream_is_a_gap_between_two_time_stamps_and_nothing_moves(
+def test_a_damaged_binary_stream_is_a_gap_between_two_time_stamps_and_no_sample_moves(
     tmp_path: Path, fault: dict[str, int], kind: dict[str, Any]
 ) -> None:
     with recorded(tmp_path, fault, **kind) as (context, _):
@@ -391,8 +391,8 @@ def test_lines_lost_whole_are_a_gap_of_the_samples_between_two_time_stamps(
 def test_whole_spans_lost_with_their_time_stamps_are_a_gap_as_long_as_they(
     tmp_path: Path,
 ) -> None:
-    # Which of the samples between the time stamps are there cannot be told: the gap
-    # ends with the next span that is confirmed.
+    # Which of the samples between the time stamps are there is unknown: the gap ends
+    # with the next span that is confirmed.
     trace = steady(
         tmp_path,
         3.0,
@@ -482,7 +482,7 @@ def test_a_port_that_disappears_is_a_lost_device_and_closing_does_not_raise(
     error = failure_of(tmp_path, faults={"unplugged_at_s": 0.5})
     assert isinstance(error, DeviceLost)
     trace = Trace.open(tmp_path / "trace.jls")
-    # What the line still held is gone with it.
+    # Data on the line are lost with it.
     assert trace.length <= 2500 and all(gap.stop == trace.length for gap in trace.gaps)
 
 
@@ -495,7 +495,7 @@ def test_a_board_that_falls_silent_is_an_error_within_seconds(tmp_path: Path) ->
     simulator = Lpm01aSimulator(
         Lpm01aSimulatorSettings(faults=Lpm01aFaults(mute_at_s=0.3)), context
     )
-    # By its port it is a board like any other: the driver knows nothing of a
+    # By its port it is a board like any other: the driver does not know of a
     # simulation.
     monitor = StLpm01a.open(StLpm01a.Settings(port=simulator.port), context)
     assert not monitor.info.simulated
@@ -527,7 +527,7 @@ def test_another_device_is_refused_by_what_it_says() -> None:
         board(BenchContext(), {"prompt": "JoyShield > "})
 
 
-def test_a_port_at_which_nothing_answers_is_refused() -> None:
+def test_a_port_without_an_answer_is_refused() -> None:
     master, slave = os.openpty()
     try:
         with pytest.raises(
@@ -540,7 +540,7 @@ def test_a_port_at_which_nothing_answers_is_refused() -> None:
         os.close(slave)
 
 
-def test_a_refused_command_is_told_with_the_detail_the_board_gives() -> None:
+def test_a_refused_command_is_reported_with_the_detail_the_board_gives() -> None:
     with pytest.raises(BenchError, match="refuses 'freq 5k'") as caught:
         board(BenchContext(), {"error_to": "freq", "error_detail": "no crystal"})
     assert "Error detail: no crystal" in str(caught.value)
@@ -752,11 +752,11 @@ def parsed(
     kind: type[AsciiParser | BinaryParser], blocks: Sequence[bytes]
 ) -> list[Item]:
     parser = kind(HZ, 1.0)
-    return [item for block in blocks for item in parser.feed(block)]
+    return list(chain.from_iterable(map(parser.feed, blocks)))
 
 
 def numbered(items: Sequence[Item]) -> dict[int, float]:
-    """Return each sample by its number; what is lost has none."""
+    """Return each sample by its number; lost samples have none."""
     at = 0
     found = {}
     for item in items:
@@ -800,7 +800,7 @@ def test_every_spelling_of_a_time_stamp_is_known(spelling: bytes) -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(KINDS, st.lists(st.integers(1, 25_000), max_size=20))
-def test_how_a_stream_is_cut_into_blocks_changes_nothing(
+def test_how_a_stream_is_cut_into_blocks_has_no_effect(
     kind: type[AsciiParser | BinaryParser], cuts: list[int]
 ) -> None:
     stream = STREAMS[kind]
@@ -913,11 +913,11 @@ def test_seconds_beyond_three_digits_are_followed_however_the_board_writes_them(
             for second in seconds
         ]
         parser = AsciiParser(2, 1.0)
-        found = numbered([item for part in parts for item in parser.feed(part)])
+        found = numbered(list(chain.from_iterable(map(parser.feed, parts))))
         assert len(found) == 4000
 
 
-def test_messages_in_an_ascii_stream_are_told_apart_from_samples() -> None:
+def test_messages_in_an_ascii_stream_are_distinguished_from_samples() -> None:
     parser = AsciiParser(HZ, 1.0)
     items = parser.feed(
         b"\r\nTimeStamp: 000s 000ms, buff 00%\r\n\0\x36409-07\r\n\r\npwr"

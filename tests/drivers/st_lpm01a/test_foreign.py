@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The simulated LPM01A answers programs that were written for a real board by others.
-There is none in a package, so each was run by hand, and here are its bytes and what it
-makes of the answers.
+There is none in a package, so each was run by hand, and here are its bytes and its
+reading of the answers.
 """
 
 from __future__ import annotations
@@ -23,8 +23,7 @@ PROMPT = b"PowerShield > "
 
 @contextmanager
 def board() -> Iterator[tuple[serial.Serial, World]]:
-    """Yield an open port with a board behind it that feeds a DUT of 33 mW, and its
-    world."""
+    """Yield an open port with a board on it that feeds a DUT of 33 mW, and its world."""
     world = World()
     world.put(0, True, 0.033)
     settings = Lpm01aSimulatorSettings(clock_ppm=0.0, noise_a=0.0)
@@ -175,8 +174,8 @@ def test_mlperf_tinys_runner_measures_energy_between_events() -> None:
 
 def test_zephyrs_harness_reads_voltage_temperature_and_an_acquisition_that_ends():
     """zephyrproject-rtos/zephyr,
-    scripts/pylib/power-twister-harness/stm32l562e_dk/PowerShield.py: what it reads are
-    words by their place, and everything until nothing comes.
+    scripts/pylib/power-twister-harness/stm32l562e_dk/PowerShield.py: it reads words by
+    their place, and all input until the line is silent.
     """
     with board() as (port, world):
 
@@ -203,7 +202,7 @@ def test_zephyrs_harness_reads_voltage_temperature_and_an_acquisition_that_ends(
         port.write(b"start\r\n")
         port.timeout = 2.0
         heard = port.read_until(b"\xf0\xf3")
-        # What comes before the first time stamp is no sample, and 0xF0 is not in it.
+        # Bytes before the first time stamp are no sample, and 0xF0 is not in it.
         assert b"ack start" in heard and heard.count(0xF0) == 1
         heard += port.read_until(b"\xff\xff")
         assert heard[-7:-2] == b"\0\0\0\0\0"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The X-NUCLEO-LPM01A, whatever its line loses: what is handed out lies at its true
-place, or in a gap, or an error is raised.
+"""The X-NUCLEO-LPM01A, with losses on its line: each sample lies at its true place or
+in a gap, or an error is raised.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ STREAMS: dict[Kind, bytes] = {
 
 @dataclass(slots=True)
 class Found:
-    """What a parser made of a stream: samples by number, edges, which numbers are not
+    """A parser's result for a stream: samples by number, edges, which numbers are not
     to be trusted, whether it gave up.
     """
 
@@ -108,7 +108,7 @@ def found(kind: Kind, blocks: Sequence[bytes]) -> Found:
         items += parser.finish()
     except RigError:
         told = True
-    # A stream without an end is told by whoever waits for it.
+    # A stream without an end is detected by the reader's time limit.
     result = Found({}, [], set(), told or AcquisitionEnd() not in items)
     at = 0
     for item in items:
@@ -162,7 +162,7 @@ LENGTHS = st.one_of(
 @given(KINDS, PLACES, LENGTHS)
 @example(AsciiParser, 0.95, 9 * 20)
 @example(BinaryParser, 0.95, 20)
-def test_bytes_lost_in_one_go_anywhere_also_at_the_end_move_nothing(
+def test_bytes_lost_in_one_go_anywhere_also_at_the_end_move_no_sample(
     kind: Kind, place: float, lost_b: int
 ) -> None:
     stream = STREAMS[kind]
@@ -174,7 +174,7 @@ def test_bytes_lost_in_one_go_anywhere_also_at_the_end_move_nothing(
 @given(KINDS, st.lists(st.tuples(PLACES, LENGTHS), min_size=2, max_size=4))
 @example(AsciiParser, [(0.4, 3), (0.5, 9 * 7)])
 @example(AsciiParser, [(0.0, 5), (0.25, 9)])
-def test_bytes_lost_here_and_there_move_nothing(
+def test_bytes_lost_here_and_there_move_no_sample(
     kind: Kind, losses: list[tuple[float, int]]
 ) -> None:
     stream = bytearray(STREAMS[kind])
@@ -193,7 +193,7 @@ def test_bytes_lost_here_and_there_move_nothing(
         st.integers(1, 3000).map(lambda n: b"\xa5" * n),
     ),
 )
-def test_bytes_too_many_move_nothing(kind: Kind, place: float, noise: bytes) -> None:
+def test_bytes_too_many_move_no_sample(kind: Kind, place: float, noise: bytes) -> None:
     stream = STREAMS[kind]
     at = int(place * len(stream))
     require_nothing_moved(kind, found(kind, [stream[:at], noise, stream[at:]]))
@@ -201,7 +201,7 @@ def test_bytes_too_many_move_nothing(kind: Kind, place: float, noise: bytes) -> 
 
 @settings(max_examples=length(200, 50), deadline=None)
 @given(KINDS, PLACES, LENGTHS)
-def test_a_piece_that_comes_twice_moves_nothing(
+def test_a_piece_that_comes_twice_moves_no_sample(
     kind: Kind, place: float, twice_b: int
 ) -> None:
     stream = STREAMS[kind]
@@ -235,7 +235,7 @@ def test_what_no_time_stamp_confirms_is_no_data(kind: Kind) -> None:
     assert all(item.at < CONFIRMED for item in items if isinstance(item, StreamEdge))
 
 
-def test_a_stream_cut_off_anywhere_gives_no_data_behind_its_last_time_stamp() -> None:
+def test_a_stream_cut_off_anywhere_gives_no_data_after_its_last_time_stamp() -> None:
     for kind in (AsciiParser, BinaryParser):
         ends = list(accumulate(len(piece) for piece in pieces(kind)))
         for cut in range(0, len(STREAMS[kind]), 997):
@@ -292,7 +292,7 @@ def test_words_lost_just_before_the_end_are_a_gap(tmp_path: Path, words: int) ->
 
 
 @pytest.mark.parametrize("kind", [{}, {"format": "bin_hexa"}], ids=["ascii", "binary"])
-def test_without_a_fault_the_trace_ends_with_a_time_stamp_behind_the_last_sample(
+def test_without_a_fault_the_trace_ends_with_a_time_stamp_after_the_last_sample(
     tmp_path: Path, kind: dict[str, Any]
 ) -> None:
     trace = step_and_edge(tmp_path, {}, **kind)

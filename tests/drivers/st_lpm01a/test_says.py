@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What boards X-NUCLEO-LPM01A may say, each in its own words, and what is made of it:
-manuals and clients do not agree on all.
+"""Answers of X-NUCLEO-LPM01A boards in all their forms, and their readings: manuals and
+clients disagree on some.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ KINDS = pytest.mark.parametrize("kind", [{}, BINARY], ids=["ascii", "binary"])
 @pytest.mark.parametrize(
     "refusal", ["err", "error", "error: {command}", "error {command}"]
 )
-def test_a_refusal_is_known_in_every_form_and_told_with_its_detail(
+def test_a_refusal_is_known_in_every_form_and_reported_with_its_detail(
     refusal: str,
 ) -> None:
     with pytest.raises(BenchError, match="refuses 'freq 5k'") as caught:
@@ -72,7 +72,7 @@ STATUS = pytest.mark.parametrize(
 
 
 @STATUS
-def test_an_error_of_before_is_told_and_no_obstacle(
+def test_an_error_of_before_is_reported_and_no_obstacle(
     tmp_path: Path, status: str
 ) -> None:
     context = BenchContext()
@@ -128,7 +128,7 @@ def test_a_board_that_cannot_calibrate_itself_is_refused_and_left_off(
         ("streaming binary", 6000, 10**6),
     ],
 )
-def test_how_much_an_earlier_run_had_left_is_told(
+def test_how_much_an_earlier_run_had_left_is_reported(
     stale: str, least_b: int, most_b: int
 ) -> None:
     monitor = board(BenchContext(), {"stale": stale})
@@ -148,7 +148,7 @@ def test_an_event_is_an_edge_whichever_word_ends_it(tmp_path: Path, word: str) -
     assert trace.falls_s.tolist() == pytest.approx([0.02], abs=2e-4) and not trace.gaps
 
 
-def test_a_first_time_stamp_that_is_damaged_is_told_and_moves_nothing(
+def test_a_first_time_stamp_that_is_damaged_is_reported_and_moves_no_sample(
     tmp_path: Path,
 ) -> None:
     with recorded(tmp_path, {"flip_byte_at": 5}) as (context, _):
@@ -185,7 +185,7 @@ def test_the_top_bit_of_a_binary_time_tells_of_an_overflow_and_is_no_part_of_it(
 
 @pytest.mark.parametrize("kind", range(0xFA, 0xFF))
 @pytest.mark.parametrize("payload", [b"", b"\x12\x34", b"\x12\x34\x56"])
-def test_binary_metadata_of_a_reserved_kind_are_a_gap_up_to_the_next_time_stamp_and_move_nothing(
+def test_binary_metadata_of_a_reserved_kind_are_a_gap_up_to_the_next_time_stamp_and_move_no_sample(
     kind: int, payload: bytes
 ) -> None:
     odd = b"\xf0" + bytes([kind]) + payload + b"\xff\xff"
@@ -291,7 +291,7 @@ def test_a_board_that_falls_silent_in_binary_is_an_error_within_seconds(
     simulator = Lpm01aSimulator(
         Lpm01aSimulatorSettings(faults=Lpm01aFaults(mute_at_s=0.3)), context
     )
-    # By its port it is a board like any other: the driver knows nothing of a
+    # By its port it is a board like any other: the driver does not know of a
     # simulation.
     monitor = StLpm01a.open(StLpm01a.Settings(port=simulator.port, **BINARY), context)
     with (

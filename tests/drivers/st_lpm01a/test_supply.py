@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The supply of an X-NUCLEO-LPM01A: off whatever goes wrong, and where the board does
-not switch it off, that is said.
+"""The supply of an X-NUCLEO-LPM01A: off after each failure, and reported where the
+board does not switch it off.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def found_on(
     "pwr_get",
     ["ack pwr get {state}", "ack pwr get\r\n\r\npwr {state}", "pwr {state}", "{state}"],
 )
-def test_a_supply_found_on_is_switched_off_and_told(pwr_get: str) -> None:
+def test_a_supply_found_on_is_switched_off_and_reported(pwr_get: str) -> None:
     context = BenchContext()
     monitor = board(context, {"supply_found_on": True}, {"pwr_get": pwr_get})
     assert (
@@ -54,7 +54,7 @@ def test_a_supply_found_on_is_switched_off_and_told(pwr_get: str) -> None:
     "pwr_get",
     ["ack pwr get {state}", "ack pwr get\r\n\r\npwr {state}", "pwr {state}", "{state}"],
 )
-def test_a_supply_found_off_is_told_as_that(pwr_get: str) -> None:
+def test_a_supply_found_off_is_reported_as_that(pwr_get: str) -> None:
     monitor = board(BenchContext(), true={"pwr_get": pwr_get})
     assert monitor.info.details["supply_on_at_open"] is False
     monitor.close()
@@ -220,7 +220,7 @@ def test_closing_a_board_that_does_not_switch_off_says_so_once_and_lets_go_of_it
     monitor.close()
 
 
-def test_a_simulated_board_that_nobody_switches_off_goes_on_to_supply_the_dut() -> None:
+def test_a_simulated_board_that_is_not_switched_off_goes_on_to_supply_the_dut() -> None:
     context = BenchContext()
     Lpm01aSimulator(
         Lpm01aSimulatorSettings(faults=Lpm01aFaults(supply_found_on=True)), context

@@ -90,7 +90,7 @@ def test_a_supply_that_is_applied_by_the_board_itself_is_named(tmp_path: Path) -
     assert not context.world.supply_on
 
 
-def test_prompt_lines_that_nobody_asked_for_end_nothing(tmp_path: Path) -> None:
+def test_prompt_lines_without_a_request_end_nothing(tmp_path: Path) -> None:
     with recorded(tmp_path, {"unasked": "ack pwr auto"}) as (context, _):
         draw(context, 0.033, 100)
     assert not Trace.open(tmp_path / "trace.jls").gaps
@@ -105,7 +105,7 @@ def test_a_board_that_only_says_something_else_is_an_error_with_what_it_said() -
     assert "ack pwr auto" in caught.value.evidence
 
 
-# What the simulated board does by commands that the driver does not send, or not so.
+# Reactions of the simulated board to commands that the driver does not send, or not so.
 
 
 class Talk:

@@ -62,7 +62,7 @@ def test_energies_of_known_windows_are_within_their_uncertainty_however_the_cloc
     assert trace.gaps == () and trace.sync == "clock"
     details = monitor.info.details
     if simulated.get("stamps", True):
-        # The middle between start and delivery: half of what lies between them.
+        # The middle between start and delivery: half of the time between them.
         between_s = simulated.get("delay_s", 0.001) + simulated.get("start_s", 0.001)
         assert details["tied_within_s"] == pytest.approx(between_s / 2, abs=1e-4)
     else:
@@ -95,7 +95,7 @@ def test_what_goes_wrong_while_it_records_is_named(
     assert found.value.try_next
 
 
-def test_a_channel_that_never_speaks_is_told_from_a_worker_that_does_not(
+def test_a_channel_that_never_speaks_is_distinguished_from_a_worker_that_does_not(
     tmp_path: Path,
 ) -> None:
     monitor, context = board()
@@ -160,7 +160,7 @@ def tied(
 def test_a_clock_that_drifts_is_followed_within_the_bound(ppm: float) -> None:
     random = np.random.default_rng(3)
     tie, offs_s = tied(ppm, lambda number: 0.004 + random.exponential(0.002))
-    # 25 ms of drift over six minutes, of which hardly any is left.
+    # 25 ms of drift over six minutes, little of it remains.
     assert np.abs(offs_s).max() < tie.half_width_ns / NS + 0.002
 
 

@@ -99,7 +99,7 @@ def test_the_bundle_is_looked_at_before_it_is_written(
     qtbot.waitUntil(lambda: "is written" in notice.text)
     with zipfile.ZipFile(tmp_path / "x.zip") as archive:
         assert archive.namelist() == [row.name for row in files.rows]
-    # Another choice of what it holds: it has to be looked at again.
+    # Another choice of its content has to be looked at again.
     page.findChild(QPushButton, "support-collect").setFocus()
     qtbot.keyClick(
         page.findChild(type(page.support._serials), "support-serials"), Qt.Key.Key_Space

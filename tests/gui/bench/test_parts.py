@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the bench screen is made of without Qt: cards, layout of the diagram, changes of
-a text."""
+"""The bench screen's parts without Qt: cards, layout of the diagram, changes of a text."""
 
 from __future__ import annotations
 
@@ -90,7 +89,7 @@ def test_cards_follow_the_events_of_the_bench() -> None:
     assert "simulated" in cards.by_key["dut"].spoken
 
 
-def test_what_came_of_it_is_said() -> None:
+def test_what_came_of_it_is_reported() -> None:
     assert "all is well" in outcome(Deed.PROVE, None, failed=False, stopped=False)
     assert "fails" in outcome(Deed.PROVE, None, failed=True, stopped=False)
     assert outcome(Deed.PROBE, None, failed=False, stopped=True).startswith("Stopped")

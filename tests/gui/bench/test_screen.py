@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The bench screen by clicks and keys: create a bench, change a setting, prove its
-wiring, connect; the supply is off whatever happens.
+wiring, connect; the supply ends up off.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import pty
 import threading
 import time
 from collections.abc import Callable, Iterator
+from itertools import chain, product
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar, cast
 
@@ -83,7 +84,7 @@ class Bench:
 
 @pytest.fixture
 def bench(window: MainWindow, qtbot: QtBot) -> Iterator[Bench]:
-    """The bench screen; no thread of it is left behind the test."""
+    """The bench screen; no thread of it outlives the test."""
     made = Bench(window, qtbot)
     yield made
     window.close()
@@ -164,7 +165,7 @@ def test_on_a_broken_bench_the_row_of_the_broken_wire_fails_with_its_cause(
     QTest.keyClicks(box, "open")
     QTest.keyClick(box, Qt.Key.Key_Return)
     bench.until(lambda: 'sync_wire = "open"' in bench.text)
-    QTest.keyClick(bench.screen, Qt.Key.Key_F9)  # what was changed is saved before
+    QTest.keyClick(bench.screen, Qt.Key.Key_F9)  # changes are saved before
     bench.until(lambda: bench.screen.busy)
     bench.over()
     assert 'sync_wire = "open"' in null_bench.read_text(encoding="utf-8")
@@ -226,7 +227,7 @@ def test_a_wrong_value_is_refused_beside_its_field_with_the_words_of_the_command
     assert bench.text == before
 
 
-def test_nonsense_in_the_text_is_said_with_its_line_and_nothing_is_lost(
+def test_nonsense_in_the_text_is_reported_with_its_line_and_no_data_are_lost(
     bench: Bench, null_bench: Path
 ) -> None:
     bench.load(null_bench)
@@ -419,7 +420,7 @@ def test_closing_while_connecting_ends_soon_and_the_supply_is_off(
         os.close(theirs)
 
 
-def test_an_error_of_the_bench_is_said_in_the_screen(
+def test_an_error_of_the_bench_is_reported_in_the_screen(
     bench: Bench, tmp_path: Path
 ) -> None:
     path = tmp_path / "gone.toml"
@@ -505,7 +506,7 @@ def test_everything_one_acts_on_has_a_name_and_can_be_reached_by_keys(
 ) -> None:
     bench.load(null_bench)
     kinds = (QPushButton, QLineEdit, QComboBox, QCheckBox)
-    widgets = [each for kind in kinds for each in bench.screen.findChildren(kind)]
+    widgets = list(chain.from_iterable(map(bench.screen.findChildren, kinds)))
     acted = [each for each in widgets if not each.objectName().startswith("qt_")]
     assert len(acted) > 20
     for widget in acted:
@@ -526,8 +527,9 @@ def test_the_screen_can_be_painted_in_both_themes(
         picture = bench.screen.grab().toImage()
         colours = {
             picture.pixelColor(x, y).name()
-            for x in range(0, picture.width(), 9)
-            for y in range(0, picture.height(), 9)
+            for x, y in product(
+                range(0, picture.width(), 9), range(0, picture.height(), 9)
+            )
         }
         assert bench.window.shell.theme.window in colours
         assert len(colours) > 5

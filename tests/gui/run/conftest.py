@@ -27,7 +27,7 @@ LIMIT_MS = 60_000
 
 @dataclass(slots=True)
 class RunAt:
-    """The screen, and what a person does with it."""
+    """The screen, and a person's actions on it."""
 
     window: MainWindow
     screen: RunScreen
@@ -64,7 +64,7 @@ class RunAt:
         self.qtbot.waitUntil(lambda: bool(condition()), timeout=LIMIT_MS)
 
     def planned(self) -> None:
-        """Wait until the plan of what was typed is shown, or why there is none."""
+        """Wait until the plan of the typed settings is shown, or why there is none."""
         plan = self.screen.plan
         self.until(lambda: not self.window.shell.worker.busy)
         self.until(lambda: plan.estimate is not None or plan.notice.text)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The live picture: what is drawn is what was measured."""
+"""The live picture: it draws the measured values."""
 
 from __future__ import annotations
 
@@ -87,7 +87,17 @@ def test_no_dip_is_lost_however_much_of_the_span_is_there(
     most = level.copy()
     most[dips[dips + 20 < count] + 20] = 0.09
     recent.add(
-        LiveBlock("", 0.0, COLUMN_S, least, level, most, np.zeros(0), np.zeros(0), 0)
+        LiveBlock(
+            "",
+            0.0,
+            COLUMN_S,
+            least,
+            mean_w=level,
+            most_w=most,
+            falls_s=np.zeros(0),
+            rises_s=np.zeros(0),
+            lost=0,
+        )
     )
     picture = recent.picture(span_s, columns, "")
     assert picture is not None

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A run of a hundred thousand events (40 000 in `make test`): bounded memory, and a
-window that goes on drawing. Frames are counted, not seconds: how fast this computer is
-says nothing.
+window that goes on drawing. Frames are counted, not seconds: the speed of this computer
+does not matter.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from gui.window import MainWindow
 
 EVENTS = length(100_000, 40_000)
-#: Each is told when it begins and when it is done.
+#: Each is notified when it begins and when it is done.
 STEPS = EVENTS // 2
 ABOUT = {
     "simulated": True,
@@ -68,15 +68,27 @@ def block(number: int) -> LiveBlock:
         start_s
         + np.arange(3 * STEPS_OF_A_BLOCK) * COLUMNS * COLUMN_S / 3 / STEPS_OF_A_BLOCK
     )
-    return LiveBlock("", start_s, COLUMN_S, LEVEL, LEVEL, LEVEL, falls, falls + 5e-5, 0)
+    return LiveBlock(
+        "",
+        start_s,
+        COLUMN_S,
+        LEVEL,
+        mean_w=LEVEL,
+        most_w=LEVEL,
+        falls_s=falls,
+        rises_s=falls + 5e-5,
+        lost=0,
+    )
 
 
 def step(flight: Flight, number: int) -> None:
-    """Do what the engine does for a query: two events, two lines of the console, a live
+    """Act as the engine does for a query: two events, two lines of the console, a live
     block now and then.
     """
     flight.console.add(WireLine(0.0, "tx", "RUN", "#1"))
-    flight._take(StepBegun(1, number, Query((number,)), 0.06, number / STEPS, 60.0))
+    flight._take(
+        StepBegun(1, number, Query((number,)), 0.06, share=number / STEPS, left_s=60.0)
+    )
     if number % STEPS_OF_A_BLOCK == 0:
         flight._see(block(number // STEPS_OF_A_BLOCK))
     marks = Completion((Mark(1, 0), Mark(2, 5), Mark(END, 9)), b"")
@@ -142,6 +154,6 @@ def test_the_window_draws_while_a_hundred_thousand_events_arrive(
     assert flight.recent.size_b < 2_000_000
     assert screen.live.tiles.value("right") == f"100.0% of {STEPS}"
     assert screen.live.console.lines.blockCount() <= 1000
-    # Painted again and again while they came, and the bridge held nothing back.
+    # Painted again and again while they came, and the bridge held no event back.
     assert len(set(handled)) > 10
     qtbot.waitUntil(lambda: not window.shell.bridge._items, timeout=10_000)

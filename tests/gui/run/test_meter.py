@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The meter by clicks and keys: numbers, sums, recordings, and the supply off whatever
-ends it."""
+"""The meter by clicks and keys: numbers, sums, recordings, and the supply off in every
+case.
+"""
 
 from __future__ import annotations
 
@@ -90,7 +91,7 @@ class MeterAt:
 
 @pytest.fixture
 def meter(window: MainWindow, qtbot: QtBot, tmp_path: Path) -> Iterator[MeterAt]:
-    """The meter; no thread of it is left behind the test."""
+    """The meter; no thread of it outlives the test."""
     made = MeterAt(window, qtbot, tmp_path / "recordings")
     yield made
     window.close()
@@ -104,7 +105,7 @@ def supply_of(worlds: list[World]) -> bool:
 
 @pytest.fixture
 def with_worlds(worlds: list[World], meter: MeterAt) -> tuple[MeterAt, list[World]]:
-    """The meter, and the worlds of what it opens."""
+    """The meter, and the worlds of the monitors that it opens."""
     return meter, worlds
 
 
@@ -132,7 +133,7 @@ def test_numbers_sums_and_label_of_a_monitor_alone(
     QTest.keyClick(meter.screen, Qt.Key.Key_F5, Qt.KeyboardModifier.ShiftModifier)
     meter.over()
     assert not supply_of(worlds)
-    # What was measured last can still be read.
+    # The last values can still be read.
     assert meter.cell("power-mean") == "12.000 mW"
 
 
@@ -230,11 +231,11 @@ def test_the_supply_is_off_whatever_ends_it(
         return
     meter.over()
     assert not supply_of(worlds)
-    # What was recorded until then is kept.
+    # The recording until then is kept.
     assert len(list(meter.root.glob("*/trace.jls"))) == 1
 
 
-def test_an_instrument_that_is_lost_is_said_and_the_supply_is_off(
+def test_an_instrument_that_is_lost_is_reported_and_the_supply_is_off(
     with_worlds: tuple[MeterAt, list[World]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     meter, worlds = with_worlds
@@ -250,7 +251,7 @@ def test_an_instrument_that_is_lost_is_said_and_the_supply_is_off(
     assert meter.screen.bar.start.isEnabled()
 
 
-def test_a_monitor_that_does_not_open_is_said(
+def test_a_monitor_that_does_not_open_is_reported(
     meter: MeterAt, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     meter.start("sample_hz=12")

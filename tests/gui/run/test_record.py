@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is kept of a run while it goes on, and how it is said."""
+"""The record of a run in progress, and its texts."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def answered(number: int, right: bool, ticks: int) -> StepDone:
     )
 
 
-def test_a_run_is_told_from_opening_to_its_end() -> None:
+def test_a_run_is_reported_from_opening_to_its_end() -> None:
     now = [100.0]
     record = RunRecord(lambda: now[0])
     record.take(Opening("monitor", "joulescope", "core"))
@@ -76,7 +76,7 @@ def test_a_run_is_told_from_opening_to_its_end() -> None:
     started(record)
     assert record.phases == ("preprocess", "infer")
     assert "SIMULATED" in record.snapshot().labels
-    record.take(StepBegun(1, 4, Query((3,)), 2.0, 0.25, 60.0))
+    record.take(StepBegun(1, 4, Query((3,)), 2.0, share=0.25, left_s=60.0))
     now[0] += 1.5
     snapshot = record.snapshot()
     assert snapshot.left_s == pytest.approx(58.5)
@@ -138,7 +138,7 @@ def test_running_is_exact() -> None:
     assert RunningMean().with_value(3.0).error is None
 
 
-def test_stop_is_told_at_once_and_stays() -> None:
+def test_stop_is_reported_at_once_and_stays() -> None:
     record = RunRecord(lambda: 0.0)
     started(record)
     record.stopping()
@@ -181,10 +181,12 @@ def test_an_error_that_knows_the_supply_to_be_off_is_believed() -> None:
 def metric(
     name: str, interval: Interval, prominence: Prominence = Prominence.MAIN
 ) -> RunningMetric:
-    return RunningMetric(name, "W", (0.99, 1.0, 1.01), 1.0, interval, prominence)
+    return RunningMetric(
+        name, "W", (0.99, 1.0, 1.01), 1.0, interval=interval, prominence=prominence
+    )
 
 
-def test_a_metric_is_said_with_its_interval_whatever_form_that_has() -> None:
+def test_a_metric_is_reported_with_its_interval_whatever_form_that_has() -> None:
     around = metric("power_idle", Interval.around(1.0, 0.0125, 2.0, "GUM"))
     assert run_text.metric_mean(around) == "1.000 ± 0.025 W"
     assert run_text.metric_spread(around) == "2 %"
@@ -218,7 +220,7 @@ def test_a_trial_is_valid_or_says_why_not() -> None:
     assert run_text.trial_time(TrialRow(1, (), 61.0)) == "1 min 1 s"
 
 
-def test_ready_says_nothing_of_an_outcome() -> None:
+def test_ready_makes_no_statement_about_an_outcome() -> None:
     assert run_text.outcome(RunSnapshot()) == ""
     assert run_text.supply(RunSnapshot()) == ("not switched", "")
 
@@ -238,12 +240,12 @@ def test_of_a_supply_that_the_rig_does_not_switch_nothing_is_claimed() -> None:
     assert run_text.supply(record.snapshot()) == ("not switched", "")
 
 
-def test_interleaved_trials_are_told_as_the_one_recording_that_they_are() -> None:
+def test_interleaved_trials_are_reported_as_the_one_recording_that_they_are() -> None:
     record = RunRecord(lambda: 0.0)
     record.take(SessionStarted(Path("s"), 5, 10, ABOUT | {"interleaved": True}))
     record.take(TrialStarted(1, 7, Path("s/trial-1")))
     for trial in (1, 2):
-        record.take(StepBegun(trial, trial, Query((0,)), 2.0, 0.25, 60.0))
+        record.take(StepBegun(trial, trial, Query((0,)), 2.0, share=0.25, left_s=60.0))
         record.take(answered(trial, True, 9))
     said = run_text.progress(record.snapshot())
     assert "5 interleaved trials" in said and "2 of 50 queries" in said

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the run screen says when something goes wrong: a sentence in its place, the
-supply off, the session kept.
+"""The run screen after a failure: a sentence in its place, the supply off, the session
+kept.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class _Usage(NamedTuple):
     free: int
 
 
-def test_a_disk_without_room_is_said_before_the_start_and_refused(
+def test_a_disk_without_room_is_reported_before_the_start_and_refused(
     run_at: At, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(estimate, "free_bytes", lambda root: 40_000_000)
@@ -79,7 +79,7 @@ def test_an_instrument_that_is_unplugged_is_a_sentence(
     assert at.snapshot.stage is RunStage.FAILED
     assert "Joulescope" in at.screen.notice.text
     assert "try:" in at.screen.notice.text
-    # It is off, but nobody can ask an instrument that is gone: so that is not claimed.
+    # It is off, but an absent instrument cannot be asked, so this is not claimed.
     assert not any(world.supply_on for world in worlds)
     assert "SUPPLY MAY STILL BE ON: switch it off by hand" in at.screen.outcome.text
     assert at.snapshot.folder is not None and at.snapshot.folder.is_dir()
@@ -133,7 +133,7 @@ def test_a_bench_in_another_folder_says_in_the_plan_which_firmware_it_lacks(
     assert at.screen.plan.notice.text == ""
 
 
-def test_nonsense_in_the_settings_is_said_in_the_plan_and_at_the_start(
+def test_nonsense_in_the_settings_is_reported_in_the_plan_and_at_the_start(
     run_at: At,
 ) -> None:
     at = run_at(VIRTUAL_NULL)

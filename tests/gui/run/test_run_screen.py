@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The run screen by clicks and keys: a session from the plan to the verdict, stopped
-and resumed, and what it says when something goes wrong.
+and resumed, and its texts after a failure.
 """
 
 from __future__ import annotations

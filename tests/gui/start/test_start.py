@@ -87,7 +87,7 @@ def test_a_recent_file_opens_by_enter_and_is_forgotten_by_delete(
     qtbot.waitUntil(lambda: window.shell.session is not None)
 
 
-def test_a_path_that_is_not_there_is_said_and_a_bench_file_is_taken(
+def test_a_path_that_is_not_there_is_reported_and_a_bench_file_is_taken(
     window: MainWindow, tmp_path: Path, qtbot: QtBot
 ) -> None:
     field = window.screen_named("start").findChild(QLineEdit, "start-trace-path")

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -86,7 +87,7 @@ def test_a_trace_says_when_it_began_and_so_does_what_is_exported_of_it(
     with open_trace(path) as trace:
         began_ns = trace.started_ns
         assert began_ns is not None
-        # Within the minute in which the session's file was written.
+        # Within the minute of writing the session's file.
         assert abs(began_ns / NS - path.stat().st_mtime) < 60
         part = trace.export(tmp_path / "part.jls", 0.05, 0.15)
     with open_trace(part) as exported:
@@ -165,7 +166,7 @@ def test_numbers_above_a_plot_are_those_of_the_boxes(
     assert screen.stack.lanes.signals["power"].height() == tall
 
 
-def test_what_is_not_known_yet_is_said() -> None:
+def test_what_is_not_known_yet_is_reported() -> None:
     assert lane_numbers.texts("power", LaneNumbers("view", None)) == ["view: ..."]
 
 
@@ -184,9 +185,8 @@ def test_what_has_no_room_above_a_plot_is_marked(qtbot: QtBot) -> None:
         lane_numbers.paint_head(painter, area, parts)
         lane_numbers.paint_head(painter, area, [])
         painter.end()
-        inked = [
-            x for x in range(wide) for y in range(20) if image.pixel(x, y) != 0xFFFFFFFF
-        ]
+        pixels = product(range(wide), range(20))
+        inked = [x for x, y in pixels if image.pixel(x, y) != 0xFFFFFFFF]
         assert inked
         assert max(inked) < wide
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a trace file does not say itself is asked for in the window, and opens it."""
+"""The window asks for facts that a trace file lacks, and opens it with them."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def click(window: MainWindow, qtbot: QtBot, kind: type[Any], name: str) -> Any:
 
 
 def fill(window: MainWindow, qtbot: QtBot, name: str, text: str) -> None:
-    """Click into a field of the form, and type in the place of what is there."""
+    """Click into a field of the form, and type in the place of its text."""
     field = click(window, qtbot, QLineEdit, f"file-form-{name}")
     field.selectAll()
     qtbot.keyClicks(field, text)
@@ -242,7 +242,7 @@ def test_a_table_without_units_is_opened_by_its_columns(
         assert found.energy_j == pytest.approx(each["energy_j"], rel=1e-12)
 
 
-def test_what_no_option_opens_is_said_and_not_asked_for(
+def test_what_no_option_opens_is_reported_and_not_asked_for(
     window: MainWindow, tmp_path: Path, qtbot: QtBot
 ) -> None:
     path = tmp_path / "broken.ppk2"

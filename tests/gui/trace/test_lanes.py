@@ -51,7 +51,7 @@ def hover(screen: TraceScreen, place: QPoint) -> str:
 
 @pytest.fixture
 def logic(window: MainWindow, qtbot: QtBot, tmp_path: Path) -> TraceScreen:
-    """The trace screen with a recording in which D0 and D3 change, D1 is SYNC."""
+    """The trace screen with a recording where D0 and D3 change, D1 is SYNC."""
     rows = []
     for number in range(4000):
         d0, d1, d3 = (number // every % 2 for every in (100, 500, 1000))

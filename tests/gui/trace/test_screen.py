@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +25,8 @@ def _settled(qtbot: QtBot, screen: TraceScreen) -> None:
 
 def _windows(session: Path) -> list[dict[str, Any]]:
     lines = (session / "trial-1" / "samples.jsonl").read_text("utf-8").splitlines()
-    return [window for line in lines for window in json.loads(line).get("windows", [])]
+    rows = map(json.loads, lines)
+    return list(chain.from_iterable(row.get("windows", []) for row in rows))
 
 
 def _key(qtbot: QtBot, screen: TraceScreen, key: str, shift: bool = False) -> None:
@@ -60,9 +62,9 @@ def _move(screen: TraceScreen, place: Any, held: Any) -> None:
     at = QPointF(place)
     whole = QPointF(screen.stack.mapToGlobal(place))
     left = Qt.MouseButton.LeftButton
-    event = QMouseEvent(
-        QEvent.Type.MouseMove, at, whole, Qt.MouseButton.NoButton, left, held
-    )
+    places = (at, whole)
+    buttons = (Qt.MouseButton.NoButton, left)
+    event = QMouseEvent(QEvent.Type.MouseMove, *places, *buttons, held)
     QApplication.sendEvent(screen.stack, event)
 
 

@@ -39,7 +39,7 @@ def test_v_shows_another_trial_and_hides_it(both: TraceScreen, qtbot: QtBot) -> 
     assert second.isVisible()
     assert second.stack.isVisible()
     assert "SIMULATED" in second.labels.text()
-    # What the box of the other trial would say stands above its plots.
+    # The box of the other trial is replaced by a line above its plots.
     numbers = (
         second.stack.ask_numbers() if second.stack.ask_numbers is not None else None
     )

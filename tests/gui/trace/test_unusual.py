@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The trace screen with what is unusual: gaps, sixteen thousand windows, random keys
-and clicks."""
+"""The trace screen in unusual conditions: gaps, sixteen thousand windows, random keys
+and clicks.
+"""
 
 from __future__ import annotations
 
 import dataclasses
 import random
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +18,7 @@ import pytest
 from rig.trace.thinning import Quiet, QuietTimes, thinned
 from rig.trace.writer import TraceWriter
 from tests.length import length
+from tests.traces import trace_writer
 from tests.waiting import own_threads
 
 if TYPE_CHECKING:
@@ -29,7 +32,7 @@ _HZ = 100_000.0
 
 @pytest.fixture
 def with_gap(tmp_path: Path) -> Path:
-    """A trace of a second of which 10 ms are lost."""
+    """A trace of a second with 10 ms lost."""
     rates = {"sample_hz": _HZ, "edge_hz": _HZ}
     with TraceWriter(tmp_path, **rates, source="test", serial="0", about={}) as writer:
         for count in (40_000, 59_000):
@@ -65,19 +68,18 @@ def test_a_gap_is_listed_and_a_click_zooms_to_it(
         "the cable was loose"
         in screen.problems.findChild(object, "problem-text").text()
     )
-    # Without the tint of what is chosen.
+    # Without the tint of the selection.
     qtbot.keyClick(screen.stack, Qt.Key.Key_Escape)
     image = screen.stack.grab().toImage()
     lane = screen.stack.lanes.signals["voltage"]
+    left, top = int(screen.stack.x_of(0.405)), int(lane.top()) + 12
     inside = {
-        image.pixel(int(screen.stack.x_of(0.405)) + dx, int(lane.top()) + 12 + dy)
-        for dx in range(8)
-        for dy in range(8)
+        image.pixel(left + dx, top + dy) for dx, dy in product(range(8), repeat=2)
     }
     assert QColor(shown().bad).rgb() in inside
 
 
-def test_stretches_of_means_are_dotted_and_said(
+def test_stretches_of_means_are_dotted_and_reported(
     window: MainWindow, qtbot: QtBot, tmp_path: Path
 ) -> None:
     from PySide6.QtGui import QColor
@@ -92,9 +94,7 @@ def test_stretches_of_means_are_dotted_and_said(
         levels[mark : mark + 5] = False
     with (
         thinned(tmp_path, times),
-        TraceWriter(
-            tmp_path, sample_hz=_HZ, edge_hz=_HZ, source="test", serial="0", about={}
-        ) as writer,
+        trace_writer(tmp_path, _HZ) as writer,
     ):
         writer.analog(current, 300 * current)
         writer.sync(levels)
@@ -109,10 +109,9 @@ def test_stretches_of_means_are_dotted_and_said(
     lane = screen.stack.lanes.signals["voltage"]
 
     def colours(at_s: float) -> set[int]:
+        left, top = int(screen.stack.x_of(at_s)), int(lane.top()) + 12
         return {
-            image.pixel(int(screen.stack.x_of(at_s)) + dx, int(lane.top()) + 12 + dy)
-            for dx in range(16)
-            for dy in range(16)
+            image.pixel(left + dx, top + dy) for dx, dy in product(range(16), repeat=2)
         }
 
     dots = QColor(shown().muted).rgb()

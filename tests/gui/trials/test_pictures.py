@@ -197,7 +197,7 @@ def test_a_file_has_session_and_labels_and_is_sharp(
         assert content.startswith(b"%PDF")
 
 
-def test_a_file_that_cannot_be_written_is_said(
+def test_a_file_that_cannot_be_written_is_reported(
     qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     view = shown(qtbot, curves())

@@ -52,7 +52,7 @@ def test_the_screen_points_at_the_trial_that_drifts(
     screen = opened(window, qtbot, drifting_session)
     assert "FAIL: " in text(screen, "trials-headline")
     assert text(screen, "trials-findings").startswith("Trial 4 is the odd one: +")
-    # The pictures come behind the metrics.
+    # The pictures come after the metrics.
     drift = "In the course of trial 4 the energy of"
     qtbot.waitUntil(lambda: drift in text(screen, "trials-findings"), timeout=20_000)
     titles = [screen.tabs.tabText(place) for place in range(screen.tabs.count())]

@@ -79,7 +79,7 @@ def test_a_claim_that_cannot_be_is_refused_in_words(view: SessionTrials) -> None
     assert "0 or more" in words.outcome(found, AUDIT, "latency_infer")
 
 
-def test_the_claims_that_hold_are_told_with_open_ends() -> None:
+def test_the_claims_that_hold_are_reported_with_open_ends() -> None:
     assert words.holds(None, "J") == "no claim would hold"
     assert words.holds((1e-3, 2e-3), "J") == "claims from 1 mJ to 2 mJ hold"
     assert words.holds((-math.inf, 2e-3), "J") == "claims up to 2 mJ hold"

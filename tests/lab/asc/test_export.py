@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The firmware's model header is what the generator makes of the shipped NIR file."""
+"""The firmware's model header equals the generator's output for the shipped NIR file."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Training: what is trained is what runs, the shipped network fits its target, and
-torch is asked for by name.
+"""Training: the trained network is the one that runs, the shipped network fits its
+target, and torch is asked for by name.
 """
 
 from __future__ import annotations

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A campaign keeps what is finished, goes on where it was stopped, and runs on a
-cluster."""
+"""A campaign keeps finished tasks, goes on where it was stopped, and runs on a cluster."""
 
 from __future__ import annotations
 
@@ -9,6 +8,7 @@ import subprocess
 import sys
 from concurrent.futures import Executor, Future
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -131,7 +131,7 @@ def test_a_campaign_runs_on_a_dask_cluster(tmp_path: Path) -> None:
     assert found == {job.workload.nodes: run(job).cost for job in jobs()}
 
 
-def test_a_cluster_that_is_not_there_is_told(tmp_path: Path) -> None:
+def test_a_cluster_that_is_not_there_is_reported(tmp_path: Path) -> None:
     pytest.importorskip("distributed")
     with (
         pytest.raises(ConfigError, match="no Dask scheduler"),
@@ -140,7 +140,7 @@ def test_a_cluster_that_is_not_there_is_told(tmp_path: Path) -> None:
         pass
 
 
-def test_a_cluster_without_workers_is_told_within_its_limit() -> None:
+def test_a_cluster_without_workers_is_reported_within_its_limit() -> None:
     distributed = pytest.importorskip("distributed")
     with (
         distributed.LocalCluster(
@@ -182,10 +182,11 @@ def children_of(pid: int) -> list[int]:
     """Return the processes that one has started, and those that these have."""
     try:
         tasks = Path(f"/proc/{pid}/task").glob("*/children")
-        own = [int(child) for path in tasks for child in path.read_text().split()]
+        words = chain.from_iterable(path.read_text().split() for path in tasks)
+        own = list(map(int, words))
     except OSError:
         return []
-    return own + [below for child in own for below in children_of(child)]
+    return own + list(chain.from_iterable(map(children_of, own)))
 
 
 def working(pid: int) -> bool:

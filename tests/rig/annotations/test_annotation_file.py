@@ -17,7 +17,7 @@ from rig.annotations import Annotations, DualMarker, Level, Note, SingleMarker
 from rig.importers.markers import Marked, read
 from rig.trace.thinning import Quiet, QuietTimes, thinned
 from rig.trace.trace import CURRENT, SYNC, Trace
-from rig.trace.writer import TraceWriter
+from tests.traces import trace_writer
 
 HZ = 100_000.0
 ALL = Annotations(
@@ -37,15 +37,7 @@ ALL = Annotations(
 
 @pytest.fixture
 def trace(tmp_path: Path) -> rig.SessionTrace:
-    with TraceWriter(
-        tmp_path,
-        sample_hz=HZ,
-        edge_hz=HZ,
-        source="t",
-        serial="",
-        about={},
-        sync_kind="none",
-    ) as writer:
+    with trace_writer(tmp_path, HZ, sync_kind="none") as writer:
         writer.analog(np.full(100_000, 0.01), np.full(100_000, 3.0))
     (tmp_path / "trace.jls").rename(tmp_path / "run.jls")
     return rig.open_trace(tmp_path / "run.jls")
@@ -156,18 +148,20 @@ def test_a_file_of_joulescope_ui_is_read(trace: rig.SessionTrace) -> None:
         writer.utc(1, 0, left)
         writer.utc(1, 800_000, right)
         kinds = pyjls.AnnotationType
-        writer.annotation(1, 0, 0.009, kinds.HMARKER, 0, "1")
-        writer.annotation(
-            1,
-            100_000,
-            None,
-            kinds.VMARKER,
-            0,
-            '1a\x1c{"label": "x", "mode": "absolute"}',
-        )
-        writer.annotation(1, 150_000, None, kinds.TEXT, 3, "End")
-        writer.annotation(1, 300_000, None, kinds.VMARKER, 0, "1b")
-        writer.annotation(1, 400_000, None, kinds.VMARKER, 0, "2\x1c{}")
+        for annotation in (
+            (0, 0.009, kinds.HMARKER, 0, "1"),
+            (
+                100_000,
+                None,
+                kinds.VMARKER,
+                0,
+                '1a\x1c{"label": "x", "mode": "absolute"}',
+            ),
+            (150_000, None, kinds.TEXT, 3, "End"),
+            (300_000, None, kinds.VMARKER, 0, "1b"),
+            (400_000, None, kinds.VMARKER, 0, "2\x1c{}"),
+        ):
+            writer.annotation(1, *annotation)
     found = trace.annotations()
     [dual, single] = sorted(
         found.markers, key=lambda marker: isinstance(marker, SingleMarker)
@@ -231,15 +225,7 @@ def test_a_session_is_never_written_into(tmp_path: Path) -> None:
     trial = tmp_path / "session" / "trial-2"
     trial.mkdir(parents=True)
     (tmp_path / "session" / "provenance.json").write_text("{}")
-    with TraceWriter(
-        trial,
-        sample_hz=HZ,
-        edge_hz=HZ,
-        source="t",
-        serial="",
-        about={},
-        sync_kind="none",
-    ) as writer:
+    with trace_writer(trial, HZ, sync_kind="none") as writer:
         writer.analog(np.full(1000, 0.01), np.full(1000, 3.0))
     with rig.open_trace(trial) as trace:
         with pytest.raises(rig.DataError, match="inside a session"):
@@ -258,15 +244,7 @@ def test_a_trace_that_was_cut_off_gets_no_link(tmp_path: Path) -> None:
     trial = tmp_path / "session" / "trial-1"
     trial.mkdir(parents=True)
     (tmp_path / "session" / "provenance.json").write_text("{}")
-    with TraceWriter(
-        trial,
-        sample_hz=HZ,
-        edge_hz=HZ,
-        source="t",
-        serial="",
-        about={},
-        sync_kind="none",
-    ) as writer:
+    with trace_writer(trial, HZ, sync_kind="none") as writer:
         writer.analog(np.full(100_000, 0.01), np.full(100_000, 3.0))
     whole = (trial / "trace.jls").read_bytes()
     (trial / "trace.jls").write_bytes(whole[: len(whole) // 2])
@@ -288,9 +266,7 @@ def test_markers_on_a_trace_that_keeps_means_lie_where_they_were_put(
         line[mark : mark + 5] = 0
     with (
         thinned(tmp_path, times),
-        TraceWriter(
-            tmp_path, sample_hz=HZ, edge_hz=HZ, source="t", serial="", about={}
-        ) as writer,
+        trace_writer(tmp_path, HZ) as writer,
     ):
         writer.analog(
             np.full(100_000, 0.01, np.float32), np.full(100_000, 3.0, np.float32)

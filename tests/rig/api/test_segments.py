@@ -15,6 +15,7 @@ from rig.annotations import Annotations, SingleMarker
 from rig.session import session as sessions
 from rig.store.events import Event, StepDone
 from tests.conftest import ROOT
+from tests.traces import trace_writer
 
 BENCH = ROOT / "benches" / "virtual-asc.toml"
 
@@ -43,11 +44,10 @@ def resumed(tmp_path_factory: pytest.TempPathFactory) -> rig.Session:
 
 def test_each_segment_has_its_own_windows(resumed: rig.Session) -> None:
     lines = (resumed.path / "trial-1" / "samples.jsonl").read_text().splitlines()
-    windows = {
-        (line["step"], window["phase"]): window
-        for line in map(json.loads, lines)
-        for window in line.get("windows", ())
-    }
+    windows = {}
+    for line in map(json.loads, lines):
+        for window in line.get("windows", ()):
+            windows[line["step"], window["phase"]] = window
     seen = set()
     for segment in (1, 2):
         with resumed.trace(1, segment=segment) as trace:
@@ -79,23 +79,14 @@ def test_each_segment_has_its_own_annotations(resumed: rig.Session) -> None:
     assert resumed.check().ok
 
 
-def test_a_segment_that_is_not_there_is_said(resumed: rig.Session) -> None:
+def test_a_segment_that_is_not_there_is_reported(resumed: rig.Session) -> None:
     with pytest.raises(rig.DataError, match="2 segments"):
         resumed.spans(1, segment=3)
 
 
 def test_a_trace_that_goes_away_is_an_error_and_no_crash(tmp_path: Path) -> None:
-    from rig.trace.writer import TraceWriter
 
-    with TraceWriter(
-        tmp_path,
-        sample_hz=1e5,
-        edge_hz=1e5,
-        source="t",
-        serial="",
-        about={},
-        sync_kind="digital",
-    ) as writer:
+    with trace_writer(tmp_path, 1e5) as writer:
         for _ in range(5):
             writer.analog(np.full(1_000_000, 0.01), np.full(1_000_000, 3.0))
             writer.sync(np.ones(1_000_000, dtype=np.uint8))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A bench file on the disk: saved whole, and never over what somebody else wrote."""
+"""A bench file on the disk: saved whole, and never over another writer's file."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_a_new_file_takes_no_others_place_and_a_missing_folder_is_named(
         write(tmp_path / "nowhere" / "a.toml", "one\n", new=True)
 
 
-def test_what_is_no_text_or_not_there_is_said(tmp_path: Path) -> None:
+def test_an_input_that_is_no_text_or_not_there_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "a.toml"
     path.write_bytes(b"\xff\xfe\x00")
     with pytest.raises(ConfigError, match="no text"):

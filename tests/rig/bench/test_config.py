@@ -126,7 +126,7 @@ def test_a_missing_section_is_refused_with_what_it_may_hold(tmp_path: Path) -> N
         ("[sut.virtual]\n[sut.posix]\n", "there is virtual, posix"),
     ],
 )
-def test_what_stands_in_the_place_of_one_kind_is_said(
+def test_what_stands_in_the_place_of_one_kind_is_reported(
     tmp_path: Path, text: str, said: str
 ) -> None:
     with pytest.raises(ConfigError, match=r"exactly one table \[sut.KIND\]") as caught:

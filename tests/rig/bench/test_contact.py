@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The first contact with instruments, recorded while a bench is probed, and played
-back: the same commands get the same answers, and whatever is changed in the file
-changes what is found.
+back: the same commands get the same answers, and a change in the file changes the
+result.
 """
 
 from __future__ import annotations
@@ -198,7 +198,7 @@ def cut(path: Path, to: Path, lines: int) -> Path:
     return to
 
 
-def test_a_probe_that_fails_half_way_has_written_down_what_was_said(
+def test_a_probe_that_fails_half_way_has_written_down_what_was_reported(
     bench: Path, tmp_path: Path
 ) -> None:
     path = tmp_path / "failed.contact"
@@ -214,8 +214,7 @@ def test_a_probe_that_fails_half_way_has_written_down_what_was_said(
     )
     last = json.loads(path.read_text().splitlines()[-1])
     assert "refuses 'freq 5k'" in last["end"]["cause"] and last["end"]["try_next"]
-    # Played back, it fails in the same way; the simulator that was told to is not
-    # asked.
+    # Played back, it fails in the same way; the simulator with that fault is not asked.
     with pytest.raises(BenchError, match="refuses 'freq 5k'"):
         list(probe(bench, contact=ContactPlayer(path)))
 
@@ -285,7 +284,7 @@ def test_the_command_line_tells_what_is_different(
     assert said.count("recorded:") == 1
 
 
-# Joulescopes, of which the maker's library shows calls and no bytes
+# Joulescopes, whose maker's library shows calls and no bytes
 
 
 def test_calls_of_a_library_are_recorded_and_played_back_too(tmp_path: Path) -> None:
@@ -348,7 +347,7 @@ def test_commands_are_answered_in_their_order_and_may_be_passed_over() -> None:
         *[("tx", "a?\nb\n"), ("rx", "1\n"), ("tx", "a"), ("tx", "?\n"), ("rx", "2\n")],
     )
     assert [block for _, block in played.greeting()] == [b"hello\n"]
-    # a block of two commands: what came is the last one's
+    # a block of two commands: the answer belongs to the last one
     assert told(played, "b") == "1\n"
     assert told(played, "a?") == "2\n"
     assert told(played, "a?") == ""  # the first one, passed over before
@@ -356,7 +355,7 @@ def test_commands_are_answered_in_their_order_and_may_be_passed_over() -> None:
         played.answer(b"a?")
 
 
-def test_polls_may_come_more_or_less_often_and_lose_nothing() -> None:
+def test_polls_may_come_more_or_less_often_and_lose_no_data() -> None:
     said = (
         *[("tx", "begin\n"), ("tx", "more?\n"), ("rx", "#13abc\n"), ("tx", "more?\n")],
         *[("rx", "#12de\n"), ("tx", "more?\n"), ("rx", "#10\n"), ("tx", "end\n")],
@@ -384,7 +383,7 @@ def test_polls_may_come_more_or_less_often_and_lose_nothing() -> None:
     assert told(forgetful, "more?") == "#11g\n"
 
 
-def test_what_differs_from_run_to_run_is_said_again() -> None:
+def test_what_differs_from_run_to_run_is_reported_again() -> None:
     played = script(("tx", "echo 12\n"), ("rx", "> echo 12\n"), varies=(r"echo (\S+)",))
     assert told(played, "echo 99") == "> echo 99\n"
 

@@ -75,7 +75,7 @@ def test_a_wrong_value_has_the_sentence_of_the_command_line(
         config.load(bench, [f"{path}={typed}"])
     cause = raised.value.cause.removeprefix(f"{path}: ")
     assert said == f"{cause}; {raised.value.try_next}"
-    # What was typed is not lost, and the form says it in its place.
+    # Typed text is kept, and the form shows the error beside it.
     wrong = entered(text, path, field.setting, typed)
     assert form_of(wrong, wrong.problem(FOLDER)).field(path).error == said
 
@@ -105,7 +105,7 @@ def test_typed_values_become_the_files_types() -> None:
     ).text == (TEXT.replace("clock_ppm = 60.0\n", ""))
 
 
-def test_what_must_be_given_is_empty_and_said() -> None:
+def test_what_must_be_given_is_empty_and_reported() -> None:
     text = BenchText(TEXT).with_kind("sut", "uart")
     port = form_of(text, text.problem(FOLDER)).field("sut.uart.port")
     assert (port.shown, port.error[:18]) == ("", "this key is needed")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Several monitors at once: rails are summed, each in its own time, and what is wrong
-with one is said of that one.
+"""Several monitors at once: rails are summed, each in its own time, and a problem of
+one is reported for that one.
 """
 
 from __future__ import annotations
@@ -271,7 +271,7 @@ def test_an_instrument_that_does_not_say_that_it_is_off_is_named_in_error_and_no
     assert note.startswith("the supply may still be on: rail io: ")
 
 
-def test_a_setting_that_a_rails_driver_refuses_is_told_by_the_rails_key(
+def test_a_setting_that_a_rails_driver_refuses_is_reported_by_the_rails_key(
     tmp_path: Path,
 ) -> None:
     error = refused(tmp_path, "rail.io.st_lpm01a.supply_v=9.0")
@@ -281,7 +281,7 @@ def test_a_setting_that_a_rails_driver_refuses_is_told_by_the_rails_key(
     ) and "monitor." not in str(error)
 
 
-def test_a_rail_that_sees_no_sync_is_told_by_the_rails_key(tmp_path: Path) -> None:
+def test_a_rail_that_sees_no_sync_is_reported_by_the_rails_key(tmp_path: Path) -> None:
     error = refused(tmp_path, "rail.io.st_lpm01a.format='bin_hexa'")
     assert isinstance(error, ConfigError) and error.path == "rail.io.st_lpm01a"
 

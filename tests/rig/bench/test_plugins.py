@@ -21,14 +21,12 @@ from rig.interfaces.scenario import Scenario
 from rig.interfaces.sut import SystemUnderTest
 from rig.interfaces.task import Task
 
-INSTALLED = [
-    (section, entry_point.name)
-    for section, group in plugins.GROUPS.items()
-    for entry_point in entry_points(group=group)
-]
+INSTALLED: list[tuple[str, str]] = []
+for _section, _group in plugins.GROUPS.items():
+    INSTALLED += [(_section, point.name) for point in entry_points(group=_group)]
 
 
-#: Section of a bench file -> the interface of what `open` returns.
+#: Section of a bench file -> the interface of the object that `open` returns.
 INSTANCES: dict[str, type] = {
     "sut": SystemUnderTest,
     "monitor": EnergyMonitor,
@@ -160,7 +158,7 @@ def test_a_wrong_class_is_refused_with_what_it_lacks(
 
 
 def offered(kind: Any) -> Callable[..., list[EntryPoint]]:
-    """Return what finds one entry point, of a class that nobody installed."""
+    """Return a function that finds one entry point, of a class that is not installed."""
 
     class Offered(EntryPoint):
         def load(self) -> Any:

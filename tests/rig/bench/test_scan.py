@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`rig scan`: every kind looks for itself, none hides another, and what is found can be
+"""`rig scan`: every kind looks for itself, none hides another, and its results can be
 pasted into a bench file.
 """
 
@@ -244,8 +244,8 @@ def test_the_command_prints_json_and_its_exit_code_says_whether_all_is_well(
             "JS220 [red]",
             state,
             "000415",
-            'device = "[x]"',
-            "a problem" if state == PROBLEM else "",
+            setting='device = "[x]"',
+            problem="a problem" if state == PROBLEM else "",
         )
     ]
     # by name: in rig.cli the command may stand in its place

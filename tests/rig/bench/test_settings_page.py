@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""docs/reference/SETTINGS.md and `rig list SECTION.KIND` say what the settings
-declare."""
+"""docs/reference/SETTINGS.md and `rig list SECTION.KIND` state the declarations of the
+settings.
+"""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ def test_every_kind_says_whether_it_is_simulated(section: str) -> None:
 
 
 def about(bench: config.Config) -> Provenance:
-    """Return what the provenance of a bench says, were it measured."""
+    """Return the provenance that a run of a bench would store."""
 
     def simulated_by(section: str, choice: config.PluginChoice) -> bool:
         return bool(plugins.find(section, choice.kind).simulates(choice.settings))
@@ -60,8 +60,8 @@ def about(bench: config.Config) -> Provenance:
             choice.kind,
             simulated_by("monitor", choice),
             1.0,
-            1.0,
-            limits(),
+            edge_hz=1.0,
+            accuracy=limits(),
             origin=origin_by(choice),
         )
         for rail, choice in bench.monitors.items()
@@ -107,7 +107,7 @@ def other(info: Any) -> Any:
     return replace(info, simulated=not info.simulated)
 
 
-def test_another_kind_and_another_rail_are_told() -> None:
+def test_another_kind_and_another_rail_are_reported() -> None:
     bench = config.load(ROOT / "benches" / "virtual-null.toml")
     told = about(bench)
     assert "is of kind 'uart', bench.toml names 'virtual'" in next(

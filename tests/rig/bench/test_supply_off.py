@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A supply that is off: next to no current flows, and the device is silent; else it is
-fed through its pins, and that is said.
+"""A supply that is off: almost no current flows, and the device is silent; else it is
+fed through its pins, and this is reported.
 """
 
 from __future__ import annotations
@@ -36,7 +36,11 @@ def test_current_of_a_supply_that_is_off_is_named(
     monitor = VirtualMonitor.open(VirtualMonitor.Settings(), BenchContext())
     info = dataclasses.replace(monitor.info, reads_voltage=reads_voltage)
     monitor.close()
-    found = off("supply off", Reading(0.0, current_a, 0.0, 1e-3, True, 1e-6), info)
+    found = off(
+        "supply off",
+        Reading(0.0, current_a, 0.0, 1e-3, powerless=True, still_a=1e-6),
+        info,
+    )
     assert found.ok == (not words) and words in found.detail
     assert found.ok or ("SYNC" in found.try_next and "MONITORS.md" in found.try_next)
 

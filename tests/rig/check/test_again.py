@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What one file of a session repeats of another is derived again: an edit that
-contradicts a primary record is refused, although whatever follows from it was made
-again.
+"""Facts that one file of a session repeats of another are derived again: an edit that
+contradicts a primary record is refused, even if all derived files were made again.
 """
 
 from __future__ import annotations
@@ -81,7 +80,7 @@ def session() -> Iterator[Callable[[str], Path]]:
 
 
 @pytest.mark.parametrize("kind", SETTINGS)
-def test_a_session_that_nobody_edited_is_accepted(
+def test_a_session_without_edits_is_accepted(
     session: Callable[[str], Path], kind: str
 ) -> None:
     checked = check(session(kind), MEMORY.read)

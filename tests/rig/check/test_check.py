@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The check finds every number again, and names whatever was changed."""
+"""The check finds every number again, and names each changed file."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_any_byte_of_the_events_or_the_provenance_may_be_damaged_without_a_crash
     folder: Path,
 ) -> None:
     draw = random.Random(5)
-    # no trace changes here: it need not be read anew for each check
+    # no trace changes here: it need not be read again for each check
     traces = forgeries.Memory()
     for name in ("events.jsonl", "provenance.json", "bench.toml"):
         good = (folder / name).read_bytes()

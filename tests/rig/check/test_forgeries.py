@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whatever is changed in a session is refused, with the file named;
-lab/faults/forgeries.py does more of it.
+"""Any change in a session is refused, with the file named; lab/faults/forgeries.py has
+more changes.
 """
 
 from __future__ import annotations

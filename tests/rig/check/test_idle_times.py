@@ -52,5 +52,5 @@ def test_a_clock_that_is_stated_to_be_off_is_accepted(key: str) -> None:
     assert found(0.15, limit_ppm=250_000.0) == []
 
 
-def test_ticks_of_the_host_say_nothing() -> None:
+def test_ticks_of_the_host_make_no_statement() -> None:
     assert found(0.01, device=replace(DEVICE, clock="edges")) == []

@@ -29,7 +29,7 @@ def session(tmp_path: Path) -> Path:
     return Path(shutil.copytree(STORED, tmp_path / "session"))
 
 
-def test_every_value_is_found_again_byte_for_byte_and_intervals_are_said_to_be_older(
+def test_every_value_is_found_again_byte_for_byte_and_intervals_are_reported_as_older(
     session: Path,
 ) -> None:
     checked = check(session)

@@ -349,7 +349,7 @@ FORGED: dict[str, tuple[Edit, str]] = {
 
 @pytest.mark.usefixtures("other")
 @pytest.mark.parametrize("edit", HONEST.values(), ids=HONEST)
-def test_a_page_that_says_the_same_otherwise_passes_and_what_was_compared_is_said(
+def test_a_page_that_says_the_same_otherwise_passes_and_what_was_compared_is_reported(
     session: Path, edit: Edit, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     page = edit(page_of(session))

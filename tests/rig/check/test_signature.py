@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A session can be signed with the key that somebody has already, and the check says by
-whom."""
+"""A session can be signed with an existing key, and the check says by whom."""
 
 from __future__ import annotations
 
@@ -74,7 +73,9 @@ def test_a_signed_session_says_by_whom_and_a_changed_one_is_refused(
 
 
 @needs_ssh
-def test_a_stranger_s_signature_is_of_nobody(run_virtual: Run, tmp_path: Path) -> None:
+def test_a_stranger_s_signature_has_no_known_key(
+    run_virtual: Run, tmp_path: Path
+) -> None:
     session = run_virtual().folder
     key(tmp_path, "alice")
     sign(session, key(tmp_path, "mallory"))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A folder from an untrusted source neither crashes nor stops whoever reads it, and
-nothing of it reaches the terminal raw.
+"""A folder from an untrusted source neither crashes nor stops its reader, and none of
+it reaches the terminal raw.
 """
 
 from __future__ import annotations
@@ -293,7 +293,7 @@ HOSTILE: dict[str, tuple[Callable[[Path], Any], str]] = {
 
 
 def shown(folder: Path) -> str:
-    """Return what a person sees of a check."""
+    """Return the output of a check."""
     terminal = Terminal(file=io.StringIO(), force_terminal=False, width=200)
     try:
         checked = check(folder, MEMORY.read)
@@ -339,7 +339,7 @@ def test_every_command_that_reads_a_session_ends_with_a_message(
     assert HOSTILE[what][1] in done.stdout + done.stderr
 
 
-def test_a_list_of_sessions_goes_on_behind_a_hostile_one(
+def test_a_list_of_sessions_goes_on_after_a_hostile_one(
     session: Path, tmp_path: Path
 ) -> None:
     for number, what in enumerate(
@@ -353,7 +353,7 @@ def test_a_list_of_sessions_goes_on_behind_a_hostile_one(
     assert done.stdout.count("unreadable, ") == 3 and "  NOT TESTED, " in done.stdout
 
 
-def test_a_reader_that_crashes_is_told_and_the_others_are_read(
+def test_a_reader_that_crashes_is_reported_and_the_others_are_read(
     session: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """pyjls is C: on a forged file it may end its process. The process that reads
@@ -432,7 +432,7 @@ def test_what_is_made_again_as_it_was_stays_accepted(
     )
 
 
-def test_a_plan_that_needs_what_the_session_lacks_is_said_not_to_be_made_again(
+def test_a_plan_that_needs_what_the_session_lacks_is_reported_as_not_made_again(
     tmp_path: Path,
 ) -> None:
     settings = [

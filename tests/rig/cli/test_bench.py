@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`rig bench` and `rig docs`: what a package brings beside its code."""
+"""`rig bench` and `rig docs`: files of a package beside its code."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ def test_every_example_can_be_written_and_names_no_file_of_the_checkout(
     assert config.load(tmp_path / f"{name}.toml").bench.name
 
 
-def test_the_next_steps_are_said() -> None:
+def test_the_next_steps_are_reported() -> None:
     said = run("bench", "new", "host-asc-rapl", "mine.toml").output
     assert "next: rig firmware new firmware --port posix" in said
     assert "next: rig firmware build firmware build/host/asc" in said
     assert "next: rig run mine.toml" in said
 
 
-def test_nothing_is_overwritten_and_a_wrong_name_is_answered(tmp_path: Path) -> None:
+def test_no_file_is_overwritten_and_a_wrong_name_is_answered(tmp_path: Path) -> None:
     (tmp_path / "virtual-asc.toml").write_text("mine")
     refused = run("bench", "new", "virtual-asc").exception
     assert isinstance(refused, ConfigError) and "there already" in str(refused)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Screens of commands that need no session, as stored in screens/: run in a folder with
-a network, inputs, bench files, and files that are not what they are named.
+a network, inputs, bench files, and files whose names are wrong.
 """
 
 from __future__ import annotations

@@ -106,7 +106,7 @@ LINES = {
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with what the commands name."""
+    """Return a folder with the files that the commands name."""
     path = tmp_path_factory.mktemp("errors")
     bench = VIRTUAL_NULL.read_text(encoding="utf-8")
     (path / "bench.toml").write_text(bench, encoding="utf-8")

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The help of `rig` and of its groups: whole summaries, and nothing imported that takes
-long."""
+"""The help of `rig` and of its groups: whole summaries, and no slow import."""
 
 from __future__ import annotations
 

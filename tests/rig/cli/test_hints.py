@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterator
+from itertools import chain
 
 import click
 import pytest
@@ -16,7 +17,7 @@ from rig.cli.main import rig
 from tests.conftest import ROOT
 from tests.sources import parsed
 
-#: A command in a message stands at its beginning, or behind a mark; after a word, "rig"
+#: A command in a message stands at its beginning, or after a mark; after a word, "rig"
 #: is the program itself. It goes on to the next mark; "rig bench: FILE" is a label.
 _IN_TEXT = re.compile(r"(?:^|[`:;,.(] ?)rig (?!\w+:)([a-z][^`:;,()]*)")
 #: Files of others need not be parsed.
@@ -30,9 +31,8 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("**/[A-Z]*.md"))]
 
 
 def in_messages() -> Iterator[tuple[str, str]]:
-    for path in sorted(
-        path for folder in PRODUCT for path in (ROOT / folder).rglob("*.py")
-    ):
+    sources = ((ROOT / folder).rglob("*.py") for folder in PRODUCT)
+    for path in sorted(chain.from_iterable(sources)):
         if not _NAMED.search(path.read_text(encoding="utf-8")):
             continue
         for node in ast.walk(parsed(path)):
@@ -47,9 +47,7 @@ def in_messages() -> Iterator[tuple[str, str]]:
 def in_pages() -> Iterator[tuple[str, str]]:
     for path in PAGES:
         text = path.read_text(encoding="utf-8")
-        found = [
-            line for block in _FENCED.findall(text) for line in _IN_BLOCK.findall(block)
-        ]
+        found = list(chain.from_iterable(map(_IN_BLOCK.findall, _FENCED.findall(text))))
         found += _IN_LINE.findall(_FENCED.sub("", text))
         yield from ((str(path.relative_to(ROOT)), one) for one in found)
 
@@ -67,11 +65,9 @@ def unknown(words: list[str]) -> str:
             return words[0]
         command = found
         words = words[1:]
-    options = {
-        option
-        for parameter in command.params
-        for option in (*parameter.opts, *parameter.secondary_opts)
-    } | {"--help"}
+    options = {"--help"}
+    for parameter in command.params:
+        options.update(parameter.opts, parameter.secondary_opts)
     return ", ".join(
         word
         for word in words

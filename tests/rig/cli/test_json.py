@@ -7,6 +7,7 @@ without it.
 from __future__ import annotations
 
 import json
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +38,7 @@ def run(*words: str | Path) -> Result:
 
 
 def told(*words: str | Path) -> dict[str, Any]:
-    """Return what a command prints with --json."""
+    """Return a command's output with --json."""
     done = run(*words, "--json")
     assert done.exception is None, done.exception
     found: dict[str, Any] = json.loads(done.stdout)
@@ -63,9 +64,8 @@ def test_settings_are_listed_with_what_is_allowed() -> None:
 
 
 def test_a_plan_has_all_steps_what_they_take_and_labels(tmp_path: Path) -> None:
-    found = told(
-        "plan", VIRTUAL, "--set", QUICK[0], "--trial", "2", "--sessions", tmp_path
-    )
+    options = ("--set", QUICK[0], "--trial=2", "--sessions", tmp_path)
+    found = told("plan", VIRTUAL, *options)
     assert (
         found["trial"] == 2 and found["room"] is True and found["virtual_time"] is True
     )
@@ -137,7 +137,8 @@ def test_windows_of_a_trial_have_the_names_of_its_phases_and_samples(
         if " of sample " in name and "warm-up" not in name
     }
     due = {
-        f"{phase} of sample {n}" for phase in ("preprocess", "infer") for n in (0, 1)
+        f"{phase} of sample {n}"
+        for phase, n in product(("preprocess", "infer"), (0, 1))
     }
     assert set(counted) == due
     assert any(name.endswith(", warm-up") for name in names)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What Ctrl-C leaves: it is said which folder is kept, and what goes on with it."""
+"""After Ctrl-C the output names the kept folder, and the command that continues it."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_one_that_is_resumed_is_kept_before_it_goes_on_and_after() -> None:
     assert noted(kept) == expected
 
 
-def test_a_supply_that_may_be_on_is_not_said_to_be_off() -> None:
+def test_a_supply_that_may_be_on_is_not_reported_as_off() -> None:
     notes = noted(KeptSession(), "the supply may still be on: no answer")
     assert notes == ["the supply may still be on: no answer", "no session was begun"]
 

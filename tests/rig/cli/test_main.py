@@ -102,7 +102,7 @@ def test_the_plan_is_printed_without_a_device(tmp_path: Path) -> None:
     )
 
 
-def test_the_probe_of_the_virtual_bench_finds_nothing_wrong(tmp_path: Path) -> None:
+def test_the_probe_of_the_virtual_bench_finds_no_fault(tmp_path: Path) -> None:
     done = rig("probe", VIRTUAL_NULL, cwd=tmp_path)
     assert done.returncode == 0 and "8 edges at the monitor" in done.stdout
 
@@ -204,7 +204,7 @@ def test_a_stopped_run_keeps_what_was_measured(
     os.geteuid() != 0 or sys.platform != "linux",
     reason="mounting a small disk needs root",
 )
-def test_a_full_disk_ends_the_run_with_a_message_and_loses_nothing(
+def test_a_full_disk_ends_the_run_with_a_message_and_loses_no_data(
     tmp_path: Path,
 ) -> None:
     disk = tmp_path / "disk"
@@ -231,7 +231,7 @@ def test_a_full_disk_ends_the_run_with_a_message_and_loses_nothing(
             refused.returncode == 3 and "has no room for this session" in refused.stderr
         )
         assert list(disk.iterdir()) == []
-        # Somebody else fills the disk while the session runs.
+        # Another program fills the disk while the session runs.
         process = started(*words, "--trials", "1", "--set", QUARTER, cwd=tmp_path)
         eventually(
             lambda: list(disk.glob("*/trial-1/trace.jls.partial")), 60.0, process

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""rig measure: windows by edges, markers and times agree with arithmetic; what is not
-known is said, never guessed.
+"""rig measure: windows by edges, markers and times agree with arithmetic; unknown facts
+are stated, never guessed.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from rig.cli.measure import measure
 from rig.errors import ConfigError, DataError
 from rig.session.session import SessionResult as SessionResult
 from rig.trace.trace import Gap
-from rig.trace.writer import TraceWriter
+from tests.traces import trace_writer
 
 #: The waveform that is written with pyjls alone: idle, then for each window 37 samples
 #: at a level of its own, in an order that no symmetry can hide. Current and GPI begin
@@ -62,6 +62,11 @@ def content(*words: str | Path) -> dict[str, Any]:
     """Return what --json prints."""
     found: dict[str, Any] = json.loads(run(*words, "--json").stdout)
     return found
+
+
+def annotate(writer: pyjls.Writer, signal: int, at: int, kind: str, name: str) -> None:
+    form = (None, kind, 0)
+    writer.annotation(signal, at, *form, name)
 
 
 @pytest.fixture
@@ -110,11 +115,14 @@ def capture(tmp_path: Path) -> Path:
         writer.utc(
             number, 5400 if number == 1 else 10_800, 2**30 * 1000 + 2**30 * 400 // HZ
         )
-    writer.annotation(1, 5100, None, "vmarker", 0, '1a\x1c{"text_pos1": "right"}')
-    writer.annotation(1, 5137, None, "vmarker", 0, "1b")
-    writer.annotation(4, 10_300, None, "vmarker", 0, "2a")
-    writer.annotation(4, 10_500, None, "vmarker", 0, "2b")
-    writer.annotation(1, 5000, None, "text", 0, "begin")
+    for signal, at, kind, name in (
+        (1, 5100, "vmarker", '1a\x1c{"text_pos1": "right"}'),
+        (1, 5137, "vmarker", "1b"),
+        (4, 10_300, "vmarker", "2a"),
+        (4, 10_500, "vmarker", "2b"),
+        (1, 5000, "text", "begin"),
+    ):
+        annotate(writer, signal, at, kind, name)
     writer.close()
     return path
 
@@ -133,9 +141,9 @@ def test_a_jls_file_by_pyjls_alone_agrees_with_arithmetic(capture: Path) -> None
         and not found["simulated"]
     )
     assert len(found["windows"]) == 3
-    # An edge lies a quarter of a current sample before the first sample in which it is
-    # seen, as GPI runs at twice the rate. What an end leaves of a sample has the
-    # reading of its neighbour inside, so each window holds its own level alone.
+    # An edge lies a quarter of a current sample before the first sample that shows it,
+    # as GPI runs at twice the rate. The part of a sample at an end has the reading of
+    # its neighbour inside, so each window holds its own level alone.
     for k, window in enumerate(found["windows"]):
         charge_c = WINDOW * LEVELS_A[k] / HZ
         assert window["start_s"] == pytest.approx(
@@ -213,7 +221,7 @@ def annotation_file(
     writer.utc(1, first, 2**30 * 1000)
     writer.utc(1, first + 1_000_000, 2**30 * 1001)
     for at_s, kind, name in names:
-        writer.annotation(1, first + round(at_s * 1e6), None, kind, 0, name)
+        annotate(writer, 1, first + round(at_s * 1e6), kind, name)
     writer.close()
 
 
@@ -256,8 +264,9 @@ def test_markers_in_an_annotation_file_are_placed_by_their_dates(
 def test_a_marker_of_another_program_becomes_no_formula_and_no_command(
     tmp_path: Path,
 ) -> None:
-    """Names of markers come from whoever made the file; a spreadsheet may open the
-    table."""
+    """Names of markers come from the maker of the file; a spreadsheet may open the
+    table.
+    """
     path = without_markers(tmp_path)
     nasty = "=cmd|'/C x'!A0\x1b[2J"
     names = [(0.25, "vmarker", f"{nasty}a"), (0.75, "vmarker", f"{nasty}b")]
@@ -325,7 +334,7 @@ def test_an_annotation_file_that_is_none_is_refused_only_when_markers_are_asked_
         run(path, "--markers")
 
 
-def test_an_annotation_file_is_told_from_the_trace_that_it_belongs_to(
+def test_an_annotation_file_is_distinguished_from_the_trace_that_it_belongs_to(
     tmp_path: Path,
 ) -> None:
     path = without_markers(tmp_path)
@@ -382,9 +391,7 @@ def test_times_that_are_no_window_are_refused(capture: Path, times: str) -> None
 
 
 def test_a_window_that_touches_a_gap_has_no_energy_and_says_so(tmp_path: Path) -> None:
-    with TraceWriter(
-        tmp_path, sample_hz=1000, edge_hz=1000, source="t", serial="1", about={}
-    ) as writer:
+    with trace_writer(tmp_path, 1000) as writer:
         writer.analog(np.ones(400, np.float32), np.ones(400, np.float32))
         writer.sync((np.arange(400) % 100 < 50).astype(np.uint8))
         writer.gap(Gap(160, 170, "lost by the cable"))
@@ -602,15 +609,7 @@ def test_the_table_fits_80_columns(capture: Path, calibration: Path) -> None:
 def test_the_table_has_names_whole_large_numbers_and_negative_ones(
     tmp_path: Path,
 ) -> None:
-    with TraceWriter(
-        tmp_path,
-        sample_hz=10,
-        edge_hz=10,
-        source="t",
-        serial="1",
-        about={},
-        sync_kind="none",
-    ) as writer:
+    with trace_writer(tmp_path, 10, sync_kind="none") as writer:
         writer.analog(
             np.linspace(-0.123456789, 123.456789, 50_000), np.full(50_000, 3.3)
         )
@@ -631,7 +630,7 @@ def test_the_table_has_names_whole_large_numbers_and_negative_ones(
         writer.utc(1, 0, reader.sample_id_to_timestamp(1, 0))
         writer.utc(1, 50_000, reader.sample_id_to_timestamp(1, 50_000))
     for at_s, kind, name in names:
-        writer.annotation(1, round(at_s * 10), None, kind, 0, name)
+        annotate(writer, 1, round(at_s * 10), kind, name)
     writer.close()
     done = run(tmp_path, "--markers", "--calibration", tmp_path / "calibration.toml")
     rows = done.stdout.splitlines()[1:6]
@@ -655,7 +654,7 @@ def test_options_that_exclude_each_other_are_refused(
         run(capture, *words)
 
 
-def test_files_and_folders_that_cannot_be_used_are_said(
+def test_files_and_folders_that_cannot_be_used_are_reported(
     capture: Path, tmp_path: Path
 ) -> None:
     with pytest.raises(DataError, match=r"missing.jls cannot be read") as missing:
@@ -689,10 +688,8 @@ def test_a_window_beyond_the_ranges_of_a_calibration_has_an_energy_and_no_uncert
     assert "no uncertainty" in said and "no limits of error" in said
 
 
-def test_a_trace_without_samples_is_said_to_have_none(tmp_path: Path) -> None:
-    with TraceWriter(
-        tmp_path, sample_hz=1000, edge_hz=1000, source="t", serial="", about={}
-    ):
+def test_a_trace_without_samples_is_reported_to_have_none(tmp_path: Path) -> None:
+    with trace_writer(tmp_path, 1000):
         pass
     with pytest.raises(DataError, match="has no samples"):
         run(tmp_path)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+from itertools import product
 from pathlib import Path
 
 from click.testing import CliRunner
@@ -33,9 +34,7 @@ def test_windows_of_all_interleaved_trials_have_names(tmp_path: Path) -> None:
     ]
     due = [
         f"{phase} of sample {sample}, trial {trial}"
-        for sample in (0, 1)
-        for trial in (1, 2, 3)
-        for phase in ("preprocess", "infer")
+        for sample, trial, phase in product((0, 1), (1, 2, 3), ("preprocess", "infer"))
     ]
     assert sorted(counted) == sorted(due)
     idles = [name.partition(" ")[2] for name in names if " idle" in name]

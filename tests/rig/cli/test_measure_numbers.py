@@ -54,7 +54,8 @@ def marked(
             number, 0, np.full(1000, value, np.float32 if kind == "f32" else np.float64)
         )
     for name, at in markers:
-        writer.annotation(1, at, None, pyjls.AnnotationType.VMARKER, 0, name)
+        form = (None, pyjls.AnnotationType.VMARKER, 0)
+        writer.annotation(1, at, *form, name)
     writer.close()
     return path
 
@@ -86,7 +87,7 @@ def test_a_rate_that_no_trace_can_have_is_refused(
 
 def test_the_slowest_and_the_fastest_rate_are_taken(files: Path) -> None:
     for rate in ("0.001", "4294967295"):
-        done = run(files / "a.csv", "--rate", rate, "--time", "none", "--json")
+        done = run(files / "a.csv", "--rate", rate, "--time=none", "--json")
         assert done.exception is None and json.loads(done.stdout)["sample_hz"] == float(
             rate
         )
@@ -187,7 +188,7 @@ def test_the_json_of_a_window_of_any_length_is_json(
     done = run(files / "a.csv", *words, "--json")
     assert done.exception is None
     for row in strict(done.stdout)["windows"]:
-        # Nothing is left out silently.
+        # No row is left out silently.
         assert row["problem"] or all(
             row[name] is not None
             for name in ("energy_j", "mean_w", "least_w", "most_w")
@@ -204,15 +205,8 @@ def test_the_largest_limits_that_a_calibration_may_state_give_numbers(
     (files / "c.toml").write_text(
         f'source = "x"\nclock_ppm = 1e12\nedge_s = 1e12\n{limits}'
     )
-    done = run(
-        files / "a.csv",
-        "--times",
-        "0-0.05",
-        "--times",
-        "0.05-0.1",
-        "--calibration",
-        files / "c.toml",
-        "--json",
-    )
+    spans = ("--times=0-0.05", "--times=0.05-0.1")
+    certificate = ("--calibration", files / "c.toml")
+    done = run(files / "a.csv", *spans, *certificate, "--json")
     assert done.exception is None
     assert all(row["energy_u_j"] > 1e10 for row in strict(done.stdout)["windows"])

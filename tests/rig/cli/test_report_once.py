@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`rig report` hashes every file and reduces every trial once, whatever it writes and
-checks."""
+"""`rig report` hashes every file and reduces every trial once, for all formats and
+checks.
+"""
 
 from __future__ import annotations
 

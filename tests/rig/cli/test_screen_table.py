@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -163,7 +164,8 @@ COMPARED = {
 def stored() -> dict[str, Path]:
     """Return the files of all screens by their names."""
     folders = (parts.SCREENS, summary.SCREENS)
-    return {path.stem: path for folder in folders for path in folder.glob("*.txt")}
+    files = chain.from_iterable(folder.glob("*.txt") for folder in folders)
+    return {path.stem: path for path in files}
 
 
 def test_every_command_has_a_row() -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Screens of lists, plans, probes and models, as stored in screens/: what is good, and
+"""Screens of lists, plans, probes and models, as stored in screens/: successes, and
 errors that a user meets, in terminals of three widths and for a program.
 """
 
@@ -47,8 +47,8 @@ SCREENS = Path(__file__).parent / "screens"
 VIRTUAL = ROOT / "benches" / "virtual-asc.toml"
 _LIF = ROOT / "tests" / "vectors" / "nir" / "norse-lif-0.001.nir"
 
-#: Screens, of which each has the same words in every width, and tables, which may have
-#: fewer columns in a narrow terminal.
+#: Screens, each with the same words in every width, and tables, which may have fewer
+#: columns in a narrow terminal.
 Show = Callable[[Terminal], None]
 TEXTS: dict[str, Show] = {}
 TABLES: dict[str, Show] = {}
@@ -118,7 +118,15 @@ def scan_desk(out: Terminal) -> None:
         out,
         [
             ScanRow("joulescope", "Joulescope JS220", FOUND, "000415", _JS220),
-            ScanRow("keysight_n6705", "N6705C", PROBLEM, "MY1", "", _BUSY, _LET_GO),
+            ScanRow(
+                "keysight_n6705",
+                "N6705C",
+                PROBLEM,
+                "MY1",
+                setting="",
+                problem=_BUSY,
+                try_next=_LET_GO,
+            ),
             ScanRow("nvml", "", MISSING, try_next="pip install 'neurorig[nvml]'"),
             ScanRow(SERIAL, f"{_BY_ID}: STM32 STLink", FOUND, "0667FF", _UART),
         ],
@@ -130,7 +138,14 @@ def scan_refused(out: Terminal) -> None:
     name = "/dev/ttyACM0: STM32 STLink"
     said = "the port /dev/ttyACM0 may not be opened"
     hint = "the group dialout: sudo usermod -aG dialout $USER, then log in again"
-    scan.show(out, [ScanRow(SERIAL, name, PROBLEM, "0667FF", "", said, hint)])
+    scan.show(
+        out,
+        [
+            ScanRow(
+                SERIAL, name, PROBLEM, "0667FF", setting="", problem=said, try_next=hint
+            )
+        ],
+    )
 
 
 @text
@@ -201,10 +216,17 @@ def plan_no_room(out: Terminal) -> None:
 def sdk_doctor(out: Terminal) -> None:
     known = sdk_kinds()
     found = {
-        "gpu": Diagnosis("gpu", "bin/python", "CPython 3.11.4", (), ("a/cache",), True),
+        "gpu": Diagnosis(
+            "gpu", "bin/python", "CPython 3.11.4", (), wrote=("a/cache",), imports=True
+        ),
         "loihi": Diagnosis("loihi", "", "", ("not installed",)),
         "spinnaker": Diagnosis(
-            "spinnaker", "bin/python", "CPython 3.11.4", (_OTHER,), (), True
+            "spinnaker",
+            "bin/python",
+            "CPython 3.11.4",
+            (_OTHER,),
+            wrote=(),
+            imports=True,
         ),
         "xylo": Diagnosis("xylo", "bin/python", "CPython 3.11.4", (_FAILS,)),
     }
@@ -260,8 +282,10 @@ def measure_trial(out: Terminal) -> None:
     )
     rows = [
         WindowRow(
-            name, 0.5 * k, 0.06, 2.519e-3, 3e-6, 7.5e-6, 7.6e-4, 1e-6, 2e-6, 0.042, 1e-4, 2e-4,
-            0.012, 0.045, 0.0127, 1e-5, 2e-5,
+            name, 0.5 * k, 0.06, 2.519e-3, energy_u_j=3e-6, energy_u95_j=7.5e-6,
+            charge_c=7.6e-4, charge_u_c=1e-6, charge_u95_c=2e-6,
+            mean_w=0.042, mean_u_w=1e-4, mean_u95_w=2e-4,
+            least_w=0.012, most_w=0.045, mean_a=0.0127, mean_u_a=1e-5, mean_u95_a=2e-5,
         )
         for k, name in enumerate(names)
     ]  # fmt: skip
@@ -332,7 +356,7 @@ def refused(words: tuple[str, ...]) -> Show:
 
 @pytest.fixture(autouse=True)
 def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Be in a folder with files that are not what they are named."""
+    """Be in a folder with files whose names are wrong."""
     monkeypatch.chdir(tmp_path)
     for name in ("text.jls", "virtual-asc.toml"):
         (tmp_path / name).write_text("words of another kind\n")

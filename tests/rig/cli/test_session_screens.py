@@ -221,7 +221,8 @@ def test_json_of_a_check_has_outcome_labels_chain_and_findings(here: Path) -> No
 
 
 def test_a_claim_on_a_changed_session_is_not_tested(here: Path) -> None:
-    text = screens.of_command(80, True, "check", CHANGED, "--claim", "claim.toml")
+    words = ("check", CHANGED, "--claim", "claim.toml")
+    text = screens.of_command(80, True, *words)
     assert "the claim is not tested" in text and "exit code 1" in text
 
 

@@ -32,10 +32,12 @@ CONTEXTS = {
     "rig/bench/config.py": ("run", "probe", "plan", "compare", "serve", "qubo largest"),
     "rig/bench/contact_file.py": ("probe",),
     "rig/cli/boards/firmware_model.py": ("firmware build",),
+    "rig/cli/boards/firmware_tflite.py": ("firmware build",),
     "rig/cli/compare_backends.py": ("compare",),
     "rig/cli/measure_windows.py": ("measure",),
     "rig/cli/options.py": ("sessions", "list"),
     "rig/cli/run_bench.py": ("run", "demo"),
+    "rig/firmware/cmsis_nn.py": ("firmware build",),
     "rig/firmware/flasher.py": ("firmware flash",),
     # In a bench file drivers/playback.py, in the window gui/trace/shown/subject.py
     # translates them.
@@ -51,11 +53,12 @@ CONTEXTS = {
     "sut_backends/served": ("serve",),
     "sut_backends/spinnaker": ("model map",),
 }
-#: What a bench file has in the place of an option: of a network also `rig run` says
-#: what is to be tried.
+#: Keys of a bench file that replace an option: `rig run` has hints for a network too.
 IN_BENCH = {"--dt": "dt_s", "--as": "rule", "--reset": "reset"}
-#: Hints of other programs' options: pip's, and pytest's with our plug-in.
+#: Hints of other programs' options: git's, pip's, and pytest's with our plug-in.
 OTHERS = {
+    "rig/cli/boards/firmware_tflite.py": {"--depth"},
+    "rig/firmware/cmsis_nn.py": {"--depth"},
     "rig/files/shipped.py": {"--target"},
     "rig/pytest_plugin/__init__.py": {"--rig-sessions"},
 }
@@ -92,9 +95,9 @@ def commands() -> dict[str, click.Command]:
 
 def options(command: click.Command) -> set[str]:
     """Return the options of a command."""
-    named = [
-        option for one in command.params for option in (*one.opts, *one.secondary_opts)
-    ]
+    named = []
+    for parameter in command.params:
+        named += [*parameter.opts, *parameter.secondary_opts]
     return {"--help", *named}
 
 
@@ -141,9 +144,10 @@ def keys(section: str, kind: str) -> frozenset[str]:
         BenchSettings if section == "bench" else plugins.find(section, kind).Settings
     )
     found = {key for key, _ in flat(fields_of(settings))}
-    return frozenset(
-        key[: match.start()] for key in found for match in re.finditer(r"\.|$", key)
-    )
+    prefixes: set[str] = set()
+    for key in found:
+        prefixes |= {key[: match.start()] for match in re.finditer(r"\.|$", key)}
+    return frozenset(prefixes)
 
 
 @cache
@@ -221,11 +225,10 @@ def test_what_is_to_be_tried_exists(wrong: object, known: str) -> None:
     assert any(known in hint.text for hint in every_hint()), (
         "the search finds what is known"
     )
-    found = {
-        f"{hint.path}:{hint.line}: {what} in {hint.text!r}"
-        for hint in every_hint()
-        for what in wrong(hint)
-    }
+    found = set()
+    for hint in every_hint():
+        where = f"{hint.path}:{hint.line}"
+        found |= {f"{where}: {fault} in {hint.text!r}" for fault in wrong(hint)}
     assert not found, "\n".join(sorted(found))
 
 

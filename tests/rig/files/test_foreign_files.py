@@ -72,7 +72,7 @@ PUT: dict[str, tuple[Callable[[Path], Any], str]] = {
 
 @pytest.mark.usefixtures("way")
 @pytest.mark.parametrize("what", PUT)
-def test_what_is_no_regular_file_is_refused(
+def test_an_input_that_is_no_regular_file_is_refused(
     folder: Path, what: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(folder)

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a file claims, or how long it is, takes no more memory than a file of its kind
-may have."""
+"""A file's claims and its length cannot take more memory than a file of its kind may."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Cells of tables: no spreadsheet takes one for a formula, no terminal for a command,
-and what was written can be read again.
+and written cells can be read again.
 """
 
 from __future__ import annotations

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dataclasses to and from JSON: what is refused, what is left out, and what older
-schemas have."""
+"""Dataclasses to and from JSON: refusals, omitted fields, and older schemas."""
 
 from __future__ import annotations
 
@@ -113,7 +112,7 @@ def test_what_does_not_fit_is_refused_with_its_path(
 
 
 @pytest.mark.parametrize("tree", [None, [], 3, "text"])
-def test_what_is_no_object_is_refused(tree: Any) -> None:
+def test_an_input_that_is_no_object_is_refused(tree: Any) -> None:
     with pytest.raises(DataError, match="a file is not of the form"):
         read(tree)
 

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A Python of our own: what it may not import, when it is ready, and what it said
-last."""
+"""A child Python: its forbidden imports, its readiness, and its last output."""
 
 from __future__ import annotations
 

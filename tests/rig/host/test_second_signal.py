@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ctrl-C: the first is an interrupt, the second the end, wherever the program is."""
+"""Ctrl-C: the first is an interrupt, the second the end, at any point of the program."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ def pty() -> Iterator[tuple[int, str]]:
             assert error.errno == errno.EBADF
 
 
-def test_blocks_are_read_whole_written_whole_and_told_to_the_table(
+def test_blocks_are_read_whole_written_whole_and_reported_to_the_table(
     pty: tuple[int, str],
 ) -> None:
     master, path = pty
@@ -113,7 +113,7 @@ def test_a_file_is_no_port(tmp_path: Path) -> None:
         SerialPort.open(str(tmp_path / "file"), 115_200)
 
 
-def test_nobody_at_a_socket_is_not_found() -> None:
+def test_no_listener_at_a_socket_is_not_found() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         number = server.getsockname()[1]
     with pytest.raises(DeviceNotFound, match="nothing answers"):
@@ -184,7 +184,7 @@ def test_what_is_sent_is_heard_before_it_can_be_answered() -> None:
     def wire(direction: str, block: bytes) -> None:
         heard.append((direction, block))
         if direction == "tx":
-            assert port.read(0.0) == b""  # of what comes back nothing is there yet
+            assert port.read(0.0) == b""  # no byte of the answer has arrived
 
     port = SerialPort.open("loop://", 9600, wire)
     port.write(b"a")

@@ -35,7 +35,7 @@ def test_what_is_closed_afterwards_may_wait() -> None:
         pause(0.001)
         stop.check()
     with stop.heard(), pytest.raises(Stopped):
-        stop.check()  # what was asked for stands
+        stop.check()  # the request stands
 
 
 def test_only_the_thread_that_hears_it_stops() -> None:
@@ -58,7 +58,7 @@ def test_only_the_thread_that_hears_it_stops() -> None:
             look()
 
 
-def test_nobody_to_ask_is_a_plain_wait() -> None:
+def test_no_one_to_ask_is_a_plain_wait() -> None:
     look()
     began_s = time.monotonic()
     pause(0.01)

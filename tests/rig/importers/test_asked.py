@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a foreign file is asked about: the options that fit it, what can be chosen, what
-it says."""
+"""Questions about a foreign file: the options that fit it, the choices, and its
+properties.
+"""
 
 from __future__ import annotations
 
 import os
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -14,10 +16,10 @@ from rig.errors import DataError
 from rig.importers.asked import questions
 from rig.importers.open import open_any
 from rig.importers.options import Options
-from rig.trace.writer import TraceWriter
 from tests.rig.importers.joulescope import test_jls1 as jls1
 from tests.rig.importers.profilers.test_ppk2 import archive, frame
 from tests.rig.importers.test_open import F32, U1, Jls
+from tests.traces import trace_writer
 
 D_LINES = (*(f"D{number}" for number in range(8)), "none")
 TABLE = "t,I,U (V),P (mW),D0-D3\n0,1,3,3,0000\n1,2,3,6,0001\n2,1,3,3,0000\n"
@@ -50,13 +52,9 @@ def test_each_choice_of_a_column_opens_the_table(tmp_path: Path) -> None:
     assert list(found) == [
         "current", "voltage", "supply_v", "shunt_ohm", "power", "sync", "time", "rate_hz"
     ]  # fmt: skip
-    assert found["voltage"] == (
-        (
-            "U (V)",
-            *(f"{c}:{u}" for c in ("t", "I", "D0-D3") for u in ("V", "mV", "uV", "nV")),
-        ),
-        "U (V)",
-    )
+    others = product(("t", "I", "D0-D3"), ("V", "mV", "uV", "nV"))
+    names = ("U (V)", *map(":".join, others))
+    assert found["voltage"] == (names, "U (V)")
     assert found["power"][1] == "P (mW)" and "I:uA" in found["current"][0]
     assert found["sync"][0] == (
         "t",
@@ -73,15 +71,11 @@ def test_each_choice_of_a_column_opens_the_table(tmp_path: Path) -> None:
     times = [choice for choice in found["time"][0] if choice.startswith("t:")]
     currents = [choice for choice in found["current"][0] if choice.startswith("I:")]
     assert len(times) == len(currents) == 4
-    energies = {
-        (time, current): (
-            open_any(
-                path, tmp_path / f"{time}{current}", Options(time=time, current=current)
-            ).trace.energy_j(0.0, 1e-12)
-        )
-        for time in times
-        for current in currents
-    }
+    energies = {}
+    for time, current in product(times, currents):
+        options = Options(time=time, current=current)
+        opened = open_any(path, tmp_path / f"{time}{current}", options)
+        energies[time, current] = opened.trace.energy_j(0.0, 1e-12)
     assert energies["t:ms", "I:A"] == pytest.approx(
         1e3 * energies["t:ms", "I:mA"], rel=1e-6
     )
@@ -155,15 +149,7 @@ def test_other_kinds_are_asked_for_what_they_can_take(tmp_path: Path) -> None:
 
 
 def test_of_what_no_option_opens_nothing_is_asked(tmp_path: Path) -> None:
-    with TraceWriter(
-        tmp_path,
-        sample_hz=1e3,
-        edge_hz=1e3,
-        source="t",
-        serial="",
-        about={},
-        sync_kind="none",
-    ) as writer:
+    with trace_writer(tmp_path, 1e3, sync_kind="none") as writer:
         writer.analog([1.0], [1.0])
     assert asked(tmp_path / "trace.jls") == {} == asked(tmp_path)
     (tmp_path / "b.jls").write_text("a text")

@@ -48,7 +48,7 @@ def js220(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def ppk2(tmp_path: Path) -> Path:
-    """A recording in which D1 falls and D2 rises."""
+    """A recording where D1 falls and D2 rises."""
     rows = [frame(1.0, {1: HIGH, 2: LOW})] * 20 + [frame(1.0, {1: LOW, 2: HIGH})] * 20
     path = tmp_path / "a.ppk2"
     path.write_bytes(archive(b"".join(rows)))

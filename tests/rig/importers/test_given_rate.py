@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A rate that is given with --rate cannot silently contradict the file: beyond 1 % it
-is refused, below it is said.
+is refused, below it is reported.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def ppk2(rate_hz: float) -> bytes:
     )
 
 
-#: Each kind of file at 1000 samples a second, and what it needs beside the rate.
+#: Each kind of file at 1000 samples a second, and its options beside the rate.
 KINDS: dict[str, tuple[Callable[[Path], str | bytes], dict[str, Any]]] = {
     "log.csv": (lambda folder: rows(np.arange(200) / 1000), {}),
     "a.ppk2": (lambda folder: ppk2(1000), {"supply_v": 3.0}),
@@ -126,7 +126,7 @@ def test_a_log_whose_rows_are_not_even_is_not_advised_to_be_taken_as_even(
     )
 
 
-def test_a_log_whose_stamps_scatter_about_an_even_sampling_is_told_in_which_range_its_rate_is(
+def test_a_log_whose_stamps_scatter_about_an_even_sampling_names_the_range_of_its_rate(
     tmp_path: Path,
 ) -> None:
     scatter = np.random.default_rng(3).uniform(-0.45, 0.45, 400)
@@ -179,7 +179,7 @@ def seconds_of_day(count: int) -> str:
     ],
     ids=["seconds", "seconds of the day", "as many as there seem to be"],
 )
-def test_a_rate_that_stamps_leave_open_is_refused_or_its_energies_are_within_what_is_said(
+def test_a_rate_that_stamps_leave_open_is_refused_or_its_energies_are_within_what_is_reported(
     tmp_path: Path, content: str, worst_hz: float
 ) -> None:
     with pytest.raises(DataError) as caught:
@@ -215,7 +215,7 @@ def test_a_rate_that_stamps_leave_open_is_refused_or_its_energies_are_within_wha
     wrong=st.floats(0.7, 1.4),
 )
 @settings(max_examples=length(120, 25), deadline=None)
-def test_a_given_rate_is_refused_or_the_true_energy_is_within_what_is_said(
+def test_a_given_rate_is_refused_or_the_true_energy_is_within_what_is_reported(
     tmp_path_factory: pytest.TempPathFactory,
     rate_hz: float,
     count: int,
@@ -224,7 +224,7 @@ def test_a_given_rate_is_refused_or_the_true_energy_is_within_what_is_said(
     floor: bool,
     wrong: float,
 ) -> None:
-    # Stamps are rounded to a digit that is worth up to 30 samples.
+    # Stamps are rounded to a digit that stands for up to 30 samples.
     places = -math.floor(math.log10(samples / rate_hz))
     step = Decimal(10) ** -places
     to = ROUND_FLOOR if floor else ROUND_HALF_EVEN
@@ -295,7 +295,7 @@ FORMS = [
 
 
 def dated(form: str, times_s: Any) -> str:
-    begin = datetime(2026, 3, 1, 12, 0, 0)
+    begin = datetime(2026, 3, 1, 12)
     cells = [(begin + timedelta(seconds=float(at))).strftime(form) for at in times_s]
     return "timestamp,power_w\n" + "".join(f"{cell},1\n" for cell in cells)
 
@@ -321,7 +321,7 @@ def test_dates_that_are_not_read_contradict_a_rate_as_well(
     assert "7.52 samples a second" in note
 
 
-def test_times_of_day_past_midnight_are_compared_and_those_that_are_none_are_said(
+def test_times_of_day_past_midnight_are_compared_and_those_that_are_none_are_reported(
     tmp_path: Path,
 ) -> None:
     content = dated("%H:%M:%S", 43_190 + np.arange(40))

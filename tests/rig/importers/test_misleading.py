@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an error says is what is wrong: the file that is missing, not its calibration; a
+"""An error names the actual fault: the file that is missing, not its calibration; a
 file that is no port, not a missing one.
 """
 
@@ -22,7 +22,7 @@ from rig.importers.open import open_any
 @pytest.mark.parametrize(
     "damage", ["noise", "noise, not closed", "zeros, not closed", "a little noise"]
 )
-def test_a_damaged_jls_file_is_said_to_be_one_in_a_sentence(
+def test_a_damaged_jls_file_is_reported_as_one_in_a_sentence(
     tmp_path: Path, damage: str
 ) -> None:
     path = tmp_path / "a.jls"
@@ -92,7 +92,9 @@ def test_an_error_quotes_no_more_than_the_beginning_and_the_end_of_what_is_very_
 
 
 @pytest.mark.parametrize("kind", ["a file", "a device that is no port", "a folder"])
-def test_what_is_no_serial_port_is_said_to_be_none(tmp_path: Path, kind: str) -> None:
+def test_an_input_that_is_no_serial_port_is_reported_as_none(
+    tmp_path: Path, kind: str
+) -> None:
     (tmp_path / "plain").write_bytes(b"x")
     (tmp_path / "folder").mkdir()
     path = {
@@ -127,7 +129,7 @@ def test_a_scan_that_found_on_board_ports_alone_does_not_say_that_there_is_nothi
     assert "dialout" in said and "rig demo" in said
 
 
-def test_a_scan_that_found_nothing_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_scan_that_found_none_says_so(capsys: pytest.CaptureFixture[str]) -> None:
     assert "nothing is attached that can be seen" in shown(capsys)
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files of other origin: what is in them is found exactly, what is missing or unclear
-is said, and they stay as they were.
+"""Files of other origin: their content is found exactly, missing or unclear facts are
+reported, and they stay unchanged.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import subprocess
 import sys
 import textwrap
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -268,10 +269,9 @@ def test_a_supply_voltage_stands_for_one_that_was_not_recorded(
 
 
 def test_of_several_sources_one_must_be_named(tmp_path: Path, opened: Open) -> None:
+    units = {"current": "A", "voltage": "V"}
     signals = {
-        f"{n}/{name}": (F32, 1000, unit, n)
-        for n in (1, 2)
-        for name, unit in (("current", "A"), ("voltage", "V"))
+        f"{n}/{name}": (F32, 1000, units[name], n) for n, name in product((1, 2), units)
     }
     file = Jls(tmp_path / "a.jls", signals, ("JS220-1", "JS220-2"))
     for name in signals:
@@ -341,7 +341,7 @@ def test_of_several_digital_lines_one_must_be_named_or_none(
         ),
     ],
 )
-def test_what_a_jls_file_lacks_is_said_with_what_it_has(
+def test_what_a_jls_file_lacks_is_reported_with_what_it_has(
     tmp_path: Path,
     opened: Open,
     signals: dict[str, tuple[str, int, str, int]],
@@ -483,7 +483,7 @@ def test_a_trace_of_the_rig_is_opened_where_it_is(tmp_path: Path, opened: Open) 
         opened(folder, supply_v=3.3)
 
 
-def test_what_is_no_trace_is_refused_with_the_reason(
+def test_an_input_that_is_no_trace_is_refused_with_the_reason(
     tmp_path: Path, opened: Open
 ) -> None:
     (tmp_path / "text.jls").write_text("time_s,current_a\n0,1\n")
@@ -505,7 +505,7 @@ def test_what_is_no_trace_is_refused_with_the_reason(
 
 
 @unprivileged.needed
-def test_a_file_that_may_not_be_read_is_said_to_be_so(tmp_path: Path) -> None:
+def test_a_file_without_permission_to_read_is_reported(tmp_path: Path) -> None:
     (tmp_path / "trial-1").mkdir()
     path = plain(tmp_path / "trial-1" / "trace.jls")
     words = [*unprivileged.RIG, "measure", str(path.parent)]
@@ -553,10 +553,8 @@ def test_any_numbers_written_as_text_and_read_back_give_the_same_energy(
     form: tuple[str, str, str],
 ) -> None:
     folder, (delimiter, comma, heading) = tmp_path_factory.mktemp("csv"), form
-    lines = [
-        delimiter.join(repr(x) for x in (start_s + k / hz, i, u)).replace(".", comma)
-        for k, (i, u) in enumerate(rows)
-    ]
+    stamped = [(start_s + k / hz, i, u) for k, (i, u) in enumerate(rows)]
+    lines = [delimiter.join(map(repr, row)).replace(".", comma) for row in stamped]
     trace = open_any(
         table(folder, "\n".join([heading, *lines, ""])), folder / "scratch"
     ).trace
@@ -872,7 +870,7 @@ def test_each_fault_of_a_table_is_named_with_its_place(
     assert error.value.try_next
 
 
-def test_a_last_line_that_was_cut_off_is_left_out_and_said(
+def test_a_last_line_that_was_cut_off_is_left_out_and_reported(
     tmp_path: Path, opened: Open
 ) -> None:
     found = opened(table(tmp_path, HEAD + GOOD + "20,1"))
@@ -883,7 +881,9 @@ def test_a_last_line_that_was_cut_off_is_left_out_and_said(
     )
 
 
-def test_times_that_do_not_begin_at_zero_are_said(tmp_path: Path, opened: Open) -> None:
+def test_times_that_do_not_begin_at_zero_are_reported(
+    tmp_path: Path, opened: Open
+) -> None:
     found = opened(
         table(
             tmp_path,

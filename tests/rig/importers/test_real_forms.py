@@ -18,7 +18,7 @@ from rig.importers.options import Options
 
 ROWS = 100
 STEP_S = 0.02
-BEGIN = datetime(2026, 3, 1, 23, 59, 59)
+BEGIN = datetime(2026, 3, 1, hour=23, minute=59, second=59)
 
 
 def watts(k: int) -> float:
@@ -151,7 +151,9 @@ def test_the_unit_of_an_interval_may_stand_beside_its_name(
 
 
 @pytest.mark.parametrize("value", ["12.03.2024", "1e400", "-0.1", "3 furlong"])
-def test_what_is_no_interval_is_not_taken_for_one(tmp_path: Path, value: str) -> None:
+def test_an_input_that_is_no_interval_is_not_taken_for_one(
+    tmp_path: Path, value: str
+) -> None:
     rows = "".join(f"{k},{watts(k)}\n" for k in range(ROWS))
     with pytest.raises(DataError, match="no column of times"):
         opened(tmp_path, f"Sample interval,{value}\nNo,P (W)\n{rows}")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The marks of a search: which are right, what they tell of its thresholds, and what
-its answer must agree with.
+"""The marks of a search: the valid ones, the thresholds that they prove, and agreement
+with the answer.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def marks(*phases: int) -> list[Mark]:
 
 
 @given(reached=st.sets(st.integers(0, 2)))
-def test_a_threshold_is_told_by_the_first_mark_of_it_or_of_one_behind_it(
+def test_a_threshold_is_reported_by_the_first_mark_of_it_or_of_a_later_one(
     reached: set[int],
 ) -> None:
     told = marks(1, *[REACHED + number for number in sorted(reached)], END)
@@ -120,7 +120,7 @@ def test_own_ticks_that_contradict_the_marks_are_a_problem_and_not_believed(
     assert crossings(told, STEP) == [(100, 160), (100, 160), None]
 
 
-def test_a_mark_may_wait_for_the_pulse_before_it_and_for_nothing_else() -> None:
+def test_a_mark_may_wait_for_the_pulse_before_it_and_for_no_more() -> None:
     waited = Completion(
         (Mark(1, 100), Mark(REACHED, 200), Mark(END, 900)), known=(110,)
     )

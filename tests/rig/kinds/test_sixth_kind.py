@@ -32,6 +32,7 @@ from rig.store import completion_lines
 from scenarios.single_stream import SingleStream
 from sut_backends.virtual.backend import VirtualSut
 from tests.checking import check
+from tests.samples import sample_of
 
 BLINK = 0x01
 LIT_S = 0.03
@@ -104,7 +105,9 @@ class BlinkKind(StepKind[Blink]):
 
     def _sample(self, number: int, step: Blink, windows: Windows) -> Sample:
         of_lamp = tuple(window for _, window in windows)
-        return Sample(number, (), step.times, of_lamp, "lit", "lit", True)
+        return sample_of(
+            number, of_lamp, indices=(), repeat=step.times, label="lit", answer="lit"
+        )
 
 
 class Blinks(SingleStream):
@@ -128,7 +131,7 @@ class BlinkingSut(VirtualSut):
 
     @property
     def info(self) -> SutInfo:
-        """Return what the device is."""
+        """Return the device's description."""
         return replace(super().info, kind="blinking", details={"lamp": self.lamp})
 
     def do(self, step: Step, payloads: Sequence[bytes] = ()) -> Completion:

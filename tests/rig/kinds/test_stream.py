@@ -9,6 +9,7 @@ import json
 import math
 import struct
 from fractions import Fraction
+from itertools import chain
 
 import pytest
 from hypothesis import given
@@ -73,7 +74,8 @@ def test_a_window_belongs_to_the_scene_that_most_of_its_newest_hop_lies_in(
     lengths: list[int], hop: int, longer: int
 ) -> None:
     step = stream(*lengths, hop=hop, window=hop + longer)
-    played = [scene for scene, length in enumerate(lengths) for _ in range(length)]
+    scenes = ([scene] * length for scene, length in enumerate(lengths))
+    played = list(chain.from_iterable(scenes))
     for window in range(step.windows):
         end = window * hop + hop + longer
         newest = played[end - hop : end]
@@ -126,15 +128,8 @@ def test_a_sample_is_captured_at_the_tick_that_exact_arithmetic_says(
 
 def test_a_window_is_ready_with_its_last_sample_and_its_scene_begins_with_its_first():
     step = stream(130, 120)
-    told = (
-        Mark(STREAM, 500),
-        *(
-            Mark(phase, 20_000 + phase)
-            for _ in range(step.windows)
-            for phase in (1, 2, DECIDED)
-        ),
-        Mark(END, 90_000),
-    )
+    of_window = [Mark(phase, 20_000 + phase) for phase in (1, 2, DECIDED)]
+    told = (Mark(STREAM, 500), *of_window * step.windows, Mark(END, 90_000))
     found = list(streaming.windows(step, told, 2, 1_000_000))
     # 125 ticks a sample; windows end with samples 99, 149, 199, 249.
     assert [one.scene for one in found] == [0, 0, 1, 1]

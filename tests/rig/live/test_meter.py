@@ -73,7 +73,7 @@ MakeRig = Callable[..., Rig]
 
 @pytest.fixture
 def make(tmp_path: Path) -> Iterator[MakeRig]:
-    """Make writers that are closed behind the test."""
+    """Make writers that are closed after the test."""
     made: list[Rig] = []
 
     def one(kind: str = "digital", edge_hz: float = HZ) -> Rig:
@@ -90,7 +90,7 @@ def high(count: int) -> np.ndarray:
     return np.ones(count, dtype=np.uint8)
 
 
-def test_nothing_is_kept_of_a_trace_that_is_only_metered(
+def test_no_sample_is_kept_of_a_trace_that_is_only_metered(
     make: MakeRig, tmp_path: Path
 ) -> None:
     rig = make()
@@ -102,7 +102,7 @@ def test_nothing_is_kept_of_a_trace_that_is_only_metered(
     assert sorted(path.name for path in rig.folder.iterdir()) == ["gaps.jsonl"]
     reading = rig.meter.reading()
     assert (reading.total.samples, reading.total.lost) == (6000, 200)
-    # The mean of the others stands in for what was lost.
+    # The mean of the others stands in for lost samples.
     assert reading.total.energy_j == pytest.approx(0.6, rel=1e-12)
     assert is_kept(rig.folder)
 
@@ -238,7 +238,7 @@ def test_a_recording_ends_also_where_no_more_samples_come(
     assert found.total.samples == 900
 
 
-def test_a_folder_that_cannot_be_made_is_said_and_the_meter_goes_on(
+def test_a_folder_that_cannot_be_made_is_reported_and_the_meter_goes_on(
     make: MakeRig, tmp_path: Path
 ) -> None:
     rig = make()
@@ -286,7 +286,7 @@ def test_reset_begins_the_sums_again_and_not_the_recording(
     rig.recorded()
 
 
-def test_samples_that_are_not_to_be_trusted_are_said(
+def test_samples_that_are_not_to_be_trusted_are_reported(
     make: MakeRig, tmp_path: Path
 ) -> None:
     rig = make()
@@ -318,7 +318,7 @@ def test_what_has_no_limits_has_no_uncertainty() -> None:
 def test_levels_that_begin_late_or_overlap_stay_in_step(
     make: MakeRig, tmp_path: Path
 ) -> None:
-    form = TraceForm(HZ, HZ, "digital", "made", "7", {})
+    form = TraceForm(HZ, HZ, "digital", "made", serial="7", about={})
     recorder = MeterRecorder(tmp_path / "r", form, RANGES, 100, time.time())
     samples = np.full(400, 0.1, dtype=np.float32)
     recorder.analog(0, samples, samples)

@@ -24,7 +24,7 @@ def feed(tap: Tap, times: int) -> None:
         tap.analog(SAMPLES, SAMPLES)
 
 
-def test_a_slow_observer_holds_nobody_and_loses_the_oldest() -> None:
+def test_a_slow_observer_holds_no_one_and_loses_the_oldest() -> None:
     holding = threading.Event()
     seen: list[float] = []
 
@@ -69,7 +69,7 @@ def test_who_is_removed_gets_no_more_and_later_ones_join() -> None:
 
     observers = Observers()
     tap = observers.tap("core", FORM)
-    feed(tap, 1)  # nobody looks
+    feed(tap, 1)  # no view is open
     remove = observers.add(note)
     feed(tap, 1)
     assert arrived.wait(60)

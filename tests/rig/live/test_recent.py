@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The newest seconds: what is in the picture, and that the memory does not grow."""
+"""The newest seconds: the content of the picture, and that the memory does not grow."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ def block(
         start * COLUMN_S,
         COLUMN_S,
         mean_w - 1,
-        mean_w,
-        mean_w + 1,
-        edges_s,
-        edges_s + 1e-4,
-        lost,
-        trace,
-        time.monotonic(),
+        mean_w=mean_w,
+        most_w=mean_w + 1,
+        falls_s=edges_s,
+        rises_s=edges_s + 1e-4,
+        lost=lost,
+        trace=trace,
+        at_s=time.monotonic(),
     )
 
 
@@ -114,11 +114,11 @@ def test_memory_does_not_grow_over_an_hour() -> None:
                     float(second),
                     COLUMN_S,
                     each.least_w,
-                    each.mean_w,
-                    each.most_w,
-                    each.falls_s + second,
-                    each.rises_s + second,
-                    0,
+                    mean_w=each.mean_w,
+                    most_w=each.most_w,
+                    falls_s=each.falls_s + second,
+                    rises_s=each.rises_s + second,
+                    lost=0,
                 )
             )
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Columns of what is written, whatever its pieces; and a trace that is the same with
-and without somebody who looks.
+"""Columns of written samples, in any pieces; and a trace that is the same with and
+without a view.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from rig.live.observers import Observers
 from rig.live.reducer import Reducer
 from rig.trace.tap import TraceForm, tapped
 from rig.trace.trace import Trace
-from rig.trace.writer import TraceWriter
 from tests.length import length
+from tests.traces import trace_writer
 
 HZ = 100_000.0
 
@@ -88,7 +88,7 @@ def test_no_spike_is_lost_and_lost_samples_are_counted() -> None:
     assert sum(block.lost for block in blocks) == 149
 
 
-def test_columns_behind_a_gap_are_where_they_belong() -> None:
+def test_columns_after_a_gap_are_where_they_belong() -> None:
     blocks: list[LiveBlock] = []
     taking = reducer(blocks)
     volts = np.ones(1020, dtype=np.float32)
@@ -102,7 +102,7 @@ def test_columns_behind_a_gap_are_where_they_belong() -> None:
     assert sum(len(block.mean_w) for block in blocks) == 21 + 10
 
 
-def test_nothing_is_reduced_while_nobody_looks() -> None:
+def test_no_column_is_reduced_without_a_viewer() -> None:
     looking = [True]
     blocks: list[LiveBlock] = []
     taking = reducer(blocks, wanted=lambda: looking[0])
@@ -165,15 +165,7 @@ def test_the_trace_is_the_same_byte_for_byte(
             tapped(
                 folder if name == "watched" else tmp_path, partial(observers.tap, "")
             ),
-            TraceWriter(
-                folder,
-                sample_hz=HZ,
-                edge_hz=HZ,
-                source="t",
-                serial="",
-                about={},
-                sync_kind=sync_kind,
-            ) as writer,
+            trace_writer(folder, HZ, sync_kind=sync_kind) as writer,
         ):
             for at in range(0, len(current), 7_003):
                 piece = current[at : at + 7_003]
@@ -216,9 +208,7 @@ def test_a_tap_that_raises_is_dropped_and_the_trace_goes_on(tmp_path: Path) -> N
     tap = Spoilt()
     with (
         tapped(tmp_path, lambda form: tap),  # type: ignore[arg-type,return-value]
-        TraceWriter(
-            tmp_path, sample_hz=HZ, edge_hz=HZ, source="t", serial="", about={}
-        ) as writer,
+        trace_writer(tmp_path, HZ) as writer,
     ):
         for _ in range(3):
             writer.analog(np.ones(100), np.ones(100))

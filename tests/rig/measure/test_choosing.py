@@ -52,8 +52,9 @@ def test_above_a_threshold_each_burst_is_a_window(table: Path) -> None:
 def test_a_burst_that_touches_lost_samples_is_one_window_without_energy(
     table: Path, lost: tuple[int, int]
 ) -> None:
-    """Not two, nor a shorter one, which would be a mean per inference that nobody
-    measured."""
+    """Not two, nor a shorter one, which would be a mean per inference that was not
+    measured.
+    """
     heading, *rows = table.read_text().splitlines(keepends=True)
     table.write_text(heading + "".join(rows[: lost[0]] + rows[lost[1] :]))
     whole_is_lost = lost[0] < BURSTS[1][0] and lost[1] > BURSTS[1][1]
@@ -123,7 +124,7 @@ def test_pairs_are_windows_as_they_stand(
         ("-1 2", "ends before"),
     ],
 )
-def test_what_is_no_list_of_stamps_is_refused(
+def test_an_input_that_is_no_list_of_stamps_is_refused(
     table: Path, tmp_path: Path, text: str, said: str
 ) -> None:
     stamps = tmp_path / "stamps"

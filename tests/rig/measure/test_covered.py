@@ -5,6 +5,7 @@ and the SYNC line of its last mark were kept.
 
 from __future__ import annotations
 
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -16,8 +17,8 @@ from rig.model.completion import SYNC as BURST
 from rig.model.step_record import StepRecord
 from rig.model.steps import Idle, Sync
 from rig.trace.trace import TRACE, Trace
-from rig.trace.writer import TraceWriter
 from rig.uncertainty.accuracy import Accuracy, Range
+from tests.traces import trace_writer
 
 HZ = 100_000
 TICK_HZ = 1_000_000
@@ -46,11 +47,9 @@ DONE = [
 def recorded(folder: Path, analog_s: float, sync_s: float) -> Rail:
     """Return a rail whose samples and whose SYNC line were kept so far."""
     sync = np.ones(round(HZ * 0.3), np.uint8)
-    for ms in (*BURST_MS, *(ms for idle in IDLES_MS for ms in idle)):
+    for ms in (*BURST_MS, *chain.from_iterable(IDLES_MS)):
         sync[ms * HZ // 1000 : ms * HZ // 1000 + round(HOLD_S * HZ)] = 0
-    with TraceWriter(
-        folder, sample_hz=HZ, edge_hz=HZ, source="test", serial="1", about={}
-    ) as writer:
+    with trace_writer(folder, HZ) as writer:
         length = round(analog_s * HZ)
         writer.analog(np.ones(length, np.float32), np.ones(length, np.float32))
         writer.sync(sync[: round(sync_s * HZ)])

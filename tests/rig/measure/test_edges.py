@@ -16,8 +16,8 @@ from click.testing import CliRunner
 from numpy.typing import NDArray
 
 from rig.cli.measure import measure
-from rig.trace.writer import TraceWriter
 from tests.length import length
+from tests.traces import trace_writer
 
 HZ = 1000
 IDLE_A = 0.1
@@ -123,12 +123,11 @@ def test_windows_between_edges_have_no_bias_and_their_uncertainty_covers_their_e
     true_j = np.array(
         [level_a * SUPPLY_V * (stop - start) / HZ for start, stop in spans]
     )
-    energy_j, u_j = (
-        np.array([window[name] for window in found["windows"]])
-        for name in ("energy_j", "energy_u_j")
-    )
+    windows = found["windows"]
+    energy_j = np.array([window["energy_j"] for window in windows])
+    u_j = np.array([window["energy_u_j"] for window in windows])
     off = (energy_j - true_j) / u_j
-    # Two ends, each somewhere within one period: a triangle, of which two standard
+    # Two ends, each somewhere within one period: a triangle, where two standard
     # uncertainties hold 96.6 %.
     assert 0.93 < np.mean(np.abs(off) <= 2) <= 1.0
     assert abs(off.mean()) < 4 / np.sqrt(len(off))
@@ -136,10 +135,10 @@ def test_windows_between_edges_have_no_bias_and_their_uncertainty_covers_their_e
         abs(found["total"]["energy_j"] - true_j.sum())
         < 3 * found["total"]["energy_u_j"]
     )
-    # What is half before or behind a window is neither its least nor its most.
-    extremes = {
-        window[name] for window in found["windows"] for name in ("least_w", "most_w")
-    }
+    # A sample half before or after a window is neither its least nor its most.
+    windows = found["windows"]
+    extremes = {window["least_w"] for window in windows}
+    extremes |= {window["most_w"] for window in windows}
     assert [*extremes] == pytest.approx([level_a * SUPPLY_V] * len(extremes), rel=1e-6)
 
 
@@ -197,15 +196,7 @@ def decaying(
         current_a[inside] = ACTIVE_A + inrush_a * np.exp(-since[inside] / 0.8)
         true_j.append(float(current_a[inside].sum()) / fine / HZ * SUPPLY_V)
     means_a = current_a.reshape(-1, fine).mean(axis=1).astype(np.float32)
-    with TraceWriter(
-        folder,
-        sample_hz=HZ,
-        edge_hz=1e6,
-        source="t",
-        serial="",
-        about={},
-        sync_kind="stamps",
-    ) as writer:
+    with trace_writer(folder, HZ, 1e6, sync_kind="stamps") as writer:
         writer.analog(means_a, np.full(len(means_a), SUPPLY_V, np.float32))
         for start in starts.tolist():
             writer.stamp(start / HZ)
@@ -278,15 +269,7 @@ def test_an_edge_that_is_known_to_one_sample_only_is_covered_on_a_border(
     outside_a = 0.3
     share = (truth.current_a - IDLE_A) / (ACTIVE_A - IDLE_A)
     means_a = outside_a + (inside_a - outside_a) * share
-    with TraceWriter(
-        tmp_path,
-        sample_hz=HZ,
-        edge_hz=HZ,
-        source="t",
-        serial="",
-        about={},
-        sync_kind="stamps",
-    ) as writer:
+    with trace_writer(tmp_path, HZ, sync_kind="stamps") as writer:
         writer.analog(
             means_a.astype(np.float32), np.full(len(means_a), SUPPLY_V, np.float32)
         )

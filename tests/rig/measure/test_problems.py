@@ -30,7 +30,12 @@ def span(number: int, repeat: int = 1) -> Span:
 
 def windows(*lengths_s: float) -> list[tuple[Span, Window]]:
     return [
-        (span(number), Window("idle", 5.0, 5.0 + length_s, length_s, None, Effects()))
+        (
+            span(number),
+            Window(
+                "idle", 5.0, 5.0 + length_s, length_s, energy_j=None, effects=Effects()
+            ),
+        )
         for number, length_s in enumerate(lengths_s)
     ]
 

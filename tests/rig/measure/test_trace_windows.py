@@ -20,8 +20,8 @@ from rig.measure.trace_windows import TraceSpan, WindowRow
 from rig.measure.with_stamps import with_stamps
 from rig.trace.marker import Marker
 from rig.trace.trace import TRACE, Trace
-from rig.trace.writer import TraceWriter
 from rig.uncertainty.accuracy import Accuracy, Range
+from tests.traces import trace_writer
 
 HZ = 1000
 #: The standard deviation of an even distribution one wide.
@@ -38,9 +38,7 @@ def trace(tmp_path_factory: pytest.TempPathFactory) -> Trace:
     sync = np.ones(HZ, np.uint8)
     sync[200:300] = 0
     sync[600:800] = 0
-    with TraceWriter(
-        folder, sample_hz=HZ, edge_hz=HZ, source="t", serial="", about={}
-    ) as writer:
+    with trace_writer(folder, HZ) as writer:
         writer.analog(current, np.full(HZ, 2.0, np.float32))
         writer.sync(sync)
     return Trace.open(folder / TRACE)
@@ -75,7 +73,7 @@ def test_a_window_above_a_threshold_begins_and_ends_within_a_sample(
     (span,) = by_threshold(trace, 2e-3)
     assert (span.name, span.start_s, span.stop_s) == ("1", 0.2, 0.3)
     assert span.end_u_s == pytest.approx(EVEN / HZ)
-    # All of it is above, or nothing.
+    # All of it is above, or none.
     for threshold_a in (0.5e-3, 6e-3):
         with pytest.raises(DataError, match="does not rise above"):
             by_threshold(trace, threshold_a)
@@ -91,9 +89,7 @@ def test_a_stretch_of_the_second_sample_is_known_and_of_the_first_is_not(
         current[first:5] = 1.0
         current[8] = 1.0
         current[15:] = 1.0
-        with TraceWriter(
-            folder, sample_hz=HZ, edge_hz=HZ, source="t", serial="", about={}
-        ) as writer:
+        with trace_writer(folder, HZ) as writer:
             writer.analog(current, np.ones(20, np.float32))
         spans = by_threshold(Trace.open(folder / TRACE), 0.5)
         assert [(span.start_s, span.stop_s) for span in spans] == due

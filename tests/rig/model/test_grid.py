@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is done, failed and missing, over trials and over sessions."""
+"""Completed, failed and missing runs, over trials and over sessions."""
 
 from __future__ import annotations
 

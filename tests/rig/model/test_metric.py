@@ -39,7 +39,7 @@ def test_a_share_lies_within_0_and_1_and_has_the_interval_of_its_count() -> None
 
 
 @pytest.mark.parametrize("statistic", list(Statistic))
-def test_what_leaving_out_samples_tells_nothing_of_is_said_by_the_statistic(
+def test_what_leaving_out_samples_tells_nothing_of_is_reported_by_the_statistic(
     statistic: Statistic,
 ) -> None:
     assert statistic.smooth is (statistic not in (Statistic.TOTAL, Statistic.MEDIAN))

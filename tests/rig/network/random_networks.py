@@ -69,7 +69,13 @@ def convolution(rng: np.random.Generator, shape: tuple[int, ...]) -> Any:
         one = (int(stride[0]), int(padding[0]), int(dilation[0]))
         return nir.Conv1d(shape[1], weight, *one, groups, bias)
     return nir.Conv2d(
-        shape[1:], weight, tuple(stride), tuple(padding), tuple(dilation), groups, bias
+        shape[1:],
+        weight,
+        tuple(stride),
+        tuple(padding),
+        dilation=tuple(dilation),
+        groups=groups,
+        bias=bias,
     )
 
 
@@ -120,7 +126,7 @@ def random_graph(seed: int) -> Any:
         if after == shape and kind in NEURON_KINDS and rng.random() < 0.6:
             again = f"again_{number}"
             size = int(np.prod(shape))
-            # Weak behind neurons that do not fire: a network that runs away cannot be
+            # Weak after neurons that do not fire: a network that runs away cannot be
             # compared.
             strength = 1.0 if kind.endswith("F") else 0.01 / size
             nodes[again] = (
@@ -146,7 +152,7 @@ def random_conventions(seed: int) -> Conventions:
     rng = np.random.default_rng(seed)
     if rng.random() < 0.3:
         found = list(PRESETS.values())[int(rng.integers(len(PRESETS)))]
-        # Late spikes close no cycle, of which these networks have many.
+        # Late spikes close no cycle, and these networks have many cycles.
         return replace(found, late=False)
     reset = list(Reset)[int(rng.integers(len(Reset)))]
     return Conventions(
@@ -154,9 +160,9 @@ def random_conventions(seed: int) -> Conventions:
         list(Current)[int(rng.integers(2))],
         reset,
         bool(rng.integers(2)),
-        list(Gains)[int(rng.integers(len(Gains)))],
-        list(Start)[int(rng.integers(2))],
-        int(rng.integers(1, 5)) if reset is Reset.SUBTRACT else 1,
+        gains=list(Gains)[int(rng.integers(len(Gains)))],
+        start=list(Start)[int(rng.integers(2))],
+        spikes_max=int(rng.integers(1, 5)) if reset is Reset.SUBTRACT else 1,
     )
 
 

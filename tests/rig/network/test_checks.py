@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is wrong or doubtful in a NIR file, one fault at a time, and files that are
-none."""
+"""Errors and doubts in a NIR file, one fault at a time, and files that are none."""
 
 from __future__ import annotations
 
@@ -24,14 +23,20 @@ DT_S = 1e-3
 
 
 def sound() -> Any:
-    """A graph in which nothing is wrong: four inputs, a delay, three neurons."""
+    """A graph without errors: four inputs, a delay, three neurons."""
     zero = np.zeros(3)
     nodes = {
         "input": nir.Input(np.array([4])),
         "weight": nir.Affine(np.ones((3, 4)), zero),
         "delay": nir.Delay(zero + 2 * DT_S),
         "neurons": nir.CubaLIF(
-            zero + 5e-3, zero + 9e-3, zero + 1, zero, zero + 1, zero, w_in=zero + 1
+            zero + 5e-3,
+            zero + 9e-3,
+            zero + 1,
+            zero,
+            v_threshold=zero + 1,
+            v_reset=zero,
+            w_in=zero + 1,
         ),
         "output": nir.Output(np.array([3])),
     }
@@ -123,7 +128,7 @@ def test_what_is_wrong_is_named_with_its_node(
         (add_edge("input", "weight"), "an edge is there twice"),
     ],
 )
-def test_what_is_doubtful_is_said_and_runs(
+def test_what_is_doubtful_is_reported_and_runs(
     change: Callable[[Any], None], said: str
 ) -> None:
     found = of(change)

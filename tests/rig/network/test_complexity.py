@@ -109,7 +109,7 @@ def test_a_small_network_by_hand() -> None:
 def test_a_bias_is_no_operation_and_padding_none_either() -> None:
     kernel = np.ones((1, 1, 3), np.float32)
     zero = np.zeros(1, np.float32)
-    line = nir.Conv1d(4, kernel, 1, 1, 1, 1, zero + 5)
+    line = nir.Conv1d(4, kernel, 1, 1, dilation=1, groups=1, bias=zero + 5)
     network = chain(nir.Input(np.array([1, 4])), line, nir.Output(np.array([1, 4])))
     found = complexity.count(network, np.array([[[[1, 0, 0, 1]]]]), 1.0)
     # At both ends one of three taps lies outside; each end reaches two places.
@@ -119,7 +119,9 @@ def test_a_bias_is_no_operation_and_padding_none_either() -> None:
 
 def test_delays_and_late_values_are_states() -> None:
     two = np.ones(2, np.float32)
-    neurons = nir.CubaLIF(two, two, two, two * 0, two, two * 0, w_in=two)
+    neurons = nir.CubaLIF(
+        two, two, two, two * 0, v_threshold=two, v_reset=two * 0, w_in=two
+    )
     wait = nir.Delay(np.array([2.0, 3.0], np.float32))
     back = nir.Linear(np.eye(2, dtype=np.float32))
     nodes = {"in": nir.Input(np.array([2])), "n": neurons, "d": wait, "back": back,
@@ -132,7 +134,7 @@ def test_delays_and_late_values_are_states() -> None:
     assert found.states_b == 4 * (4 + 5 + 2)
 
 
-def test_nothing_to_count_and_no_time_step_are_said() -> None:
+def test_nothing_to_count_and_no_time_step_are_reported() -> None:
     network = chain(nir.Input(np.array([2])), nir.Output(np.array([2])))
     with pytest.raises(DataError, match="nothing to count"):
         complexity.count(network, np.zeros((0, 3, 2)), 1.0)

@@ -41,7 +41,9 @@ def test_a_membrane_that_rests_below_its_threshold_is_doubtful(
     neurons = (
         nir.LIF(0.01 * ONE, ONE, zero, ONE, zero)
         if kind == "LIF"
-        else nir.CubaLIF(0.005 * ONE, 0.01 * ONE, ONE, zero, ONE, zero, w_in=ONE)
+        else nir.CubaLIF(
+            0.005 * ONE, 0.01 * ONE, ONE, zero, v_threshold=ONE, v_reset=zero, w_in=ONE
+        )
     )
     made = network(neurons, weight)
     found = of_firing(made, Conventions(), 1e-3)

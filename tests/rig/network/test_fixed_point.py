@@ -75,17 +75,57 @@ def small(
 ) -> Any:
     """Return a network of one node between an input and an output of one value."""
     nodes = [
-        FixedNode("in", "Input", (), (1,), (1,), 1, 1, 0, 0, Pass()),
-        FixedNode("one", kind, edges, (1,), (1,), 1, 1, 0, 0, body),
         FixedNode(
-            "out", "Output", (NodeInput("one", False),), (1,), (1,), 1, 1, 0, 0, Pass()
+            "in",
+            "Input",
+            (),
+            (1,),
+            shape_out=(1,),
+            scale_in=1,
+            scale=1,
+            state_scale=0,
+            weight_scale=0,
+            body=Pass(),
+        ),
+        FixedNode(
+            "one",
+            kind,
+            edges,
+            (1,),
+            shape_out=(1,),
+            scale_in=1,
+            scale=1,
+            state_scale=0,
+            weight_scale=0,
+            body=body,
+        ),
+        FixedNode(
+            "out",
+            "Output",
+            (NodeInput("one", False),),
+            (1,),
+            shape_out=(1,),
+            scale_in=1,
+            scale=1,
+            state_scale=0,
+            weight_scale=0,
+            body=Pass(),
         ),
     ]
-    return FixedNetwork(tuple(nodes), ("in",), ("out",), ("",), 2, 1e-3, 8, {})
+    return FixedNetwork(
+        tuple(nodes),
+        ("in",),
+        ("out",),
+        ("",),
+        input_b=2,
+        dt_s=1e-3,
+        weight_bits=8,
+        conventions={},
+    )
 
 
 def of(network: FixedNetwork, *values: int) -> tuple[list[int], int, dict[str, int]]:
-    """Return the outputs of a network, its last membrane, and what it limited."""
+    """Return the outputs of a network, its last membrane, and its limited values."""
     done = run(network, np.array(values, np.int64)[None, :, None])
     ends = done.membranes["one"][0, 0] if done.membranes else 0
     return done.values["out"][0, :, 0].tolist(), int(ends), done.saturated
@@ -218,7 +258,7 @@ def test_a_sum_that_even_the_smallest_weights_overflow_is_refused() -> None:
         quantised(made, np.full((1, 1, 70_000), 0.5))
 
 
-def test_fewer_bits_are_said_to_cost_spikes() -> None:
+def test_fewer_bits_are_reported_to_cost_spikes() -> None:
     with np.load(VECTORS / "norse-lif-0.001.npz") as stored:
         vector = dict(stored)
     made = graph.read(VECTORS / "norse-lif-0.001.nir")
@@ -226,11 +266,13 @@ def test_fewer_bits_are_said_to_cost_spikes() -> None:
         bits: quantised(made, vector["input"], 1e-3, bits=bits).report
         for bits in (8, 6, 3)
     }
-    differing = [sum(node.differing for node in one.nodes) for one in reports.values()]
+    differing, rounding = [], []
+    for report in reports.values():
+        differing.append(sum(node.differing for node in report.nodes))
+        rounding.append(max(node.rounding for node in report.nodes))
     assert differing == sorted(differing)
     assert differing[0] <= 6
     assert differing[-1] > 50
-    rounding = [max(node.rounding for node in one.nodes) for one in reports.values()]
     assert rounding == sorted(rounding)
     unknown = quantised(made, None, 1e-3).report
     assert (unknown.samples, unknown.same_decisions) == (0, 0)

@@ -121,7 +121,13 @@ def test_spikes_are_as_many_as_the_threshold_fits_where_a_rule_says_so() -> None
     # = 1/2 both: currents 4, 6, 7; membranes 4; 2 + 6 = 8, fires once, 1; 0.5 + 7 =
     # 7.5, fires once, 0.5.
     cuba = nir.CubaLIF(
-        2 * DT_S * ONE, 2 * DT_S * ONE, ONE, 0 * ONE, 7 * ONE, 0 * ONE, w_in=3 * ONE
+        2 * DT_S * ONE,
+        2 * DT_S * ONE,
+        ONE,
+        0 * ONE,
+        v_threshold=7 * ONE,
+        v_reset=0 * ONE,
+        w_in=3 * ONE,
     )
     network = chain(weight=nir.Linear(8 * np.ones((1, 1))), one=cuba)
     assert outputs(network, [1, 1, 1], PRESETS["xylo"]) == [0, 1, 1]
@@ -195,7 +201,13 @@ def test_samples_side_by_side_are_those_one_by_one(
     network = chain(
         weight=nir.Affine(rng.normal(0, 2, (3, 2)), rng.normal(0, 1, 3)),
         one=nir.CubaLIF(
-            zero + 3e-3, zero + 5e-3, zero + 1, zero, zero + 0.3, zero, w_in=zero + 1
+            zero + 3e-3,
+            zero + 5e-3,
+            zero + 1,
+            zero,
+            v_threshold=zero + 0.3,
+            v_reset=zero,
+            w_in=zero + 1,
         ),
     )
     values = rng.integers(0, 3, (4, steps, 2)).astype(float)
@@ -209,7 +221,7 @@ def test_samples_side_by_side_are_those_one_by_one(
 
 
 @given(seed=st.integers(0, 2**32 - 1))
-def test_an_edge_that_is_never_used_changes_nothing(seed: int) -> None:
+def test_an_edge_that_is_never_used_has_no_effect(seed: int) -> None:
     # With a cycle of weight 0 the network goes step by step, without one node by node.
     rng = np.random.default_rng(seed)
     weight = rng.normal(0, 2, (1, 1))

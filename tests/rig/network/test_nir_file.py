@@ -142,7 +142,7 @@ def test_a_file_on_which_hdf5_loops_is_refused_at_the_limit(
 
 
 @pytest.mark.posix
-def test_a_reader_that_the_computer_does_not_let_run_says_nothing_of_the_file(
+def test_a_reader_that_the_computer_does_not_let_run_makes_no_statement_about_the_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # The limits are 20 s of processor time and 60 s; here 1 s and 3 s.

@@ -55,7 +55,7 @@ def beyond_rounding(folder: Path, name: str, how: Conventions) -> list[str]:
 
     Each layer gets the spikes that entered it in lava-dl. A rounding takes less than a
     step off a state, the decay forgets what earlier ones took: a current is off by less
-    than 1 / decay steps, and so is a membrane of what it takes from it and of its own.
+    than 1 / decay steps, and so is a membrane, for its input and for its own state.
     """
     network = graph.network(graph.read(folder / f"{name}.nir"))
     step_s = STEPS_S["lava-dl"]

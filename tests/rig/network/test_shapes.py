@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shapes through a network, what a node does to values, and shapes that do not fit."""
+"""Shapes through a network, the effect of a node on values, and shapes that do not fit."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TWO = np.array([2, 2])
 def chain(
     shape: tuple[int, ...], *middle: Any, out: tuple[int, ...] | None = None
 ) -> Any:
-    """Return the network of nodes in a row behind an input of a shape."""
+    """Return the network of nodes in a row after an input of a shape."""
     nodes: dict[str, Any] = {"input": nir.Input(np.array(shape))}
     nodes |= {f"node{number}": node for number, node in enumerate(middle)}
     nodes["output"] = nir.Output(np.array(shape if out is None else out))
@@ -33,11 +33,12 @@ def conv(
 ) -> Any:
     bias = np.zeros(len(weight))
     kind = nir.Conv1d if np.ndim(weight) == 3 else nir.Conv2d
-    return kind(sides, np.asarray(weight, float), stride, padding, 1, groups, bias)
+    weight = np.asarray(weight, float)
+    return kind(sides, weight, stride, padding, 1, groups=groups, bias=bias)
 
 
 def through(network: Any, values: Any) -> Any:
-    """Return what one step gives for one sample."""
+    """Return the output of one step for one sample."""
     return run(network, np.asarray(values, float)[None, None], DT_S).values["output"][
         0, 0
     ]
@@ -55,7 +56,7 @@ def test_padding_is_a_number_or_a_word(padding: Any, length: int) -> None:
 
 def test_same_keeps_the_middle_of_a_kernel_over_each_value() -> None:
     network = chain((1, 4), conv([[[1.0, 10.0, 100.0]]], "same"), out=(1, 4))
-    # Each value times 10, the one before times 1, the one behind times 100.
+    # Each value times 10, the one before times 1, the next one times 100.
     assert through(network, [[1, 2, 3, 4]])[0].tolist() == [210, 321, 432, 43]
 
 

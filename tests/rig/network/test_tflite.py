@@ -99,7 +99,7 @@ def test_a_factor_below_its_range_is_none() -> None:
     assert arithmetic.factor(1 - 2.0**-40).shift == 1
 
 
-# ---- what is refused, and what would do ----
+# ---- refusals, and their remedies ----
 
 
 def test_other_operators_are_named(tmp_path: Path) -> None:
@@ -313,7 +313,7 @@ def test_a_file_that_is_none_is_refused(tmp_path: Path, content: bytes) -> None:
         network.read(path)
 
 
-def test_what_is_no_file_or_larger_than_any_is_refused(tmp_path: Path) -> None:
+def test_an_input_that_is_no_file_or_larger_than_any_is_refused(tmp_path: Path) -> None:
     for name in ("missing.tflite", "."):
         with pytest.raises(DataError):
             network.read(tmp_path / name)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The colours of phases can be told apart, also by colour-blind readers, and are given
-by one rule.
+"""The colours of phases can be distinguished, also by colour-blind readers, and follow
+one rule.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the pictures of the report say, read from their SVG; the numbers are made by
-hand."""
+"""Texts of the pictures of the report, read from their SVG; the numbers are made by
+hand.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +22,9 @@ from tests.results_by_hand import RESULTS
 def test_values_that_hardly_differ_stand_at_the_axis_whole() -> None:
     latency_s = np.linspace(79.9920e-9, 79.9921e-9, 40).reshape(-1, 1)
     none = np.zeros_like(latency_s)
-    samples = TrialSamples(1, True, 1, None, none, none, latency_s, none)
+    samples = TrialSamples(
+        1, True, 1, None, start_s=none, stop_s=none, latency_s=latency_s, energy_j=none
+    )
     with matplotlib.style.context(["default", STYLE]):
         svg, _ = distributions("latency", [samples], RESULTS)
     assert any(text.startswith("79.992") for text in texts(svg)) and not any(

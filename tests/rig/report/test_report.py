@@ -26,7 +26,7 @@ HOSTILE = "<script>alert('x')</script>&\"{{ 7 * 6 }}"
 
 
 class Page(HTMLParser):
-    """Collect what a test asks of a page."""
+    """Collect a test's requests to a page."""
 
     def __init__(self, path: Path) -> None:
         super().__init__()
@@ -67,8 +67,8 @@ def page(session: Path) -> Page:
 
 @pytest.fixture
 def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Lay out no figure and write its title alone: half of what a page takes, where a
-    test looks at words alone.
+    """Lay out no figure and write its title alone: half of the time of a page, for
+    tests that look at words alone.
     """
 
     def titled(figure: Figure, to: IO[str], **options: object) -> None:

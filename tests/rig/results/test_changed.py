@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A session whose files were changed after its run is marked wherever it is shown, and
-no other."""
+"""A session whose files were changed after its run is marked in every view, and no
+other.
+"""
 
 from __future__ import annotations
 

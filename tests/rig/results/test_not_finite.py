@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A trace that holds what is no number, where no gap tells of it: the trial is invalid,
-and no file says NaN.
+"""A trace with values that are no numbers, outside its gaps: the trial is invalid, and
+no file says NaN.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from rig.session.session import SessionResult
 from rig.store import sample_lines, session_folder
 from rig.store.session_folder import SessionFolder
 from rig.trace.trace import CURRENT, SYNC, VOLTAGE, Trace
-from rig.trace.writer import TraceWriter
+from tests.traces import trace_writer
 
 
 def refused(constant: str) -> Any:
@@ -53,14 +53,7 @@ def session(run_virtual: Callable[..., SessionResult]) -> tuple[SessionFolder, i
         )
         levels = reader.fsr(SYNC, 0, lengths[SYNC])
     current[at] = np.nan
-    with TraceWriter(
-        path,
-        sample_hz=trace.sample_hz,
-        edge_hz=trace.edge_hz,
-        source="t",
-        serial="",
-        about={},
-    ) as writer:
+    with trace_writer(path, trace.sample_hz, trace.edge_hz) as writer:
         writer.analog(current, voltage)
         writer.sync_packed(levels)
     (path / "gaps.jsonl").write_text("")

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the numbers of a session are: measured, the board's own, modelled or
-simulated."""
+"""Origins of a session's numbers: measured, the board's own, modelled or simulated."""
 
 from __future__ import annotations
 
@@ -82,7 +81,7 @@ def test_what_is_neither_measured_nor_simulated_has_a_label() -> None:
         (False, Origins(MODELLED, MODELLED), "CLOCK_MONOTONIC", False),
     ],
 )
-def test_a_simulators_running_time_on_the_host_is_told_from_virtual_time_and_from_a_programs(
+def test_a_simulators_time_on_the_host_is_distinguished_from_virtual_time_and_from_a_programs(
     simulated: bool, stated: Origins | None, clock: str, due: bool
 ) -> None:
     sut = SutInfo("", "some", simulated, 1, "any", clock=clock, origins=stated)
@@ -90,7 +89,7 @@ def test_a_simulators_running_time_on_the_host_is_told_from_virtual_time_and_fro
     assert origins.times_of_host_simulator({"sut": asdict(sut), "monitors": {}}) is due
 
 
-def test_a_damaged_provenance_says_nothing_of_a_simulator() -> None:
+def test_a_damaged_provenance_makes_no_statement_about_a_simulator() -> None:
     for facts in (
         {},
         {"sut": None},

@@ -95,7 +95,7 @@ def test_a_claim_that_was_not_measured_fails_the_verdict() -> None:
     )
 
 
-def test_a_metric_of_which_a_trial_has_no_number_is_said_not_to_be_measured() -> None:
+def test_a_metric_of_which_a_trial_has_no_number_is_reported_as_not_measured() -> None:
     holed = trials(1.0, math.nan, 1.0, 1.0, 1.0)
     for verdict in (
         replication_check({"energy_infer": 1.0}, holed),
@@ -225,7 +225,9 @@ def test_a_gap_is_compared_by_the_cost_it_stands_for_so_that_a_claim_of_zero_can
     assert verdict.ok is ok
 
 
-def test_what_is_named_a_gap_and_says_nothing_of_costs_is_compared_relatively() -> None:
+def test_what_is_named_a_gap_and_makes_no_statement_about_costs_is_compared_relatively() -> (
+    None
+):
     assert not replication_check(
         {"gap_1s": 0.0}, trials(*[0.049] * 5, name="gap_1s")
     ).ok

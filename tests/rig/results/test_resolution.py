@@ -14,6 +14,7 @@ from rig.model.effects import OWN, Effect, Effects
 from rig.model.steps import Solve
 from rig.model.trial import Measured, Sample, Trial, Window
 from rig.results.resolution import Resolution, resolve
+from tests.samples import sample_of
 
 
 def window(
@@ -23,12 +24,19 @@ def window(
         name.replace("_", " "): Effect(OWN, 0.0, part) for name, part in parts_j.items()
     }
     # Repeated four times: the window is as long as all, its latency a quarter.
-    return Window(phase, 1.0, 1.0 + length_s, length_s / 4, energy_j, Effects(effects))
+    return Window(
+        phase,
+        1.0,
+        1.0 + length_s,
+        length_s / 4,
+        energy_j=energy_j,
+        effects=Effects(effects),
+    )
 
 
 def trial(*windows: Window, idles: tuple[Window, ...] = ()) -> Trial:
     samples = tuple(
-        Sample(k, (0,), 4, (each,), "", "", True) for k, each in enumerate(windows)
+        sample_of(k, [each], indices=(0,), repeat=4) for k, each in enumerate(windows)
     )
     return Trial(1, 1, Measured(samples, idles), {}, None)
 
@@ -95,7 +103,14 @@ def test_a_window_resolves_five_percent_from_the_root_of_its_equation_on(
 def test_ends_shrink_with_the_length_noise_with_its_root_and_others_not(
     name: str, times: float | None
 ) -> None:
-    each = Window("infer", 0.0, 0.5, 0.5, 1.0, Effects({name: Effect(OWN, 0.0, 0.05)}))
+    each = Window(
+        "infer",
+        0.0,
+        0.5,
+        0.5,
+        energy_j=1.0,
+        effects=Effects({name: Effect(OWN, 0.0, 0.05)}),
+    )
     found = of(each)
     if times is None:
         assert found.needed_s is None
@@ -105,14 +120,15 @@ def test_ends_shrink_with_the_length_noise_with_its_root_and_others_not(
 
 
 def test_windows_without_energy_do_not_count_and_the_mean_of_the_others_does() -> None:
-    found = of(
+    windows = [
         window("infer", 1.0, None),
         window("infer", 1.0, -1.0, noise=9.0),
         window("infer", 1.0, 0.0, noise=9.0),
         window("infer", 1.0, 1.0, noise=0.02),
         window("infer", 3.0, 3.0, noise=0.06),
         window("infer", 2.0, 2.0),
-    )
+    ]
+    found = of(*windows)
     assert found.window_s == pytest.approx(2.0)
     # A mean of 0.08 / 3 on a mean energy of 2.
     assert found.energy_u95 == pytest.approx(2 * 0.08 / 3 / 2)
@@ -121,7 +137,7 @@ def test_windows_without_energy_do_not_count_and_the_mean_of_the_others_does() -
 
 def test_each_phase_and_the_idle_windows_have_a_row() -> None:
     both = tuple(window(name, 1.0, 1.0) for name in ("preprocess", "infer"))
-    query = Sample(0, (0,), 4, both, "", "", True)
+    query = sample_of(0, both, repeat=4)
     idle = window("idle", 5.0, 1.0, gain=0.01)
     one = Trial(1, 1, Measured((query,), (idle,)), {}, None)
     found = resolve([one, one], ["preprocess", "infer"])
@@ -133,7 +149,7 @@ def test_each_phase_and_the_idle_windows_have_a_row() -> None:
 def test_searches_have_a_row_for_each_way_to_end() -> None:
     def search(length_s: float, solve: Solve) -> Sample:
         windows = (window("solve", length_s, 1.0),)
-        return Sample(0, (0,), 1, windows, "", "", True, solve=solve)
+        return sample_of(0, windows, solve=solve)
 
     def solve(timeout_s: float, target: int | None) -> Solve:
         return Solve(index=0, timeout_s=timeout_s, seed=1, target=target)

@@ -59,7 +59,16 @@ def test_the_skew_of_a_rail_is_relative_to_the_first_monitor(
     s_per_tick: float, slope_u: float, skew_ppm: float, skew_u_ppm: float
 ) -> None:
     def clock(s_per_tick: float, slope_u: float) -> Timebase:
-        return Timebase(0, 0.0, s_per_tick, 9, 1e-7, 1e-7, 1e-7, slope_u)
+        return Timebase(
+            0,
+            0.0,
+            s_per_tick,
+            9,
+            residual_s=1e-7,
+            residual_max_s=1e-7,
+            offset_u_s=1e-7,
+            slope_u=slope_u,
+        )
 
     first, other = clock(1e-6, 3e-6), clock(s_per_tick, slope_u)
     rail = results._rail(other, first)

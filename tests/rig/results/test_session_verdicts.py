@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The scope of a session's verdict: what it is about, and why other metrics are not
-tested."""
+"""The scope of a session's verdict: its subject, and the reason why other metrics are
+not tested.
+"""
 
 from __future__ import annotations
 

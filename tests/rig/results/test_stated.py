@@ -30,7 +30,7 @@ def metric(
 
 
 def _written(interval: Interval) -> IntervalResult:
-    """Return an interval as its reader has it: None instead of what is not finite."""
+    """Return an interval as its reader has it: None instead of infinite ends."""
     return typed.from_json(
         IntervalResult, typed.to_json(interval_result(interval)), "an interval"
     )

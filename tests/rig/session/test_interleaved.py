@@ -9,6 +9,7 @@ import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -73,7 +74,7 @@ def interleaved() -> Iterator[Ran]:
 
 @pytest.fixture(scope="module")
 def one_by_one() -> Iterator[Ran]:
-    """Run the same trials one behind the other."""
+    """Run the same trials one after the other."""
     with TemporaryDirectory() as root:
         yield ran(Path(root), SMALL)
 
@@ -104,7 +105,7 @@ def test_each_sample_is_loaded_once_and_queried_by_every_trial(
     assert wrong(folder) == []
 
 
-def test_it_measures_what_trials_one_behind_the_other_do(
+def test_it_measures_what_trials_one_after_the_other_do(
     interleaved: Ran, one_by_one: Ran
 ) -> None:
     assert interleaved.result.ok and one_by_one.result.ok
@@ -134,12 +135,11 @@ def test_what_errs_in_a_recording_does_not_shrink_with_trials_of_one_recording(
     interleaved: Ran, one_by_one: Ran
 ) -> None:
     def of_recording(ran: Ran) -> bool:
-        return any(
-            part.kind == TRIAL
-            for trial in ran.result.trials
-            for parts in trial.influences.values()
-            for part in parts.values()
-        )
+        for trial in ran.result.trials:
+            kinds = (parts.values() for parts in trial.influences.values())
+            if any(part.kind == TRIAL for part in chain.from_iterable(kinds)):
+                return True
+        return False
 
     assert of_recording(one_by_one) and not of_recording(interleaved)
 
@@ -193,7 +193,7 @@ def test_the_plan_states_the_time_of_both_orders() -> None:
         found[1].in_order(interleaved=True).known_s
     )
     assert found[1].known_b < found[0].known_b
-    options = [word for setting in TURNS for word in ("--set", setting)]
+    options = [*chain.from_iterable(("--set", setting) for setting in TURNS)]
     shown = CliRunner().invoke(rig, ["plan", str(VIRTUAL_NULL), *options]).output
     assert "5 trials interleaved" in shown and "trial by trial: about" in shown
     assert labels.INTERLEAVED_STATEMENT in " ".join(shown.split())
@@ -280,8 +280,9 @@ def unnamed(folder: Path) -> None:
 
 
 def apart(folder: Path) -> None:
-    """Give each trial the recording and its own steps, as if recorded one behind the
-    other."""
+    """Give each trial the recording and its own steps, as if recorded one after the
+    other.
+    """
     lines = [
         json.loads(text)
         for text in (folder / "trial-1" / "completions.jsonl").read_text().splitlines()
@@ -335,7 +336,7 @@ def test_an_order_that_was_forged_is_refused(
 @pytest.mark.parametrize(
     "name", ["the bench file", "bench file and provenance", "the provenance"]
 )
-def test_trials_one_behind_the_other_do_not_pass_for_interleaved(
+def test_trials_one_after_the_other_do_not_pass_for_interleaved(
     tmp_path: Path, name: str, one_by_one: Ran
 ) -> None:
     folder = tmp_path / "session"

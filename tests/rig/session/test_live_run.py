@@ -24,7 +24,7 @@ BENCH = Path(__file__).parents[3] / "benches" / "virtual-null.toml"
 QUICK = ("task.null.samples=6", "scenario.single_stream.idle_s=0.1")
 
 
-def test_opening_and_leaving_are_told_part_by_part(tmp_path: Path) -> None:
+def test_opening_and_leaving_are_reported_part_by_part(tmp_path: Path) -> None:
     told: list[Event] = []
     with open_bench(BENCH, QUICK, (told.append,)) as bench:
         name = bench.sut.info.name
@@ -48,7 +48,7 @@ def test_opening_and_leaving_are_told_part_by_part(tmp_path: Path) -> None:
     assert sut.info is not None and sut.info.name == name
 
 
-def test_steps_are_told_when_they_begin_and_the_journal_stays_as_it_was(
+def test_steps_are_reported_when_they_begin_and_the_journal_stays_as_it_was(
     tmp_path: Path,
 ) -> None:
     told: list[Event] = []
@@ -61,8 +61,8 @@ def test_steps_are_told_when_they_begin_and_the_journal_stays_as_it_was(
     assert [event.step for event in begun if event.step.kind != "load"] == [
         event.done.step for event in done
     ]
-    # Of a virtual device nothing is known before the first step of a kind, all of it
-    # behind.
+    # For a virtual device the time of a kind of step is unknown before the first and
+    # known after it.
     assert begun[0].left_s is None and begun[-1].left_s is not None
     assert begun[0].share == 0 and 0.8 < begun[-1].share < 1
     assert {event.event for event in SessionFolder(result.folder).events()} == {

@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -38,7 +39,7 @@ SMALL = ("task.asc.samples=8", "bench.trials=2", *SLOWER)
 
 
 class Cut(Exception):
-    """Something nobody foresaw."""
+    """An unforeseen error."""
 
 
 def cutting(steps: int, error: BaseException) -> Callable[[Event], None]:
@@ -211,12 +212,11 @@ def test_a_segment_killed_before_it_heard_anything_takes_nothing_of_the_one_befo
         (killed / name).touch()
     result = session.resume(folder)
     assert not [trial.problems for trial in result.trials if trial.problems]
-    counted = [
-        step
-        for trial in (1, 2)
-        for segment in counted_steps(folder / f"trial-{trial}")
-        for step in segment
+    segments = [
+        *counted_steps(folder / "trial-1"),
+        *counted_steps(folder / "trial-2"),
     ]
+    counted = list(chain.from_iterable(segments))
     assert len(counted) == len(every_query(folder)), (
         "a query that counted before was asked again"
     )
@@ -224,18 +224,16 @@ def test_a_segment_killed_before_it_heard_anything_takes_nothing_of_the_one_befo
 
 
 def counted_steps(trial: Path) -> list[list[int]]:
-    return [
-        [done.number for done in steps if isinstance(done.step, Query)]
-        for steps in segment.counted(trial)
-    ]
+    numbers = []
+    for steps in segment.counted(trial):
+        queries = [done for done in steps if isinstance(done.step, Query)]
+        numbers.append([done.number for done in queries])
+    return numbers
 
 
 def every_query(folder: Path) -> list[int]:
-    told = [
-        done
-        for path in folder.rglob("completions.jsonl")
-        for done in completion_lines.read(path.parent)
-    ]
+    folders = (path.parent for path in folder.rglob("completions.jsonl"))
+    told = list(chain.from_iterable(map(completion_lines.read, folders)))
     return [done.number for done in told if isinstance(done.step, Query)]
 
 
@@ -255,10 +253,9 @@ def test_a_killed_session_goes_on(tmp_path: Path, kept: str) -> None:
     more = ["task.asc.samples=40", "scenario.single_stream.repeat=20", *SLOWER]
     if kept == "reduced":
         more += ["bench.between_windows=reduced", "sut.virtual.load_s=0.1"]
+    options = chain.from_iterable(("--set", setting) for setting in more)
     process = subprocess.Popen(
-        [*command, *(word for each in more for word in ("--set", each))],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
+        [*command, *options], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
     try:
         eventually(
@@ -337,6 +334,6 @@ def test_a_finished_trial_that_was_changed_since_is_not_built_upon(
         session.resume(folder)
 
 
-def test_what_is_no_session_says_so(tmp_path: Path) -> None:
+def test_an_input_that_is_no_session_says_so(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no session"):
         session.resume(tmp_path)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A session on the virtual bench: what it measures, what it keeps, and how it ends when
-something goes wrong.
+"""A session on the virtual bench: its measurements, its files, and its end after a
+failure.
 """
 
 from __future__ import annotations
@@ -27,13 +27,14 @@ from rig.interfaces.context import BenchContext
 from rig.interfaces.sut import SutInfo
 from rig.model.completion import Completion, Mark
 from rig.model.steps import Load, Query, Step
-from rig.model.trial import Measured, Sample, Window
+from rig.model.trial import Measured, Window
 from rig.session.session import Bench, SessionResult, open_bench
 from rig.store.events import Event, SessionFinished, StepDone, TrialFinished
 from rig.trace.trace import Gap
 from scenarios.single_stream import SingleStream
 from scenarios.tasks.null import NullTask
 from tests.conftest import VIRTUAL_NULL
+from tests.samples import sample_of
 
 Run = Callable[..., SessionResult]
 
@@ -41,15 +42,16 @@ Run = Callable[..., SessionResult]
 def test_the_metrics_are_those_of_the_device_that_was_put_on_the_table(
     run_virtual: Run,
 ) -> None:
-    result = run_virtual(
-        "sut.virtual.preprocess.duration_s=0.02",
-        "sut.virtual.preprocess.power_w=0.05",
-        "sut.virtual.infer.duration_s=0.04",
-        "sut.virtual.infer.power_w=0.08",
-        "sut.virtual.idle_w=0.01",
-        "sut.virtual.preprocess.variation=0.0",
-        "sut.virtual.infer.variation=0.0",
+    settings = (
+        "preprocess.duration_s=0.02",
+        "preprocess.power_w=0.05",
+        "infer.duration_s=0.04",
+        "infer.power_w=0.08",
+        "idle_w=0.01",
+        "preprocess.variation=0.0",
+        "infer.variation=0.0",
     )
+    result = run_virtual(*(f"sut.virtual.{setting}" for setting in settings))
     expected = {
         "accuracy": 1.0,
         "latency_preprocess": 0.02,
@@ -185,7 +187,7 @@ def test_each_fault_gives_its_problem_and_makes_the_trial_invalid(
     assert "invalid" in result.content["replication"]["reason"]
 
 
-def test_edges_that_nobody_marked_are_an_edges_problem(tmp_path: Path) -> None:
+def test_edges_without_a_mark_are_an_edges_problem(tmp_path: Path) -> None:
     with open_bench(VIRTUAL_NULL, ["task.null.samples=6"]) as bench:
 
         def bounce(completion: Completion) -> Completion:
@@ -365,7 +367,8 @@ def test_the_spread_of_idle_power_is_part_of_the_spread_of_dynamic_energy() -> N
     )
     busy = Window("infer", 0.0, 0.1, 0.1, 0.005)
     measured = Measured(
-        tuple(Sample(n, (n,), 1, (busy,), "a", "a", True) for n in range(100)), idles
+        tuple(sample_of(n, [busy], label="a", answer="a") for n in range(100)),
+        idles,
     )
     metrics = SingleStream(SingleStream.Settings()).summarise(measured, ["infer"])
     # Two idle times of 10 and 12 mW: a standard error of 1 mW, over 0.1 s.
@@ -405,7 +408,7 @@ def fails_after(bench: Bench, queries: int, error: BaseException) -> Bench:
         (KeyboardInterrupt(), "abort"),
     ],
 )
-def test_whatever_ends_a_run_the_supply_is_off_and_what_was_measured_is_readable(
+def test_after_any_end_of_a_run_the_supply_is_off_and_what_was_measured_is_readable(
     tmp_path: Path, error: BaseException, status: str
 ) -> None:
     from tests.checking import check

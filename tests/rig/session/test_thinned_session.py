@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A session whose traces keep means between windows: the same results, a fraction of
-the bytes, and nothing that is measured may be left out.
+the bytes, and no measured sample may be left out.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ REDUCED = "bench.between_windows=reduced"
 
 
 def faults(folder: Path, read: Read = fingerprints) -> list[str]:
-    """Return what a check does not find as it should be."""
+    """Return the faults that a check finds."""
     return [
         f"{one.name}: {one.detail}"
         for one in check(folder, read).findings
@@ -145,14 +145,13 @@ def list_files(folder: Path) -> None:
 
 
 def behind_a_mark(trace: Trace, apart_s: float) -> list[Quiet]:
-    """Say that nothing is measured behind a mark that the next one follows so much
-    later."""
+    """State that no window follows a mark whose next one is this much later."""
     apart = np.diff(trace.falls_s)
     at = int(np.argmin(np.abs(apart - apart_s)))
     return [Quiet(at + 1, float(apart[at - 1]))]
 
 
-def test_a_window_that_somebody_reduced_is_found_and_makes_its_trial_invalid(
+def test_a_window_that_was_reduced_later_is_found_and_makes_its_trial_invalid(
     run_virtual: Run,
 ) -> None:
     folder = run_virtual(LOAD, REDUCED).folder

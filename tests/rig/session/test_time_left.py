@@ -36,7 +36,7 @@ def estimate(trials: int = 2) -> Estimate:
     )
 
 
-def test_nothing_is_told_before_a_step_of_each_unknown_kind_was_seen() -> None:
+def test_nothing_is_reported_before_a_step_of_each_unknown_kind_was_seen() -> None:
     left = TimeLeft(estimate())
     left.trial(1)
     assert left.left_s() is None
@@ -50,7 +50,7 @@ def test_what_was_seen_takes_the_place_of_the_estimate() -> None:
     left = TimeLeft(estimate(1))
     left.trial(1)
     left.begin(Load(0), 0.0)
-    left.begin(Query((0,)), 0.5)  # ends the load, which nobody reports
+    left.begin(Query((0,)), 0.5)  # ends the load, which is not reported
     left.end(2.5)
     assert left.left_s() == pytest.approx(9 * 0.5 + 9 * 2.0 + 2 * 1.0)
 

@@ -44,7 +44,12 @@ class Settings:
 
 def test_what_is_allowed_passes() -> None:
     checked(Settings("p"), "sut.x")
-    checked(Settings("p", 60.0, 1e-6, (), "b", "abc", "f", Inner(-0.5, 8)), "sut.x")
+    checked(
+        Settings(
+            "p", 60.0, 1e-6, (), mode="b", name="abc", file="f", inner=Inner(-0.5, 8)
+        ),
+        "sut.x",
+    )
 
 
 @pytest.mark.parametrize(
@@ -109,7 +114,7 @@ def test_a_value_outside_is_refused_with_key_and_range(
     assert not caught.value.evidence
 
 
-def test_all_that_is_outside_is_told_at_once() -> None:
+def test_all_that_is_outside_is_reported_at_once() -> None:
     wrong = Settings("", -1.0, inner=Inner(2.0))
     paths = [violation.path for violation in violations(wrong, "x")]
     assert paths == ["x.port", "x.idle_s", "x.inner.gain"]

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every setting of every installed plug-in says what it is: for documentation and
-forms."""
+"""Every setting of every installed plug-in has a description, for documentation and
+forms.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +15,9 @@ from rig.settings.check import violations
 from rig.settings.declare import UNITLESS
 from rig.settings.fields import REQUIRED, SettingField, fields_of
 
-KINDS = [
-    (section, kind) for section in plugins.GROUPS for kind in plugins.names(section)
-]
+KINDS: list[tuple[str, str]] = []
+for _section in plugins.GROUPS:
+    KINDS += [(_section, _kind) for _kind in plugins.names(_section)]
 UNITS = {
     *UNITLESS,
     "A",
@@ -102,10 +103,8 @@ def test_the_bench_itself_is_described_too() -> None:
 
 def test_a_nested_table_has_the_defaults_of_its_place() -> None:
     fields = {field.name: field for field in fields_of(settings_of("sut", "virtual"))}
-    durations_s = {
-        name: next(
-            part.default for part in fields[name].nested if part.name == "duration_s"
-        )
-        for name in ("preprocess", "infer")
-    }
+    durations_s = {}
+    for name in ("preprocess", "infer"):
+        parts = {part.name: part for part in fields[name].nested}
+        durations_s[name] = parts["duration_s"].default
     assert durations_s == {"preprocess": 0.018, "infer": 0.042}

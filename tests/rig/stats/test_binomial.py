@@ -78,7 +78,7 @@ def test_certain_and_impossible_counts() -> None:
 @pytest.mark.parametrize(
     ("count", "n", "low", "high"),
     [
-        # Agresti and Coull, The American Statistician 52 (1998) 119: none of n gives 1
+        # Agresti and Coull, The American Statistician 52 (1998) 119: none of n yields 1
         # - 0.025 ** (1 / n).
         (0, 10, 0.0, 1 - 0.025 ** (1 / 10)),
         (10, 10, 0.025 ** (1 / 10), 1.0),

@@ -66,7 +66,7 @@ def test_a_claim_is_refused_in_80_percent_at_the_factor_that_would_have_been_not
 @given(
     st.floats(1e-6, 1e6), st.floats(0.01, 0.5), st.floats(0.1, 10), st.floats(1e-3, 1e3)
 )
-def test_the_unit_changes_nothing_and_the_direction_turns_it_round(
+def test_the_unit_has_no_effect_and_the_direction_turns_it_round(
     value: float, share: float, ratio: float, unit: float
 ) -> None:
     measured, claimed = (

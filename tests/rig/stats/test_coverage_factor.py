@@ -30,9 +30,8 @@ pytestmark = [pytest.mark.computes, pytest.mark.timeout(900)]
     [
         ([(1.0, "normal")], 1.960),
         ([(1.0, "rectangular")], 1.645),
-        # Two equal rectangles make a triangle of half-width 2 sqrt(3) u, 95 % of which
-        # lie within 1
-        # - sqrt(0.05) of it.
+        # Two equal rectangles make a triangle of half-width 2 sqrt(3) u, 95 % of them
+        # lie within 1 - sqrt(0.05) of it.
         (
             [(1.0, "rectangular"), (1.0, "rectangular")],
             2 * math.sqrt(3) * (1 - math.sqrt(0.05)) / math.sqrt(2),
@@ -85,8 +84,8 @@ def below(x: NDArray[np.float64], freedom: int) -> NDArray[np.float64]:
 
 
 def with_student(freedom: int, others: NDArray[np.float64]) -> float:
-    """Return the half-width that holds 95 % of a Student t plus another error, of which
-    equally likely values are given.
+    """Return the half-width that holds 95 % of a Student t plus another error, given by
+    equally likely values.
     """
     low = 0.0
     high = 1e3
@@ -200,10 +199,11 @@ COMPONENT = st.tuples(st.floats(1e-9, 1e3), SHAPES)
 def test_one_more_component_never_makes_the_interval_narrower(
     components: list[tuple[float, str]], more: tuple[float, str]
 ) -> None:
-    before, after = (
-        coverage_factor(each) * math.hypot(*(u for u, _ in each))
-        for each in (components, [*components, more])
-    )
+    def expanded(parts: list[tuple[float, str]]) -> float:
+        return coverage_factor(parts) * math.hypot(*(u for u, _ in parts))
+
+    before = expanded(components)
+    after = expanded([*components, more])
     # Each factor is rounded to three decimals.
     assert after >= before * (1 - 7e-4)
 

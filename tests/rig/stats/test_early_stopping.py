@@ -13,7 +13,7 @@ from rig.stats.early_stopping import discardable, estimate, needed
 
 
 def by_whole_numbers(n: int, percent: int) -> int:
-    """Return the largest t of which 100 times the chance of t or fewer of n above the
+    """Return the largest t for which 100 times the chance of t or fewer of n above the
     percentile is at most 1.
     """
     total = 0

@@ -11,7 +11,7 @@ from rig.stats.few_clusters import cr2, freedom
 
 
 def left_out(sizes: list[int], means: list[float]) -> tuple[np.ndarray, np.ndarray]:
-    """Return what a mean changes by without each cluster, and the clusters' weights."""
+    """Return the change of a mean without each cluster, and the clusters' weights."""
     n = np.array(sizes, dtype=float)
     sums = n * np.array(means)
     without = (sums.sum() - sums) / (n.sum() - n)
@@ -41,7 +41,7 @@ def test_the_variance_of_clusters_of_many_sizes_is_that_of_bell_and_mccaffrey() 
 def test_students_t_with_the_degrees_of_freedom_covers_the_mean_of_clusters(
     sizes: list[int],
 ) -> None:
-    """Drawn anew: 200 000 times normal means of clusters, whose mean by size is 0."""
+    """Drawn again: 200 000 times normal means of clusters, whose mean by size is 0."""
     weights = np.array(sizes, dtype=float) / sum(sizes)
     means = np.random.default_rng(5).standard_normal((200_000, len(sizes)))
     at = means @ weights

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The odd one of a few values, and their trend, against what is known."""
+"""The odd one of a few values, and their trend, against known results."""
 
 from __future__ import annotations
 

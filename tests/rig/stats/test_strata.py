@@ -5,6 +5,8 @@ drawn values.
 
 from __future__ import annotations
 
+from itertools import chain
+
 import numpy as np
 import pytest
 import scipy  # its statistics are imported where they are used: that takes a second
@@ -37,7 +39,7 @@ def test_the_variance_of_a_mean_over_unequal_strata_is_that_of_the_mean_of_all_v
     means, variances = [], []
     for _ in range(4000):
         strata = [draw.normal(0, 1, 3).tolist(), draw.normal(5, 3, 6).tolist()]
-        means.append(np.mean([value for own in strata for value in own]))
+        means.append(np.mean(list(chain.from_iterable(strata))))
         variances.append(scatter(strata).variance.value)
     assert np.mean(variances) == pytest.approx(np.var(means), rel=0.08)
 

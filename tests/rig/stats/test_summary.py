@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Means, standard errors, percentiles and ratios against values known from
-elsewhere."""
+"""Means, standard errors, percentiles and ratios against values from other sources."""
 
 from __future__ import annotations
 

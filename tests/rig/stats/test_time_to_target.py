@@ -33,7 +33,7 @@ def test_five_attempts_bound_a_median_from_no_side_for_certain() -> None:
     assert (found.value_s, found.low_s, found.high_s) == (3, 0.0, math.inf)
 
 
-def test_attempts_that_ended_at_their_limit_leave_the_median_where_it_can_be_told():
+def test_attempts_that_ended_at_their_limit_leave_the_median_where_it_can_be_reported():
     attempts = reached(*range(1, 13)) + [Attempt(100.0, False)] * 8
     found = quantile(attempts, 0.5)
     assert (found.value_s, found.low_s, found.high_s) == (10, 6, math.inf)
@@ -46,12 +46,11 @@ def test_where_most_did_not_reach_the_target_there_is_a_lower_end_alone() -> Non
 
 
 def test_an_attempt_ended_early_among_quick_ones_makes_the_value_unknown_and_not_larger():
-    attempts = [*reached(1, 2, 3, 4, 5, 6, 7, 8, 9), Attempt(0.5, False)]
+    attempts = [*reached(*range(1, 10)), Attempt(0.5, False)]
     found = quantile(attempts, 0.5)
     assert found.value_s is None
     whole = [
-        quantile(reached(1, 2, 3, 4, 5, 6, 7, 8, 9, late_s), 0.5)
-        for late_s in (0.6, 4.5, 99.0)
+        quantile(reached(*range(1, 10), late_s), 0.5) for late_s in (0.6, 4.5, 99.0)
     ]
     assert all(found.low_s <= one.low_s and one.high_s <= found.high_s for one in whole)
 

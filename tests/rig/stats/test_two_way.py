@@ -39,8 +39,9 @@ def test_both_sources_are_at_least_as_wide_as_either_one(
 
 
 def test_the_half_width_is_that_of_draws() -> None:
-    """Drawn anew: both variances a million times, and a normal value of their joint
-    one."""
+    """Drawn again: both variances a million times, and a normal value of their joint
+    one.
+    """
     random = np.random.default_rng(3)
     first = 11 * 1.5 / random.chisquare(11, 1_000_000)
     second = 4 * 1.0 / random.chisquare(4, 1_000_000)
@@ -52,7 +53,7 @@ def test_the_half_width_is_that_of_draws() -> None:
     assert found == pytest.approx(expected, rel=0.01)
 
 
-def test_sizes_in_another_unit_change_nothing() -> None:
+def test_sizes_in_another_unit_have_no_effect() -> None:
     one = half_width(TwoWay(Variance(1.5, 3), Variance(1.0, 4), 0.2))
     other = half_width(TwoWay(Variance(1.5e-12, 3), Variance(1e-12, 4), 0.2e-12))
     assert other == pytest.approx(1e-6 * one)

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lines of completions.jsonl read back as they were written; those of before; what is
-refused."""
+"""Lines of completions.jsonl read back as they were written; older forms; refusals."""
 
 from __future__ import annotations
 
@@ -15,7 +14,9 @@ from rig.model.step_record import StepRecord
 from rig.model.steps import Idle, Load, Query, Scene, Solve, Stream, Sync
 from rig.store import completion_lines
 
-TOLD = Completion((Mark(1, 20), Mark(0, 90)), b"\x00\xff", 3, 4, 5, 6)
+TOLD = Completion(
+    (Mark(1, 20), Mark(0, 90)), b"\x00\xff", 3, 4, iterations=5, restarts=6
+)
 RECORDS = [
     StepRecord(0, Sync(), Completion((Mark(80, 3),), iterations=0)),
     StepRecord(1, Idle(0.5), TOLD),

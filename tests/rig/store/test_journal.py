@@ -91,13 +91,13 @@ def test_the_head_is_that_of_the_end_whatever_was_made_of_it_later() -> None:
     assert read([STARTED, TRIAL]).head == ""
 
 
-def test_a_torn_line_is_left_out_and_told() -> None:
+def test_a_torn_line_is_left_out_and_reported() -> None:
     found = read([STARTED, TRIAL], '{"event": "trial_fin')
     assert found.torn and not found.faults and len(found.events) == 2
 
 
 @pytest.mark.parametrize("place", range(len(WHOLE)))
-def test_a_line_left_out_or_moved_or_repeated_is_told(place: int) -> None:
+def test_a_line_left_out_or_moved_or_repeated_is_reported(place: int) -> None:
     lines = chained(WHOLE).splitlines(keepends=True)
     if place < len(lines) - 1:
         swapped = [*lines[:place], lines[place + 1], lines[place], *lines[place + 2 :]]
@@ -125,12 +125,12 @@ def test_a_line_left_out_or_moved_or_repeated_is_told(place: int) -> None:
         [STARTED, TRIAL, DONE | {"problems": [{"code": 1, "detail": ""}]}],
     ],
 )
-def test_what_no_rig_writes_is_told_although_its_hashes_fit(
+def test_what_no_rig_writes_is_reported_although_its_hashes_fit(
     events: list[dict[str, Any]],
 ) -> None:
     assert read(events).faults
 
 
-def test_another_spacing_of_the_same_content_is_told() -> None:
+def test_another_spacing_of_the_same_content_is_reported() -> None:
     text = chained(WHOLE)
     assert journal.parse(text.replace('": ', '":', 1).encode()).faults

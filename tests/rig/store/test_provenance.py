@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The hash of sources changes with every file of them, and with nothing else; the
-revision is read without a change to the checkout."""
+"""The hash of sources changes with every file of them, and only with them; the revision
+is read without a change to the checkout.
+"""
 
 from __future__ import annotations
 

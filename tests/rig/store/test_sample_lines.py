@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is read of samples.jsonl is what was written, line by line."""
+"""samples.jsonl is read as it was written, line by line."""
 
 from __future__ import annotations
 

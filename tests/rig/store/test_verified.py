@@ -19,8 +19,9 @@ def digest(text: str) -> str:
 
 
 def folder_of(root: Path, *more: dict[str, Any], bench: str = "b") -> SessionFolder:
-    """Return a folder with a bench file, and lines that name it and whatever `more`
-    do."""
+    """Return a folder with a bench file, and lines that name it and further lines
+    `more`.
+    """
     (root / "bench.toml").write_text(bench)
     started = {
         "schema": "neurorig-events-2",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The lines of uart.log: what is written is read again, and nothing else is."""
+"""The lines of uart.log: written lines are read again, and no others."""
 
 from __future__ import annotations
 

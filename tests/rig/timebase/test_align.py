@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Marks and edges find each other, and what is missing, extra, bounced or stretched is
-named."""
+"""Marks and edges find each other, and missing, extra, bounced or stretched ones are
+named.
+"""
 
 from __future__ import annotations
 
@@ -52,8 +53,7 @@ def session(seed: int, hz: float = HZ, ppm: float = 80.0, rhythm: bool = False) 
     sway = 0.0 if rhythm else 0.02
     queries = [
         phase_s * (1 + sway * random.uniform(-1, 1)) + sway * random.uniform(0, 0.2)
-        for _ in range(40)
-        for phase_s in (0.005, 0.042, 0.003)
+        for phase_s in (0.005, 0.042, 0.003) * 40
     ]
     times_s = np.cumsum(
         np.concatenate([[0.05], BURST, [2.0, 0.02, 2.0, 0.02], queries, BURST[:-1]])
@@ -91,14 +91,13 @@ def codes(run: Run, edges: NDArray[np.float64], **more: object) -> list[str]:
 def strangers(
     run: Run, count: int, first_s: float, last_s: float
 ) -> NDArray[np.float64]:
-    """Return edges that nobody marked, not so close to a mark that they could be its
-    edge."""
+    """Return edges without a mark, not so close to a mark that they could be its edge."""
     found = run.random.uniform(first_s, last_s, 20 * count)
     far = np.min(np.abs(found[:, None] - run.times_s), axis=1) > 10 * run.limit_s
     return np.asarray(found[far][:count])
 
 
-# What is right
+# Right matches
 
 
 @given(
@@ -108,7 +107,7 @@ def strangers(
     rhythm=st.booleans(),
 )
 @settings(max_examples=length(60, 30), deadline=None)
-def test_all_marks_find_their_edges_whatever_the_skew(
+def test_all_marks_find_their_edges_for_any_skew(
     seed: int, ppm: float, hz: float, rhythm: bool
 ) -> None:
     run = session(seed, hz, ppm, rhythm)
@@ -131,7 +130,7 @@ def test_clocks_that_differ_by_the_limit_are_right_also_at_a_coarse_monitor(
         assert codes(run, run.edges) == []
 
 
-def test_an_offset_of_hours_and_ticks_of_sixty_bits_change_nothing() -> None:
+def test_an_offset_of_hours_and_ticks_of_sixty_bits_have_no_effect() -> None:
     run = session(1)
     ticks = [tick + 2**60 for tick in run.ticks]
     alignment = align(ticks, HZ, run.edges + 20_000, HZ)
@@ -187,14 +186,14 @@ def test_an_hour_with_a_crystal_that_warms_and_cools_is_followed() -> None:
     assert {i for i, _ in holed.links} == set(range(10_000)) - set(lost.tolist())
 
 
-# What is missing or too many
+# Missing or extra edges
 
 
 @pytest.mark.parametrize("rhythm", [False, True])
 @pytest.mark.parametrize("hz", RATES)
 @pytest.mark.parametrize("count", [1, 5, 20])
 @pytest.mark.parametrize("where", ["start", "middle", "end", "anywhere"])
-def test_missing_edges_are_named_and_shift_nothing(
+def test_missing_edges_are_named_and_shift_no_edge(
     where: str, count: int, hz: float, rhythm: bool
 ) -> None:
     for seed in range(length(5, 2)):
@@ -221,7 +220,7 @@ def test_missing_edges_are_named_and_shift_nothing(
 
 @pytest.mark.parametrize("lost", [slice(0, 8), slice(-8, None)])
 @pytest.mark.parametrize("rhythm", [False, True])
-def test_a_burst_that_nobody_saw_is_missing_and_shifts_nothing(
+def test_a_burst_that_was_not_seen_is_missing_and_shifts_no_edge(
     lost: slice, rhythm: bool
 ) -> None:
     run = session(2, rhythm=rhythm)
@@ -238,7 +237,7 @@ def test_a_burst_that_nobody_saw_is_missing_and_shifts_nothing(
 @pytest.mark.parametrize(
     "where", ["start", "middle", "end of an idle time", "end", "anywhere"]
 )
-def test_extra_edges_are_named_and_shift_nothing(
+def test_extra_edges_are_named_and_shift_no_edge(
     where: str, count: int, hz: float, rhythm: bool
 ) -> None:
     for seed in range(length(5, 2)):
@@ -312,7 +311,7 @@ def test_a_trial_whose_samples_are_lost_has_a_gap_and_no_loose_wire() -> None:
     ] == ["edges"]
 
 
-# What is stretched, and what scatters
+# Stretched and scattered edges
 
 
 @pytest.mark.parametrize("stretch", [4 / 3, 2.0, 0.75, 0.5, 1.001, 0.999])
@@ -403,7 +402,7 @@ def test_next_to_nothing_is_an_edges_problem(
     assert [problem.code for problem in alignment.problems] == ["edges"]
 
 
-def test_two_edges_out_of_many_tell_nothing() -> None:
+def test_two_edges_out_of_many_prove_no_statement() -> None:
     run = session(1)
     alignment = aligned(run, run.edges[[30, 70]])
     assert (alignment.timebase, [problem.code for problem in alignment.problems]) == (

@@ -17,6 +17,7 @@ from rig.timebase.attach import _inverted, attach, shifted
 from rig.trace.gaps import Gap
 from rig.trace.trace import Trace
 from rig.trace.writer import TraceWriter
+from tests.traces import trace_writer
 
 TICK_HZ = 1_000_000
 
@@ -140,9 +141,7 @@ def pulsed(
             for length_s, level in spans
         ]
     )
-    with TraceWriter(
-        folder, sample_hz=10_000, edge_hz=10_000, source="t", serial="", about={}
-    ) as writer:
+    with trace_writer(folder, 10_000) as writer:
         at = 0
         for start_s, stop_s in (*gaps_s, (len(level) / 10_000, 0.0)):
             start = round(start_s * 10_000)
@@ -156,12 +155,9 @@ def pulsed(
 
 
 def codes(trace: Trace, marks_s: list[float]) -> list[str]:
-    return [
-        problem.code
-        for problem in attach(
-            trace, [round(at_s * TICK_HZ) for at_s in marks_s], TICK_HZ, 1e-3, ""
-        ).problems
-    ]
+    ticks = [round(at_s * TICK_HZ) for at_s in marks_s]
+    attached = attach(trace, ticks, TICK_HZ, 1e-3, "")
+    return [problem.code for problem in attached.problems]
 
 
 #: Pulses of 1 ms, unevenly: with a long rest between two of them.
@@ -217,7 +213,7 @@ def test_lost_ends_of_pulses_beside_a_long_rest_are_no_line_upside_down(
     ("gaps", "share"),
     [((), None), ((Gap(15, 16, "lost"),), "90%"), ((Gap(25, 26, "lost"),), None)],
 )
-def test_a_pulse_next_to_lost_samples_says_nothing_of_the_line(
+def test_a_pulse_next_to_lost_samples_makes_no_statement_about_the_line(
     gaps: tuple[Gap, ...], share: str | None
 ) -> None:
     trace: Any = SimpleNamespace(

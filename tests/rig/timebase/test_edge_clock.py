@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Edges as the clock of a device that tells no time: taken only where nothing speaks
-against their being the marks'.
+"""Edges as the clock of a device that sends no times: taken only where no fact
+contradicts that they are the marks'.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def test_the_ticks_are_those_of_the_edges_however_late_the_host_heard_of_them(
 
 
 @pytest.mark.parametrize("missing", range(len(PULSES_S)))
-def test_a_missing_edge_is_named_and_nothing_is_told(missing: int) -> None:
+def test_a_missing_edge_is_named_and_nothing_is_reported(missing: int) -> None:
     problem = ticks_of_edges(
         host_of([0.0] * len(PULSES_S)), HOST_HZ, np.delete(seen(), missing), EDGE_HZ
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The parts of the pairing against matrices, bounds and pairs known from elsewhere."""
+"""The parts of the pairing against matrices, bounds and pairs from other sources."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_each_expected_time_has_at_most_one_edge_and_none_that_fits_is_left(
     assert len({mark for mark, _ in pairs}) == len({edge for _, edge in pairs})
     assert len(pairs) == len({mark for mark, _ in pairs})
     assert pairs == sorted(pairs)
-    # What is nearest to each other has a pair, unless two lie equally near.
+    # Nearest neighbours are a pair, unless two lie equally near.
     for mark, time in enumerate(due):
         by_distance = sorted(abs(time - edge) for edge in edges)
         if not by_distance or by_distance[0] > reach:
@@ -342,7 +342,7 @@ def test_a_search_finds_the_edge_of_each_mark_that_has_one(
         # The nearest, from the first on.
         ([9.0, 9.8, 10.4], 0, 10.0, 1),
         ([9.0, 9.8, 10.4], 2, 10.0, 2),
-        # The next mark's edge is due four seconds later.
+        # The next mark's edge is expected four seconds later.
         ([9.0, 12.5], 1, 10.0, None),
         ([9.0, 11.9], 1, 10.0, 1),
         ([8.5, 13.0], 0, 11.9, 1),

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the residuals of a straight line tell of a bend that is too faint to be bent
-to."""
+"""Residuals of a straight line at a bend that is too faint to be fitted."""
 
 from __future__ import annotations
 
@@ -14,7 +13,7 @@ from rig.timebase.residual_drift import unseen
 RESOLUTION_S = 5e-6
 
 
-def test_a_parabola_is_told_with_its_size_and_its_rate() -> None:
+def test_a_parabola_is_reported_with_its_size_and_its_rate() -> None:
     x = np.linspace(1000.0, 3000.0, 4001)
     place = (x - 2000) / 1000
     bend_s = 4e-6 * (place**2 - np.mean(place**2))
@@ -65,7 +64,7 @@ def test_of_noise_less_is_taken_for_a_bend_than_it_leaves_of_the_line_itself(
 @pytest.mark.parametrize(
     ("points", "resolution_s"), [(7, RESOLUTION_S), (2, RESOLUTION_S), (100, 0.0)]
 )
-def test_with_few_points_or_no_resolution_there_is_nothing_to_tell(
+def test_with_few_points_or_no_resolution_there_is_no_statement(
     points: int, resolution_s: float
 ) -> None:
     x = np.arange(float(points))

@@ -58,11 +58,9 @@ def test_a_quantised_line_has_a_residual_of_its_quantisation() -> None:
 def test_the_stated_offset_uncertainty_holds_at_the_origin_also_for_uneven_marks():
     random = np.random.default_rng(4)
     times_s = np.concatenate([np.linspace(0, 0.1, 40), [0.5, 5.0, 9.0, 10.0]])
+    ticks = [round(t * 1e9) for t in times_s]
     fits = [
-        Timebase.fit(
-            [round(t * 1e9) for t in times_s],
-            list(times_s + random.normal(0, 1e-6, len(times_s))),
-        )
+        Timebase.fit(ticks, list(times_s + random.normal(0, 1e-6, len(times_s))))
         for _ in range(400)
     ]
     errors_s = [fit.origin_s - fit.origin_tick * 1e-9 for fit in fits]
@@ -89,7 +87,7 @@ def test_fewer_than_two_different_ticks_are_refused(ticks: list[int]) -> None:
         Timebase.fit(ticks, [0.0] * len(ticks))
 
 
-# What the fit is worth
+# Quality of the fit
 
 
 EVEN_S = np.linspace(0, 10, 200)
@@ -425,8 +423,8 @@ def test_a_drift_too_faint_to_be_bent_to_is_in_the_stated_uncertainty(
 
 @pytest.mark.parametrize("count", [12, 40, 400])
 def test_without_drift_next_to_nothing_is_added_for_one(count: int) -> None:
-    # Less than a half more than what the edges' own scatter leaves; of the short ones
-    # the nanosecond of a tick is most.
+    # Less than a half more than the edges' own scatter leaves; of the short ones the
+    # nanosecond of a tick is most.
     instants, intervals, short = faint(none, count, 0.0)
     assert 0.7 < instants < 1.2
     assert 0.7 < intervals < 1.2

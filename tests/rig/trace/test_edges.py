@@ -20,6 +20,7 @@ from rig.trace.edges import Edges, from_levels
 from rig.trace.trace import Trace
 from rig.trace.writer import TraceWriter
 from tests.length import length
+from tests.traces import trace_writer
 
 HZ = 4882.8125  # one sample in 204.8 us: a rate that is no whole number
 
@@ -38,11 +39,8 @@ def test_every_change_of_a_sampled_line_is_an_edge(
     levels = np.repeat((np.arange(len(runs)) + first) % 2, runs).astype(np.uint8)
     levels = np.concatenate([levels, np.full(-len(levels) % 8, levels[-1])])
     packed = np.packbits(levels, bitorder="little")
-    blocks = [
-        block
-        for block in np.split(packed, sorted(cut for cut in cuts if cut < len(packed)))
-        if len(block)
-    ]
+    inside = sorted(cut for cut in cuts if cut < len(packed))
+    blocks = [block for block in np.split(packed, inside) if len(block)]
     edges = from_levels(blocks, HZ)
     changes = [k for k in range(1, len(levels)) if levels[k] != levels[k - 1]]
     assert (edges.falls_s * HZ + 0.5).round(6).tolist() == [
@@ -89,7 +87,7 @@ def test_edges_of_an_averaged_voltage_are_found_within_a_sample(
         rises.append(at + before + low)
         at = rises[-1]
     count = int(at) + 4
-    # A whole sample of either level must be somewhere, or nobody knows the levels.
+    # A whole sample of either level must be somewhere, or the levels are unknown.
     edges = of_voltage(averaged(falls, rises, count, low_v, low_v + swing_v))
     if any(
         int(rise) - int(np.ceil(fall)) >= 1
@@ -115,15 +113,7 @@ def test_a_line_that_never_moves_has_no_edges() -> None:
 
 
 def write(folder: Path, kind: str, edge_hz: float = HZ) -> TraceWriter:
-    return TraceWriter(
-        folder,
-        sample_hz=HZ,
-        edge_hz=edge_hz,
-        source="t",
-        serial="",
-        about={},
-        sync_kind=kind,
-    )
+    return trace_writer(folder, HZ, edge_hz, sync_kind=kind)
 
 
 def test_a_trace_at_a_fractional_rate_keeps_it(tmp_path: Path) -> None:
@@ -176,7 +166,7 @@ def test_lost_samples_are_a_gap_and_no_edge(tmp_path: Path, level_after: int) ->
     assert trace.gap_between(0.0, 1001 / HZ) is not None
 
 
-def test_what_is_no_number_is_a_gap_each_run_by_itself(tmp_path: Path) -> None:
+def test_an_input_that_is_no_number_is_a_gap_each_run_by_itself(tmp_path: Path) -> None:
     current = np.full(100, 0.01)
     voltage = np.full(100, 2.0)
     current[10:13], voltage[50], current[70] = np.nan, np.inf, np.nan

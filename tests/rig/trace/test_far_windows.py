@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Samples of a trace are read where windows are, and summed in the same pieces
-whatever was read before."""
+"""Samples of a trace are read where windows are, and summed in the same pieces after
+any earlier reads.
+"""
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -55,11 +56,13 @@ def test_joined_gaps_of_a_window_cover_the_samples_that_its_gaps_cover(
     gaps: list[Gap], window: tuple[int, int]
 ) -> None:
     start, stop = window[0], window[0] + window[1]
-    due = [any(gap.start <= k < gap.stop for gap in gaps) for k in range(start, stop)]
+
+    def covers(spans: Sequence[Gap], k: int) -> bool:
+        return any(gap.start <= k < gap.stop for gap in spans)
+
+    due = [covers(gaps, k) for k in range(start, stop)]
     found = GapIndex(gaps).joined(start, stop)
-    covered = [
-        any(gap.start <= k < gap.stop for gap in found) for k in range(start, stop)
-    ]
+    covered = [covers(found, k) for k in range(start, stop)]
     assert covered == due
 
 

@@ -46,7 +46,7 @@ def test_sums_over_the_rate_are_integrals_and_the_mean_stands_in_for_lost_sample
     coulombs = [column[1] * each_s for column in columns]
     volt_s = [column[2] * each_s for column in columns]
     if len(columns) > 1:
-        # The last range has what was beyond it too.
+        # The last range has the values beyond it too.
         assert found.beyond_j == pytest.approx(float(joules[-1]), rel=1e-12)
         for row in (joules, coulombs, volt_s):
             row[-2:] = [row[-2] + row[-1]]

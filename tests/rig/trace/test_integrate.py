@@ -85,7 +85,7 @@ def test_samples_without_a_number_spoil_no_other_range() -> None:
     assert math.isnan(sums.sums[0, 2])
 
 
-def test_cleared_sums_begin_anew() -> None:
+def test_cleared_sums_begin_again() -> None:
     sums = Sums([], 10)
     for volts in (5.0, 2.0):
         sums.clear()

@@ -24,9 +24,9 @@ from rig.importers.open import open_any
 from rig.trace.chunks import Chunks
 from rig.trace.recovery import recover
 from rig.trace.trace import CURRENT, SYNC, SYNC_VOLTAGE, VOLTAGE, Trace
-from rig.trace.writer import TraceWriter
 from tests.commands import rig
 from tests.length import length
+from tests.traces import trace_writer
 
 pytestmark = pytest.mark.computes
 
@@ -68,15 +68,7 @@ def written(
 ) -> Trace:
     current = currents_of(samples)
     block = 100_000
-    with TraceWriter(
-        folder,
-        sample_hz=sample_hz,
-        edge_hz=sample_hz,
-        source="t",
-        serial="",
-        about={},
-        sync_kind=kind,
-    ) as writer:
+    with trace_writer(folder, sample_hz, sync_kind=kind) as writer:
         for at in range(0, samples, block):
             some = current[at : at + block]
             writer.analog(some, np.full(len(some), 2.0, np.float32))
@@ -172,15 +164,7 @@ def test_no_voltage_of_sync_is_lost_and_what_was_added_is_no_edge(
     tmp_path: Path,
 ) -> None:
     samples = 81_921
-    with TraceWriter(
-        tmp_path,
-        sample_hz=SLOW_HZ,
-        edge_hz=SLOW_HZ,
-        source="t",
-        serial="",
-        about={},
-        sync_kind="voltage",
-    ) as writer:
+    with trace_writer(tmp_path, SLOW_HZ, sync_kind="voltage") as writer:
         writer.analog(currents_of(samples), np.full(samples, 2.0, np.float32))
         sync_v = np.zeros(samples, np.float32)
         sync_v[-2:] = 3.3
@@ -193,9 +177,7 @@ def test_no_voltage_of_sync_is_lost_and_what_was_added_is_no_edge(
 
 
 def test_samples_that_were_lost_at_the_end_stay_a_gap(tmp_path: Path) -> None:
-    with TraceWriter(
-        tmp_path, sample_hz=SLOW_HZ, edge_hz=SLOW_HZ, source="t", serial="", about={}
-    ) as writer:
+    with trace_writer(tmp_path, SLOW_HZ) as writer:
         writer.analog(currents_of(81_920), np.full(81_920, 2.0, np.float32))
         writer.sync(np.ones(81_920, np.uint8))
         writer.skip(50, "lost")

@@ -11,7 +11,7 @@ import pytest
 
 from rig.trace import level_cache, levels
 from rig.trace.trace import TRACE, Trace
-from rig.trace.writer import TraceWriter
+from tests.traces import trace_writer
 
 
 @pytest.fixture(autouse=True)
@@ -30,9 +30,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def recorded(folder: Path, count: int) -> Trace:
     folder.mkdir()
     current = np.arange(count, dtype=np.float32) % 7
-    with TraceWriter(
-        folder, sample_hz=1000.0, edge_hz=1000.0, source="t", serial="", about={}
-    ) as writer:
+    with trace_writer(folder, 1000.0) as writer:
         writer.analog(current, np.full(count, 2.0, np.float32))
     trace = Trace.open(folder / TRACE)
     assert trace.length == count

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from rig.trace import gaps, levels, reduce
 from rig.trace.levels import ENTRY, Hidden, Levels, borders
 from rig.trace.trace import Gap, Trace
-from rig.trace.writer import TraceWriter
+from tests.traces import trace_writer
 
 
 @given(
@@ -123,11 +123,9 @@ def test_samples_in_gaps_are_hidden(first: int, hidden: list[int]) -> None:
     gaps.hide(first, one, other)
     assert np.flatnonzero(np.isnan(one)).tolist() == hidden
     assert np.flatnonzero(np.isnan(other)).tolist() == hidden
-    assert gaps.touch(first, first + 7).tolist() == [
-        place
-        for place, (start, stop) in enumerate([(2, 5), (9, 12)])
-        if any(first <= k < first + 7 for k in range(start, stop))
-    ]
+    span = set(range(first, first + 7))
+    met = [bool(span & set(range(*gap))) for gap in ((2, 5), (9, 12))]
+    assert gaps.touch(first, first + 7).tolist() == np.flatnonzero(met).tolist()
 
 
 @given(
@@ -147,7 +145,7 @@ def test_stretches_without_numbers_are_found_across_blocks(
         found += [Gap(first, last, "") for first, last in runs.tolist()]
     found = gaps.joined(found)
     missing = [place for place, kind in enumerate(kinds) if kind != "ok"]
-    covered = [place for gap in found for place in range(gap.start, gap.stop)]
+    covered = list(chain.from_iterable(range(gap.start, gap.stop) for gap in found))
     assert covered == missing
     for before, behind in pairwise(found):
         assert before.stop < behind.start
@@ -156,15 +154,7 @@ def test_stretches_without_numbers_are_found_across_blocks(
 def test_a_trace_is_read_whole_and_can_be_stopped(tmp_path: Path) -> None:
     current = np.arange(1000, dtype=np.float32) % 7
     voltage = np.full(1000, 3.0, np.float32)
-    with TraceWriter(
-        tmp_path,
-        sample_hz=1000.0,
-        edge_hz=1000.0,
-        source="t",
-        serial="",
-        about={},
-        sync_kind="voltage",
-    ) as writer:
+    with trace_writer(tmp_path, 1000.0, sync_kind="voltage") as writer:
         writer.analog(current, voltage)
     trace = Trace.open(tmp_path / "trace.jls")
     shares: list[float] = []

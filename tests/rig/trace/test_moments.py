@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from itertools import chain
 
 import numpy as np
 import pytest
@@ -29,7 +30,7 @@ def test_values_in_blocks_and_parts_of_values_have_their_weighted_moments(
         found.add(np.array(block, dtype=np.float32))
     for value, quarters in parts:
         found.add_part(value, quarters / 4)
-    weighed = [(value, Fraction(1)) for block in blocks for value in block]
+    weighed = [(value, Fraction(1)) for value in chain.from_iterable(blocks)]
     weighed += [(value, Fraction(count, 4)) for value, count in parts if count > 0]
     weight = sum(share for _, share in weighed)
     assert found.weight == weight

@@ -19,7 +19,7 @@ TRACE: Any = SimpleNamespace(path="trace.jls")
 
 
 class Reader:
-    """A file with means of four samples each, of which one may be wrong."""
+    """A file with means of four samples each, one may be wrong."""
 
     def __init__(self, wrong: int | None, by: float) -> None:
         self.means = MEANS.copy()

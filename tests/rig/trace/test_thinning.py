@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Thinned traces: what is kept is as it was, what is left out has its means, and
-nothing near a mark, or that is not known to be quiet, is left out.
+"""Thinned traces: kept samples are unchanged, the others have their means, and no
+sample near a mark, or not known to be quiet, is left out.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from rig.trace.recovery import recover
 from rig.trace.reduced import CURRENT_MEAN, POWER_MEAN
 from rig.trace.thinning import Quiet, QuietTimes, thinned
 from rig.trace.trace import CURRENT, Trace, reading
-from rig.trace.writer import TraceWriter
 from tests.length import length
+from tests.traces import trace_writer
 from tests.waiting import eventually
 
 HZ = 100_000
@@ -53,8 +53,8 @@ def record(
     chunk: int = 2048,
     sync_ahead: int = 0,
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Write a trace in chunks; `said` is what is told when so many samples have been
-    handed over.
+    """Write a trace in chunks; `said` holds the messages that are sent after so many
+    samples.
     """
     random = np.random.default_rng(len(marks))
     current = random.normal(0.01, 0.001, length).astype(np.float32)
@@ -64,9 +64,7 @@ def record(
     waiting = list(said)
     with (
         thinned(folder, times),
-        TraceWriter(
-            folder, sample_hz=HZ, edge_hz=HZ, source="test", serial="1", about={}
-        ) as writer,
+        trace_writer(folder, HZ) as writer,
     ):
         writer.sync(line[:sync_ahead])
         for at in range(0, length, chunk):
@@ -78,7 +76,7 @@ def record(
 
 
 def marks_of(gaps: list[int], window: int = WINDOW) -> list[int]:
-    """Two marks, a window apart, behind each gap."""
+    """Two marks, a window apart, after each gap."""
     found = []
     at = 0
     for gap in gaps:
@@ -116,7 +114,9 @@ def test_what_is_kept_is_as_it_was_and_only_what_is_quiet_is_left_out(
     said = [
         (begin + late, Quiet(number, WINDOW / HZ)) for number, begin, _ in stretches
     ]
-    current, voltage = record(folder, marks, length, said, chunk, ahead)
+    current, voltage = record(
+        folder, marks, length, said, chunk=chunk, sync_ahead=ahead
+    )
     trace = Trace.open(folder / "trace.jls")
     assert trace.length == length
     line = levels(length, marks)
@@ -154,14 +154,16 @@ def test_what_is_kept_is_as_it_was_and_only_what_is_quiet_is_left_out(
         made[: length // EVERY * EVERY].reshape(-1, EVERY).mean(axis=1), rel=1e-6
     )
     of_trace(trace.path)
-    # What is told in time, with SYNC not far ahead, is left out as far as it may be.
+    # A span reported in time, with SYNC not far ahead, is left out as far as it may be.
     if late == 0 and ahead == 0:
         for _, begin, end in stretches:
             wide = end - begin - 2 * MARGIN - HOLD - 2 * EVERY - chunk
             assert end == length or wide <= 0 or not kept[begin:end].all()
 
 
-def test_energy_and_lost_samples_near_a_reduced_span_are_told(tmp_path: Path) -> None:
+def test_energy_and_lost_samples_near_a_reduced_span_are_reported(
+    tmp_path: Path,
+) -> None:
     marks = marks_of([3000, 9000])
     record(tmp_path, marks, marks[-1] + 5000, [(0, Quiet(2, WINDOW / HZ))])
     trace = Trace.open(tmp_path / "trace.jls")
@@ -205,9 +207,7 @@ def test_samples_without_a_known_line_are_kept_and_not_held_for_ever(
     block = np.ones(HZ, np.float32)
     with (
         thinned(tmp_path, times),
-        TraceWriter(
-            tmp_path, sample_hz=HZ, edge_hz=HZ, source="test", serial="1", about={}
-        ) as writer,
+        trace_writer(tmp_path, HZ) as writer,
     ):
         for _ in range(6):
             writer.analog(block, block)
@@ -248,7 +248,7 @@ def value(places: NDArray[np.int64]) -> NDArray[np.float32]:
     return (places % 99_991 / 1e5).astype(np.float32)
 
 
-def test_a_killed_writer_loses_no_window_behind_which_the_margin_was_written(
+def test_a_killed_writer_loses_no_window_after_which_the_margin_was_written(
     tmp_path: Path,
 ) -> None:
     count = 12
@@ -339,8 +339,8 @@ def test_a_killed_writer_loses_no_window_behind_which_the_margin_was_written(
 )
 def test_forged_spans_are_refused(tmp_path: Path, forged, fault) -> None:
     marks = marks_of([3000, 9000, 9000])
-    # Told late: what lies before is kept, and a span may be moved without coming near
-    # an edge.
+    # Reported late: samples before it are kept, and a span may be moved without coming
+    # near an edge.
     said = [
         (marks[1] + 3000, Quiet(2, WINDOW / HZ)),
         (marks[3] + 3000, Quiet(4, WINDOW / HZ)),

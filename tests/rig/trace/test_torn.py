@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Traces that were torn off: no reader is asked where it would loop for ever, and what
-is whole is recovered.
+"""Traces that were torn off: no reader is asked where it would loop for ever, and whole
+parts are recovered.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from rig.store.events import Event
 from rig.trace import limited_child, recovery
 from rig.trace.recovery import recover
 from rig.trace.trace import Trace, reading
-from rig.trace.writer import TraceWriter
 from tests.checking import check, fingerprints
 from tests.commands import program, rig
 from tests.length import length
 from tests.rig.session.test_resume import cut_off
+from tests.traces import trace_writer
 
 HZ = 100_000
 #: The first 4 KiB of a trace hold no sample.
@@ -36,9 +36,7 @@ HEAD_B = 4096
 def content(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     folder = tmp_path_factory.mktemp("whole")
     noise = np.random.default_rng(1).normal(0.01, 0.001, HZ).astype(np.float32)
-    with TraceWriter(
-        folder, sample_hz=HZ, edge_hz=HZ, source="test", serial="1", about={}
-    ) as writer:
+    with trace_writer(folder, HZ) as writer:
         writer.analog(noise, np.full(HZ, 3.3, np.float32))
         writer.sync(np.ones(HZ, np.uint8))
     return (folder / "trace.jls").read_bytes()

@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +25,7 @@ from rig.trace.recovery import copy_all, recover
 from rig.trace.trace import Gap, Trace
 from rig.trace.writer import TraceWriter
 from tests.length import length
+from tests.traces import trace_writer
 from tests.waiting import eventually
 
 HZ = 1000
@@ -37,9 +39,7 @@ def written(
     chunk: int = 7,
 ) -> Trace:
     folder.mkdir(parents=True, exist_ok=True)
-    with TraceWriter(
-        folder, sample_hz=HZ, edge_hz=HZ, source="test", serial="1", about={}
-    ) as writer:
+    with trace_writer(folder, HZ) as writer:
         for at in range(0, len(current_a), chunk):
             writer.analog(current_a[at : at + chunk], voltage_v[at : at + chunk])
             writer.sync(sync[at : at + chunk])
@@ -76,10 +76,10 @@ def test_energy_between_any_two_instants_equals_the_sum_by_hand(
         tmp_path_factory.mktemp("t"), current, voltage, np.ones(length, np.uint8), chunk
     )
     # So near to the border of two samples an instant lies on it, and digits that were
-    # cut off change nothing.
+    # cut off have no effect.
+    places = (end * length for end in ends)
     start_s, stop_s = sorted(
-        (round(at) if abs(at - round(at)) < 1e-4 else at) / HZ
-        for at in (end * length for end in ends)
+        (round(at) if abs(at - round(at)) < 1e-4 else at) / HZ for at in places
     )
     expected = by_hand_j(current.astype(np.float64) * voltage, start_s, stop_s)
     assert trace.energy_j(start_s, stop_s) == pytest.approx(
@@ -125,9 +125,7 @@ def test_a_window_outside_the_trace_is_refused_and_counts_as_a_gap(
 
 
 def test_noted_gaps_are_found_again(tmp_path: Path) -> None:
-    with TraceWriter(
-        tmp_path, sample_hz=HZ, edge_hz=HZ, source="test", serial="1", about={}
-    ) as writer:
+    with trace_writer(tmp_path, HZ) as writer:
         writer.analog(np.ones(100, np.float32), np.ones(100, np.float32))
         writer.sync(np.ones(100, np.uint8))
         writer.gap(Gap(40, 45, "lost"))
@@ -177,9 +175,7 @@ def test_beside_a_thread_that_computes_a_recording_soon_has_its_turn(
 
 
 def test_a_trace_under_way_has_another_name(tmp_path: Path) -> None:
-    writer = TraceWriter(
-        tmp_path, sample_hz=HZ, edge_hz=HZ, source="test", serial="1", about={}
-    )
+    writer = trace_writer(tmp_path, HZ)
     assert (tmp_path / "trace.jls.partial").exists() and not (
         tmp_path / "trace.jls"
     ).exists()
@@ -190,7 +186,7 @@ def test_a_trace_under_way_has_another_name(tmp_path: Path) -> None:
     ).exists()
 
 
-def test_what_is_no_trace_is_refused(tmp_path: Path) -> None:
+def test_an_input_that_is_no_trace_is_refused(tmp_path: Path) -> None:
     (tmp_path / "trace.jls").write_bytes(b"no trace" * 100)
     with pytest.raises(DataError, match="not a readable trace"):
         Trace.open(tmp_path / "trace.jls")
@@ -238,9 +234,7 @@ def test_a_disk_without_room_is_refused_before_anything_is_written(
 ) -> None:
     monkeypatch.setattr("rig.trace.writer.RESERVE_B", 1 << 62)
     with pytest.raises(StorageFull, match="full"):
-        TraceWriter(
-            tmp_path, sample_hz=HZ, edge_hz=HZ, source="test", serial="1", about={}
-        )
+        trace_writer(tmp_path, HZ)
 
 
 @given(
@@ -251,7 +245,7 @@ def test_a_disk_without_room_is_refused_before_anything_is_written(
     after=st.floats(0, 1),
 )
 @settings(max_examples=length(60, 25), deadline=None)
-def test_between_marks_a_step_at_the_end_of_a_window_costs_nothing(
+def test_between_marks_a_step_at_the_end_of_a_window_costs_no_energy(
     tmp_path_factory: pytest.TempPathFactory,
     start: float,
     stop: float,
@@ -296,15 +290,15 @@ def test_lost_samples_inside_a_window_are_taken_for_the_mean_of_the_others(
     folder = tmp_path_factory.mktemp("t")
     random = np.random.default_rng(seed)
     current = random.uniform(0.001, 0.02, 200).astype(np.float32)
-    with TraceWriter(
-        folder, sample_hz=HZ, edge_hz=HZ, source="test", serial="1", about={}
-    ) as writer:
+    with trace_writer(folder, HZ) as writer:
         writer.analog(current, np.full(200, 3.0, np.float32))
         writer.sync(np.ones(200, np.uint8))
         for start, length in gaps:
             writer.gap(Gap(start, start + length, "test"))
     trace = Trace.open(folder / "trace.jls")
-    lost = sorted({k for start, length in gaps for k in range(start, start + length)})
+    lost = sorted(
+        set(chain.from_iterable(range(at, at + length) for at, length in gaps))
+    )
     assert trace.lost_between(0.0, 0.2) == len(lost)
     integral = trace.integrals([(0.0, 0.2)], [0.01, 1.0], bridged=True)[0]
     kept = np.delete(current.astype(np.float64), lost) * 3.0
@@ -372,12 +366,10 @@ def test_a_recovery_that_is_cut_off_leaves_no_trace_that_looks_whole(
     assert list(tmp_path.iterdir()) == [partial]
 
 
-def test_a_killed_recovery_is_done_again_and_its_child_that_lives_on_changes_nothing(
+def test_a_killed_recovery_is_done_again_and_its_child_that_lives_on_has_no_effect(
     tmp_path: Path,
 ) -> None:
-    with TraceWriter(
-        tmp_path, sample_hz=HZ, edge_hz=HZ, source="test", serial="1", about={}
-    ) as writer:
+    with trace_writer(tmp_path, HZ) as writer:
         writer.analog(np.ones(5000, np.float32), np.ones(5000, np.float32))
         writer.sync(np.ones(5000, np.uint8))
     partial = (tmp_path / "trace.jls").rename(tmp_path / "trace.jls.partial")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the disk did not take ends with an error: a file that lacks samples never gets
-the name of a whole one.
+"""A write that the disk refuses ends with an error: a file that lacks samples never
+gets the name of a whole one.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ TOO_LARGE = "File too large (pyjls: write failed 27)"
 
 
 def ended(folder: Path, program: str, before: str = "") -> str:
-    """Run a program that writes a trace; return what it printed."""
+    """Run a program that writes a trace; return its output."""
     code = before + textwrap.dedent(BEGIN) + textwrap.dedent(program)
     done = subprocess.run(
         [sys.executable, "-c", code, str(folder)],
@@ -115,7 +115,9 @@ def test_where_writing_failed_for_a_while_the_file_keeps_the_name_of_a_partial_o
     assert unnamed(tmp_path)
 
 
-def test_blocks_that_fail_only_when_the_file_is_closed_are_told(tmp_path: Path) -> None:
+def test_blocks_that_fail_only_when_the_file_is_closed_are_reported(
+    tmp_path: Path,
+) -> None:
     said = ended(
         tmp_path,
         """
@@ -274,7 +276,7 @@ def test_a_trace_that_cannot_be_begun_leaves_no_file_open_and_no_listener(
     assert ended(tmp_path, program) == ("the trace in FOLDER cannot be written\n1 []\n")
 
 
-def test_after_close_nothing_listens_any_more(tmp_path: Path) -> None:
+def test_after_close_no_callback_listens_any_more(tmp_path: Path) -> None:
     assert (
         ended(tmp_path, 'writer.close()\nprint(logging.getLogger("pyjls.c").handlers)')
         == "[]\n"

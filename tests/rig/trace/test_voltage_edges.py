@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Edges of a voltage line do not depend on the blocks in which it comes."""
+"""Edges of a voltage line do not depend on the blocks of the stream."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from rig.trace import voltage_edges
 from rig.trace.edges import SWING_V, Edges
 from rig.trace.trace import Trace
-from rig.trace.writer import TraceWriter
 from tests.length import length
+from tests.traces import trace_writer
 
 HZ = 1000.0
 
@@ -88,15 +88,7 @@ def test_a_line_is_read_only_when_it_is_wanted(tmp_path: Path) -> None:
     volts = np.full(100_000, 3.3)
     for at in range(500, 100_000, 5000):
         volts[at : at + 20] = 0.0
-    with TraceWriter(
-        tmp_path,
-        sample_hz=HZ,
-        edge_hz=HZ,
-        source="t",
-        serial="",
-        about={},
-        sync_kind="voltage",
-    ) as writer:
+    with trace_writer(tmp_path, HZ, sync_kind="voltage") as writer:
         writer.analog(np.full(100_000, 0.01), volts)
         writer.sync_voltage(volts)
     path = tmp_path / "trace.jls"

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 
 import pytest
 from hypothesis import given
@@ -19,15 +20,17 @@ from rig.model.trial import Measured, Sample, Trial, Window
 from rig.stats.summary import mean, ratio, standard_error
 from rig.uncertainty import budget
 from rig.uncertainty.budget import Budget
+from tests.samples import sample_of
 
 Summary = Mapping[str, Metric]
 
 
 def sample(number: int, phases: Mapping[str, Effects]) -> Sample:
     windows = tuple(
-        Window(phase, 0.0, 1.0, 1.0, 1.0, effects) for phase, effects in phases.items()
+        Window(phase, 0.0, 1.0, 1.0, energy_j=1.0, effects=effects)
+        for phase, effects in phases.items()
     )
-    return Sample(number, (0,), 1, windows, "", "", True)
+    return sample_of(number, windows, indices=(0,))
 
 
 def noisy(*energies_u_j: float) -> Measured:
@@ -46,16 +49,16 @@ def mean_energy(measured: Measured) -> Summary:
 
 
 def of_samples(samples: Sequence[Sample]) -> Summary:
-    values_j = [
-        math.fsum(window.energy_j or 0.0 for window in each.windows) for each in samples
-    ]
+    values_j = []
+    for sample in samples:
+        values_j.append(math.fsum(window.energy_j or 0.0 for window in sample.windows))
     return {
         "energy": Metric(mean(values_j), "J", standard_error(values_j), len(values_j))
     }
 
 
 def mean_power(measured: Measured) -> Summary:
-    windows = [window for each in measured.samples for window in each.windows]
+    windows = list(chain.from_iterable(each.windows for each in measured.samples))
     value, error = ratio(
         [window.energy_j or 0.0 for window in windows],
         [window.latency_s for window in windows],
@@ -69,7 +72,7 @@ def mean_power(measured: Measured) -> Summary:
 @pytest.mark.parametrize(
     ("name", "summarise"), [("energy", mean_energy), ("power", mean_power)]
 )
-def test_windows_that_err_anew_add_in_squares_however_unlike(
+def test_windows_that_err_independently_add_in_squares_however_unlike(
     uncertain: list[float], name: str, summarise: Callable[[Measured], Summary]
 ) -> None:
     measured = noisy(*uncertain)
@@ -95,7 +98,14 @@ def test_a_metric_of_some_of_the_samples_has_their_noise_only() -> None:
 def test_idle_windows_that_are_not_alike_add_in_squares_too() -> None:
     own = [1e-3, 1e-4, 1e-4, 1e-4]
     idles = tuple(
-        Window("idle", 0.0, 1.0, 1.0, 1.0, Effects({"noise": Effect(OWN, 0.0, u_j)}))
+        Window(
+            "idle",
+            0.0,
+            1.0,
+            1.0,
+            energy_j=1.0,
+            effects=Effects({"noise": Effect(OWN, 0.0, u_j)}),
+        )
         for u_j in own
     )
 
@@ -129,7 +139,7 @@ def test_components_of_idle_windows_add_in_squares_and_steps_are_a_line_of_their
             "edges": Effect(OWN, 0.0, edges_j),
             "io: steps": Effect(COMMON, 0.0, -steps_j),
         }
-        return Window("idle", 0.0, 1.0, 1.0, 1.0, Effects(parts))
+        return Window("idle", 0.0, 1.0, 1.0, energy_j=1.0, effects=Effects(parts))
 
     def difference(measured: Measured) -> Summary:
         (each,) = measured.samples
@@ -137,7 +147,7 @@ def test_components_of_idle_windows_add_in_squares_and_steps_are_a_line_of_their
         value = (each.windows[0].energy_j or 0.0) - (idle.energy_j or 0.0)
         return {"dynamic": Metric(value, "J", None, 1)}
 
-    query = Sample(0, (0,), 1, (window(2e-6, 3e-6, 4e-6),), "", "", True)
+    query = sample_of(0, [window(2e-6, 3e-6, 4e-6)])
     measured = Measured((query,), (window(noise_j, edges_j, steps_j),))
     found = budget.influences(measured, difference(measured), difference)["dynamic"]
     idle = Influence(OWN, "normal", pytest.approx(math.hypot(noise_j, edges_j)))
@@ -199,16 +209,13 @@ def percentiled(value: float, error: float | None, ticks_s: float) -> Trial:
             0.0,
             1.0,
             value,
-            None,
-            Effects({"ticks": Effect(OWN, ticks_s, 0.0)}),
+            energy_j=None,
+            effects=Effects({"ticks": Effect(OWN, ticks_s, 0.0)}),
         )
         for _ in range(40)
     ]
     measured = Measured(
-        tuple(
-            Sample(n, (0,), 1, (window,), "", "", True)
-            for n, window in enumerate(windows)
-        ),
+        tuple(sample_of(n, [window], indices=(0,)) for n, window in enumerate(windows)),
         (),
     )
 

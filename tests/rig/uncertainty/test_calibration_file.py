@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A calibration file means what it says or is refused: each fault is named with its
-file and key; old sessions stay readable.
+"""A calibration file is read exactly or refused: each fault is named with its file and
+key; old sessions stay readable.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ def test_whole_numbers_are_taken_where_fractions_are_due(tmp_path: Path) -> None
         (Range(15.0, 0.0, 0.001),),
         2.0,
         "certificate 17",
-        2026,
-        True,
+        year=2026,
+        verified=True,
     )
     assert isinstance(found.clock_ppm, float) and isinstance(
         found.current[0].up_to, float

@@ -58,7 +58,7 @@ def test_other_samples_contain_the_same_ones_whatever_trials_and_recordings(
     trials=st.sampled_from([2, 3, 5]),
     sizes=st.lists(st.integers(1, 4), min_size=3, max_size=5),
 )
-def test_other_samples_contain_the_same_ones_whatever_the_sizes_of_cities(
+def test_other_samples_contain_the_same_ones_for_any_sizes_of_cities(
     seed: int, trials: int, sizes: list[int]
 ) -> None:
     assert not narrower(cities(sizes, 0.7, 0.05, trials=trials)(random.Random(seed)))

@@ -13,6 +13,7 @@ from rig.uncertainty.deletion import without
 from scenarios.offline import Offline
 from scenarios.real_time.scenario import RealTime
 from scenarios.single_stream import SingleStream
+from tests.samples import sample_of
 
 HOP_S = 0.5
 BUSY_S = 0.1
@@ -22,15 +23,22 @@ BUSY_W = 0.05
 
 def query(index: int, latency_s: float, right: bool) -> Sample:
     window = Window("infer", 0.0, latency_s, latency_s, latency_s * BUSY_W)
-    return Sample(index, (index,), 1, (window,), "a", "a" if right else "b", right)
+    return sample_of(
+        index, [window], label="a", answer="a" if right else "b", correct=right
+    )
 
 
 def batch(indices: tuple[int, ...], right: set[int]) -> Sample:
     each = tuple(
         Score(index in right, "a", "a" if index in right else "b") for index in indices
     )
-    return Sample(
-        1, indices, 2, (Window("batch", 0.0, 1.0, 1.0, 1.0),), "", "", False, each=each
+    return sample_of(
+        1,
+        [Window("batch", 0.0, 1.0, 1.0, 1.0)],
+        indices=indices,
+        repeat=2,
+        correct=False,
+        each=each,
     )
 
 
@@ -55,7 +63,14 @@ def played(*scenes: int) -> Measured:
                 Window("since_onset", 0.0, 0.0, age * HOP_S + BUSY_S, None),
             )
             samples.append(
-                Sample(1, (), 1, (busy,), labels[-1], "", scene % 2 == 0, hop=hop)
+                sample_of(
+                    1,
+                    [busy],
+                    indices=(),
+                    label=labels[-1],
+                    correct=scene % 2 == 0,
+                    hop=hop,
+                )
             )
             number += 1
     length_s = number * HOP_S
@@ -69,7 +84,15 @@ def played(*scenes: int) -> Measured:
     )
     indices = tuple((scene,) for scene in range(len(scenes)))
     stream = Streamed(
-        1, whole, tuple(labels), tuple(onsets_s), number, HOP_S, 1.0, False, indices
+        1,
+        whole,
+        tuple(labels),
+        tuple(onsets_s),
+        due=number,
+        hop_s=HOP_S,
+        window_s=1.0,
+        preloaded=False,
+        indices=indices,
     )
     return Measured(tuple(samples), (Window("idle", 0.0, 1.0, 1.0, 0.01),), (stream,))
 

@@ -12,10 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rig.model.metric import Metric
-from rig.model.trial import Measured, Sample, Trial
+from rig.model.trial import Measured, Trial
 from rig.stats.containing import Variance
 from rig.uncertainty import jackknife
 from rig.uncertainty.jackknife import Deleted
+from tests.samples import sample_of
 
 VALUES = st.lists(st.integers(0, 20), min_size=3, max_size=7)
 
@@ -79,7 +80,7 @@ def test_the_skewness_of_a_mean_is_that_of_its_groups_without_bias(
 ) -> None:
     deleted = left_out([[float(value) for value in values]])
     mean = float(np.mean(values))
-    # A group at the mean changes nothing when it is left out.
+    # A group at the mean has no effect when it is left out.
     if any(abs(value - mean) < 1e-9 for value in values):
         return
     expected = scipy.stats.skew(values, bias=False) / math.sqrt(len(values))
@@ -120,10 +121,7 @@ def test_groups_weigh_as_many_values_as_they_have_or_else_as_many_samples() -> N
 
 
 def trial(values: list[float]) -> Trial:
-    samples = tuple(
-        Sample(k, (k,), 1, (), "", "", True, scores=(value,))
-        for k, value in enumerate(values)
-    )
+    samples = tuple(sample_of(k, (), scores=(value,)) for k, value in enumerate(values))
     measured = Measured(samples, ())
     return Trial(1, 1, measured, summarise(measured), None)
 

@@ -25,7 +25,7 @@ from rig.interfaces.task import Task
 from rig.model.catalogue import Entry
 from rig.model.metric import Metric
 from rig.model.steps import Plan
-from rig.model.trial import Measured, Sample, Trial, Window
+from rig.model.trial import Measured, Trial, Window
 from rig.results import document, results
 from rig.session.session import SessionResult, open_bench
 from rig.stats.binomial import Share, student
@@ -40,6 +40,7 @@ from rig.uncertainty.clusters import RECORDING, Clusters
 from rig.uncertainty.jackknife import Deleted, Jackknife, jackknife
 from tests.conftest import ROOT
 from tests.length import length
+from tests.samples import sample_of
 
 Run = Callable[..., SessionResult]
 
@@ -60,17 +61,19 @@ def same(draw: Draw, name: str) -> Interval:
 
 
 def answered(right: Sequence[Sequence[bool]], trials: int = 1) -> Draw:
-    """Return trials of recordings whose samples were answered as told, each time."""
+    """Return trials of recordings whose samples were answered as given, each time."""
 
     def summarise(measured: Measured) -> dict[str, Metric]:
         return {
             "accuracy": Metric.of_share([sample.correct for sample in measured.samples])
         }
 
-    flat = [(number, ok) for number, recording in enumerate(right) for ok in recording]
+    flat = []
+    for number, recording in enumerate(right):
+        flat += [(number, ok) for ok in recording]
     window = Window("infer", 0.0, 1.0, 1.0, None)
     samples = tuple(
-        Sample(n, (n,), 1, (window,), "a", "a" if ok else "b", ok)
+        sample_of(n, [window], label="a", answer="a" if ok else "b", correct=ok)
         for n, (_, ok) in enumerate(flat)
     )
     measured = Measured(samples, ())
@@ -85,13 +88,14 @@ def answered(right: Sequence[Sequence[bool]], trials: int = 1) -> Draw:
 
 #: Twelve recordings of ten samples: some are nearly all right, some nearly all wrong.
 ALIKE = [
-    [n < right for n in range(10)] for right in (10, 10, 9, 9, 8, 7, 5, 4, 2, 1, 0, 0)
+    [True] * right + [False] * (10 - right)
+    for right in (10, 10, 9, 9, 8, 7, 5, 4, 2, 1, 0, 0)
 ]
 
 
 def test_the_share_of_clustered_samples_is_the_logit_of_cr2() -> None:
     found = both(answered(ALIKE, trials=5), "accuracy").other_samples
-    shares = [mean([float(ok) for ok in recording]) for recording in ALIKE]
+    shares = [mean(list(map(float, recording))) for recording in ALIKE]
     # Recordings of one size: CR2 is the variance of the mean of their shares (Cochran,
     # Sampling Techniques, 9.2), known with one degree of freedom less than there are
     # recordings.
@@ -103,7 +107,7 @@ def test_the_share_of_clustered_samples_is_the_logit_of_cr2() -> None:
     assert found.units == "12 recordings" and "CR2" in found.method
 
 
-def test_the_clustered_interval_is_wider_than_the_binomial_one_whatever_the_trials():
+def test_the_clustered_interval_is_wider_than_the_binomial_one_for_any_trials():
     low, high = Share(65, 120).interval()
     once, often = (
         both(answered(ALIKE, trials), "accuracy").other_samples for trials in (1, 5)
@@ -138,7 +142,9 @@ def test_one_wrong_recording_is_little_knowledge_of_how_recordings_differ() -> N
 
 
 @pytest.mark.parametrize(("count", "units"), [(1, "1 recording"), (2, "2 recordings")])
-def test_one_or_two_recordings_say_nothing_of_others(count: int, units: str) -> None:
+def test_one_or_two_recordings_make_no_statement_about_others(
+    count: int, units: str
+) -> None:
     found = both(
         answered([[True, False] * 5] * count, trials=5), "accuracy"
     ).other_samples
@@ -146,7 +152,7 @@ def test_one_or_two_recordings_say_nothing_of_others(count: int, units: str) -> 
 
 
 def timed(latencies_s: Sequence[float]) -> Draw:
-    """Return five trials of samples that take as long as told, but for a thousandth
+    """Return five trials of samples that take as long as given, but for a thousandth
     that differs from run to run.
     """
 
@@ -166,7 +172,7 @@ def timed(latencies_s: Sequence[float]) -> Draw:
             for at_s in latencies_s
         ]
         samples = tuple(
-            Sample(n, (n,), 1, (window,), "a", "a", True)
+            sample_of(n, [window], label="a", answer="a")
             for n, window in enumerate(windows)
         )
         measured = Measured(samples, ())
@@ -176,7 +182,7 @@ def timed(latencies_s: Sequence[float]) -> Draw:
 
 def test_only_other_samples_state_that_latency_depends_on_the_choice_of_samples():
     """One image whose latency depends on the sample: over 40 and over 10 samples it
-    differed by 14 times what was stated.
+    differed by 14 times the stated uncertainty.
     """
     rng = random.Random(14)
     latencies_s = [rng.gauss(0.040, 0.004) for _ in range(40)]
@@ -215,7 +221,8 @@ def test_a_mean_of_skewed_clusters_reaches_farther_to_the_side_of_their_tail(
     # of eight values, for T.
     error = standard_error(values_s) or 1.0
     centre = mean(values_s)
-    cube, square = (mean([(value - centre) ** n for value in values_s]) for n in (3, 2))
+    cube = mean([(value - centre) ** 3 for value in values_s])
+    square = mean([(value - centre) ** 2 for value in values_s])
     a = abs(cube) / square**1.5 * math.sqrt(7) / 6
     t = -tail / error
     assert t + a * (t**2 / 3 + 1 / 6) + a**2 * t**3 / 27 == pytest.approx(

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is moved by an error: the numbers of a window, and nothing else of its
-sample."""
+"""An error moves the numbers of a window, and no other fact of its sample."""
 
 from __future__ import annotations
 

@@ -153,7 +153,7 @@ BURSTS = np.random.default_rng(6).random(4000) < 0.4
         (np.where(BURSTS, NOISE, -NOISE), False),
     ],
 )
-def test_half_a_noise_is_told_from_a_device_that_sleeps_between_bursts(
+def test_half_a_noise_is_distinguished_from_a_device_that_sleeps_between_bursts(
     readings_ua: NDArray[np.float64], nothing: bool
 ) -> None:
     power_w = 3.3e-6 * readings_ua
@@ -162,12 +162,12 @@ def test_half_a_noise_is_told_from_a_device_that_sleeps_between_bursts(
         1.0,
         float(power_w.mean()),
         float(power_w.mean()) / 3.3,
-        float(power_w.min()),
-        float(power_w.max()),
-        (EndPower(0.0, 0.0), EndPower(0.0, 0.0)),
-        (0.0,),
-        (0.0,),
-        (3.3,),
+        least_w=float(power_w.min()),
+        most_w=float(power_w.max()),
+        ends=(EndPower(0.0, 0.0), EndPower(0.0, 0.0)),
+        range_energy_j=(0.0,),
+        range_charge_c=(0.0,),
+        range_volt_s=(3.3,),
     )
     limits = Accuracy(
         (Range(0.05, 0.02, 100e-9),), (Range(3.6, 0.01, 0.0),), 100.0, "as of an LPM01A"
@@ -247,7 +247,7 @@ def test_a_noise_may_be_one_sided_up_to_the_largest_reading_without_current(
     assert may_be_one_sided(window, LIMITS) is possible
 
 
-def test_a_device_that_draws_less_than_the_limits_is_told_to_need_another_instrument(
+def test_a_device_that_draws_less_than_the_limits_is_reported_to_need_another_instrument(
     tmp_path: Path,
 ) -> None:
     few = [
@@ -276,9 +276,8 @@ def test_a_rail_from_which_nothing_is_ever_drawn_is_named(tmp_path: Path) -> Non
     assert detail.endswith("the bench can leave the rail out")
 
 
-def test_a_rail_that_draws_nothing_for_a_while_is_no_problem(tmp_path: Path) -> None:
-    # What is drawn from it while idle, 3.6 uA, is below its limits; what is drawn in
-    # inference is not.
+def test_a_rail_that_draws_no_current_for_a_while_is_no_problem(tmp_path: Path) -> None:
+    # The idle current, 3.6 uA, is below its limits; the current of inference is not.
     assert (
         power(
             run(

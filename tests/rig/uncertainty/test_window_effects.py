@@ -19,11 +19,11 @@ from rig.errors import ConfigError
 from rig.model.effects import COMMON, OWN, Effect, Effects, merged
 from rig.session.session import SessionResult
 from rig.trace.trace import EndPower, Integral, Trace
-from rig.trace.writer import TraceWriter
 from rig.uncertainty import window_effects
 from rig.uncertainty.accuracy import Accuracy, Range, load
 from rig.uncertainty.window_effects import beyond, energy_u_j, of_energy, ranges_a
 from tests.length import length
+from tests.traces import trace_writer
 
 pytestmark = pytest.mark.computes
 
@@ -37,9 +37,7 @@ def constant(
     folder: Path, current_a: float, volt: float = 2.0, seconds: float = 1.0
 ) -> Trace:
     count = round(seconds * HZ)
-    with TraceWriter(
-        folder, sample_hz=HZ, edge_hz=HZ, source="t", serial="", about={}
-    ) as writer:
+    with trace_writer(folder, HZ) as writer:
         writer.analog(
             np.full(count, current_a, np.float32), np.full(count, volt, np.float32)
         )
@@ -75,7 +73,8 @@ def effects(
             {"voltage offset": 0.02 / ROOT3 * 0.125 * 0.5},
         ),
         (replace(PLAIN, clock_ppm=100.0), {"clock": 100e-6 / ROOT3 * 0.125}),
-        # Both ends of a window are late by as much: at constant power nothing is lost.
+        # Both ends of a window are late by as much: at constant power no energy is
+        # lost.
         (replace(PLAIN, edge_s=1e-4), {}),
         (
             replace(PLAIN, current=(Range(10.0, 0.0, 0.0, noise=1e-3),)),
@@ -116,7 +115,7 @@ def effects(
         ),
     ],
 )
-def test_each_limit_gives_its_effect_and_nothing_else(
+def test_each_limit_gives_its_effect_and_no_more(
     tmp_path: Path, accuracy: Accuracy, expected: dict[str, float]
 ) -> None:
     assert effects(constant(tmp_path, 0.125), accuracy) == pytest.approx(
@@ -164,8 +163,8 @@ def test_effects_of_two_ranges_and_of_lost_samples(nominal: bool) -> None:
     window = replace(WINDOW, stop_s=3.01, stepped=False)
     found = of_energy(window, accuracy, 50.0, (1e-3, 2e-3), nominal).of
     energies_j = {name: effect.energy_j for name, effect in found.items()}
-    # 100 samples, of which 25 and 75 are in the two ranges; 2 V all the time. The
-    # steps of the first range meet no noise. Currents are up to 8 W / 2 V.
+    # 100 samples, 25 and 75 of them in the two ranges; 2 V all the time. The steps of
+    # the first range meet no noise. Currents are up to 8 W / 2 V.
     square_a2 = 2.0 * 4.0 * 2.0 / 100
     expected_j = {
         "current gain to 100 mA": -7 * 0.01 / ROOT3,
@@ -203,7 +202,7 @@ def test_effects_of_two_ranges_and_of_lost_samples(nominal: bool) -> None:
         (0.5, 0.29, math.sqrt(2 / math.pi) / ROOT3),
         (0.0, 0.3, 0.0),
         (0.9, 0.57, math.sqrt(2 / math.pi) / ROOT3),
-        # Wherever it lies, it may.
+        # Any place is allowed.
         (0.0, 0.6, math.sqrt(2 / math.pi) * 0.6),
         (0.5, 2.0, 1.0),
     ],
@@ -271,7 +270,7 @@ def test_a_whole_end_sample_counts_as_often_as_a_mark_cuts_its_neighbour() -> No
 @pytest.mark.parametrize(
     ("changes", "samples", "cost_w"),
     [
-        # What is before the start goes, what is behind the stop comes: 2 - 4, 1 + 3.
+        # The part before the start goes, the part after the stop comes: 2 - 4, 1 + 3.
         ({"stepped": False}, 0.1, 4.0),
         ({"cut": (True, False)}, 0.1, 4.0),
         ({}, 3.0, 4.0),
@@ -292,41 +291,37 @@ def test_noise_of_the_voltage_counts_with_the_root_mean_square_of_a_current_in_b
 ) -> None:
     current = np.zeros(HZ, np.float32)
     current[::100] = 1.0
-    with TraceWriter(
-        tmp_path, sample_hz=HZ, edge_hz=HZ, source="t", serial="", about={}
-    ) as writer:
+    with trace_writer(tmp_path, HZ) as writer:
         writer.analog(current, np.full(HZ, 2.0, np.float32))
         writer.sync(np.ones(HZ, np.uint8))
     found = effects(
         Trace.open(tmp_path / "trace.jls"),
         replace(PLAIN, voltage=(Range(15.0, 0.0, 0.0, noise=0.1),)),
     )
-    # Each of 50 samples of 1 A errs by 0.1 V, the others draw nothing.
+    # Each of 50 samples of 1 A errs by 0.1 V, the others draw no current.
     assert found == pytest.approx({"noise": 0.1 * 1.0 * math.sqrt(50) / HZ}, rel=1e-6)
 
 
 @pytest.mark.parametrize(
     ("edge_s", "steps", "costs_w"),
     [
-        # While neither end leaves its sample, only what is inside differs from one to
+        # While neither end leaves its sample, only the inner part differs from one to
         # the other; the fewer samples, the more so.
         (1e-8, True, 0.6 - 0.4),
         (1e-4, True, math.hypot(0.6 - 0.4, math.sqrt(0.45) * (0.6 - 0.1))),
-        # Beyond, the window takes from behind what it leaves at its start, or the other
-        # way.
+        # Beyond, the window takes at its end the part that it leaves at its start, or
+        # the other way.
         (3e-4, True, 0.6 - 0.1),
         (1e-4, False, 0.6 - 0.1),
     ],
 )
-def test_a_delay_that_all_edges_have_costs_what_is_before_and_behind(
+def test_a_delay_that_all_edges_have_costs_what_is_before_and_after(
     tmp_path: Path, edge_s: float, steps: bool, costs_w: float
 ) -> None:
-    # 0.05 A before, 0.2 A in the first half, 0.3 A in the second, 0.05 A behind, at 2
+    # 0.05 A before, 0.2 A in the first half, 0.3 A in the second, 0.05 A after it, at 2
     # V.
     current = np.repeat([0.05, 0.2, 0.3, 0.05], HZ // 4).astype(np.float32)
-    with TraceWriter(
-        tmp_path, sample_hz=HZ, edge_hz=HZ, source="t", serial="", about={}
-    ) as writer:
+    with trace_writer(tmp_path, HZ) as writer:
         writer.analog(current, np.full(HZ, 2.0, np.float32))
         writer.sync(np.ones(HZ, np.uint8))
     accuracy = replace(PLAIN, edge_s=edge_s)
@@ -357,9 +352,7 @@ def windows_between(
         .ravel()
         .astype(np.float32)
     )
-    with TraceWriter(
-        folder, sample_hz=HZ, edge_hz=HZ, source="t", serial="", about={}
-    ) as writer:
+    with trace_writer(folder, HZ) as writer:
         writer.analog(current, np.full(len(current), 2.0, np.float32))
         writer.sync(np.ones(len(current), np.uint8))
     return Trace.open(folder / "trace.jls"), starts
@@ -394,8 +387,8 @@ def test_uncertain_ends_cost_the_power_at_them(tmp_path: Path) -> None:
 def uncertain_ends(
     folder: Path, outside_a: float, inside_a: float, samples: float
 ) -> tuple[NDArray[np.float64], list[Effects]]:
-    """Return by how much windows at random phases are off (J) where each end errs anew
-    by so many samples, and what is stated.
+    """Return the errors (J) of windows at random phases where each end errs
+    independently by so many samples, and the stated uncertainty.
     """
     random = np.random.default_rng(7)
     count = 2500
@@ -465,9 +458,7 @@ def test_an_edge_that_was_seen_in_step_with_the_samples_costs_only_what_is_insid
 def test_each_sample_counts_with_the_limits_of_its_range(tmp_path: Path) -> None:
     count = HZ
     current = np.where(np.arange(count) % 2 == 0, 0.001, 0.1).astype(np.float32)
-    with TraceWriter(
-        tmp_path, sample_hz=HZ, edge_hz=HZ, source="t", serial="", about={}
-    ) as writer:
+    with trace_writer(tmp_path, HZ) as writer:
         writer.analog(current, np.full(count, 2.0, np.float32))
         writer.sync(np.ones(count, np.uint8))
     ranges = (Range(0.01, 0.05, 1e-6), Range(1.0, 0.01, 1e-3))
@@ -567,12 +558,10 @@ def test_a_reading_beyond_the_ranges_that_have_limits_is_a_problem(
     ), problem["detail"]
 
 
-def test_a_share_of_the_energy_beyond_the_ranges_is_told(tmp_path: Path) -> None:
+def test_a_share_of_the_energy_beyond_the_ranges_is_reported(tmp_path: Path) -> None:
     current = np.full(HZ, 0.001, np.float32)
     current[5000:5100] = 0.2
-    with TraceWriter(
-        tmp_path, sample_hz=HZ, edge_hz=HZ, source="t", serial="", about={}
-    ) as writer:
+    with trace_writer(tmp_path, HZ) as writer:
         writer.analog(current, np.full(HZ, 2.0, np.float32))
         writer.sync(np.ones(HZ, np.uint8))
     accuracy = replace(PLAIN, current=(Range(0.01, 0.05, 0.0), Range(0.1, 0.05, 0.0)))
@@ -757,10 +746,9 @@ def test_a_window_that_cannot_tell_five_percent_says_how_long_it_must_be(
     run_virtual: Run,
 ) -> None:
     def preprocess(duration_s: float) -> dict[str, Any]:
+        monitor = ("gain_limit=0.02", "noise_a=0.01", "sample_hz=5000")
         rows = run_virtual(
-            "monitor.virtual.gain_limit=0.02",
-            "monitor.virtual.noise_a=0.01",
-            "monitor.virtual.sample_hz=5000",
+            *(f"monitor.virtual.{setting}" for setting in monitor),
             "sut.virtual.sync_hold_us=400",
             f"sut.virtual.preprocess.duration_s={duration_s}",
             "task.null.samples=30",
@@ -923,9 +911,7 @@ def test_an_end_beside_a_lost_sample_errs_as_one_beside_the_farthest_power_that_
     current[30] = 0.012
     lost = {"before": 18, "behind": 41}[beside]
     current[lost] = np.nan
-    with TraceWriter(
-        tmp_path, sample_hz=HZ, edge_hz=HZ, source="t", serial="", about={}
-    ) as writer:
+    with trace_writer(tmp_path, HZ) as writer:
         writer.analog(current, np.full(len(current), 2.0, np.float32))
         writer.sync(np.ones(len(current), np.uint8))
     trace = Trace.open(tmp_path / "trace.jls")

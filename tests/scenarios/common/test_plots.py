@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the picture of throughput says, read from its SVG; the numbers are made by
-hand."""
+"""Texts of the picture of throughput, read from its SVG; the numbers are made by hand."""
 
 from __future__ import annotations
 
@@ -20,7 +19,16 @@ def test_throughput_without_a_value_is_not_drawn() -> None:
 
 
 def metric(value: float | None) -> MetricResult:
-    none = IntervalResult(None, None, "", "", "one trial", None, None, None)
+    none = IntervalResult(
+        None,
+        None,
+        "",
+        "",
+        reason="one trial",
+        standard_uncertainty=None,
+        coverage_factor=None,
+        expanded_uncertainty=None,
+    )
     return MetricResult(
         value=value,
         unit="1/s",

@@ -9,21 +9,19 @@ import pytest
 
 from rig.model.trial import Sample
 from scenarios.mlperf_tiny.cases import Case, cases, quality
+from tests.samples import sample_of
 
 
 def answered(*rows: tuple[str, int, Sequence[float]]) -> list[Sample]:
     """Return samples of (file, class, scores)."""
     return [
-        Sample(
+        sample_of(
             number,
-            (number,),
-            1,
             (),
-            str(label),
-            "",
-            False,
-            tuple(map(float, scores)),
-            file,
+            label=str(label),
+            correct=False,
+            scores=tuple(map(float, scores)),
+            case=file,
             timed=False,
         )
         for number, (file, label, scores) in enumerate(rows)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the picture of five windows says; the numbers are made by hand."""
+"""Texts of the picture of five windows; the numbers are made by hand."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ def test_each_trial_has_its_windows_and_their_median() -> None:
     assert {"inferences per second", "trial", "SIMULATED"} <= set(texts(drawn(picture)))
 
 
-def test_windows_that_are_too_short_are_told() -> None:
+def test_windows_that_are_too_short_are_reported() -> None:
     short = (*FIVE[:4], timed(0.04, length_s=9.0))
     picture = windows([DrawnTrial(1, True, short)])
     assert "1 windows are shorter than the rule asks for" in picture.caption
 
 
-def test_without_windows_nothing_is_drawn() -> None:
+def test_without_windows_no_picture_is_drawn() -> None:
     assert windows([DrawnTrial(1, True, ())]).figure is None

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The area under the ROC curve, against pairs counted one by one and against values
-known from elsewhere.
+from other sources.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import product
 
 import pytest
 from hypothesis import given
@@ -23,15 +24,14 @@ CASES = st.lists(
 
 
 def by_pairs(positive: Sequence[bool], scores: Sequence[float]) -> float:
-    """Count pairs of a positive and a negative in which the positive scores higher; a
-    tie is half a pair.
+    """Count pairs of a positive and a negative whose positive scores higher; a tie is
+    half a pair.
     """
     above = [score for score, mine in zip(scores, positive, strict=True) if mine]
     below = [score for score, mine in zip(scores, positive, strict=True) if not mine]
     won = sum(
         1.0 if high > low else 0.5 if high == low else 0.0
-        for high in above
-        for low in below
+        for high, low in product(above, below)
     )
     return won / (len(above) * len(below)) if above and below else math.nan
 
@@ -145,10 +145,10 @@ def test_several_classes_are_judged_one_against_the_rest(
 ) -> None:
     labels = [label for label, _ in cases]
     table = [scores for _, scores in cases]
-    single = [
-        by_pairs([label == column for label in labels], [row[column] for row in table])
-        for column in range(4)
-    ]
+    single = []
+    for column in range(4):
+        mine = [label == column for label in labels]
+        single.append(by_pairs(mine, [row[column] for row in table]))
     known = [value for value in single if not math.isnan(value)]
     expected = sum(known) / len(known) if known else math.nan
     assert one_against_rest(labels, table).value == pytest.approx(

@@ -13,6 +13,7 @@ import struct
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ from rig.interfaces.context import BenchContext
 from rig.interfaces.sut import SutInfo
 from rig.model.completion import END, IDLE, Completion, Mark
 from rig.model.steps import Idle, Load, Query, Step
-from rig.model.trial import Measured, Sample, Window
+from rig.model.trial import Measured, Window
 from rig.results import result_lines
 from rig.session.planning import open_plan, steps
 from rig.session.session import SessionResult, open_bench
@@ -37,10 +38,11 @@ from scenarios.tasks.mlperf_tiny.task import MlperfTiny
 from scenarios.tasks.null import NullTask
 from tests.checking import check
 from tests.conftest import ROOT
+from tests.samples import sample_of
 
 BENCH = ROOT / "benches" / "virtual-tiny.toml"
 
-# What the submission checker of MLPerf Tiny looks for (mlcommons/tiny,
+# Patterns of the submission checker of MLPerf Tiny (mlcommons/tiny,
 # tools/submission/submission_checker.py at 319cda8: ACC_PATTERN, check_performance_dir,
 # check_power_dir), line by line from the beginning of a line; energy anywhere in it.
 THROUGHPUT = re.compile(r"^.* Median throughput is\s+([\d\.]+) inf\./sec\..*")
@@ -66,7 +68,7 @@ def carried_out(
     samples: int = 8,
     seed: int = 1,
 ) -> list[Step]:
-    """Return the steps of a plan that is fed with what a device answers."""
+    """Return the steps of a plan that is fed with a device's answers."""
     plan = scenario.plan(null(samples), seed)
     done = []
     completion = None
@@ -128,7 +130,7 @@ def timed(done: Iterable[Step]) -> list[Query]:
     shortest_s=st.sampled_from([0.0, 100e-6]),
     seed=st.integers(0, 5),
 )
-def test_five_windows_of_ten_seconds_and_ten_inferences_whatever_the_device(
+def test_five_windows_of_ten_seconds_and_ten_inferences_for_any_device(
     infer_s: float, tick_hz: int, shortest_s: float, seed: int
 ) -> None:
     queries = timed(
@@ -141,7 +143,7 @@ def test_five_windows_of_ten_seconds_and_ten_inferences_whatever_the_device(
         assert query.repeat >= 10
         length_s = query.repeat * infer_s
         assert length_s >= 10.0
-        # And no longer than is of use: the margin, what a coarse clock adds, and the
+        # And no longer than is of use: the margin, the step of a coarse clock, and the
         # last inference; or the ten inferences.
         assert length_s <= max(10.8 + infer_s, 10 * infer_s * 1.001)
         assert query.limit_s > length_s
@@ -241,7 +243,7 @@ def test_a_window_that_came_out_too_short_is_asked_for_again_and_not_for_ever() 
 
 
 def shrinking() -> Callable[[Step], Completion | None]:
-    """Return a device whose windows last 9 s whatever it is asked for."""
+    """Return a device whose windows last 9 s for any request."""
     normal = steady(0.01)
 
     def device(step: Step) -> Completion | None:
@@ -329,21 +331,22 @@ def measured(*windows: tuple[float, int, float | None]) -> Measured:
     """Return five or so samples of (seconds, inferences, energy of one)."""
     preprocess = Window("preprocess", 4.9, 5.0, 1e-4, 1e-6)
     samples = [
-        Sample(
+        sample_of(
             3 * at,
-            (at,),
-            runs,
-            (preprocess, window(length_s, runs, energy_j)),
-            "1",
-            "1",
-            True,
+            [preprocess, window(length_s, runs, energy_j)],
+            indices=(at,),
+            repeat=runs,
+            label="1",
+            answer="1",
         )
         for at, (length_s, runs, energy_j) in enumerate(windows)
     ]
     return Measured(tuple(samples), ())
 
 
-def test_only_windows_by_the_rule_count_and_those_that_were_repeated_are_told() -> None:
+def test_only_windows_by_the_rule_count_and_those_that_were_repeated_are_reported() -> (
+    None
+):
     first, *rest = measured(*GOOD).samples
     short = replace(first, windows=(first.windows[0], window(9.9, 210)))
     again = Measured((short, first, *rest), ())
@@ -451,11 +454,14 @@ def energy(tmp_path_factory: pytest.TempPathFactory) -> SessionResult:
 
 def taken(lines: Iterable[str]) -> list[str]:
     """Return the lines that the submission checker takes a number from."""
-    return [line for line in lines if any(pattern.search(line) for pattern in PATTERNS)]
+
+    def names_a_result(line: str) -> bool:
+        return any(pattern.search(line) for pattern in PATTERNS)
+
+    return list(filter(names_a_result, lines))
 
 
-#: What a session of a real device with the benchmark's own files, all of them, says of
-#: itself.
+#: Statements of a session of a real device with the benchmark's own files, all of them.
 MEASURED = {
     "simulated": False,
     "sut": {"simulated": False},
@@ -600,7 +606,7 @@ def test_performance_has_a_line_of_throughput_and_none_of_energy(
     lines = unmarked(run(tmp_path).content["trials"][0]["lines"])
     assert sum(bool(THROUGHPUT.match(line)) for line in lines) == 1
     assert not any(
-        pattern.search(line) for pattern in (ENERGY, TOP_1, AUC) for line in lines
+        pattern.search(line) for pattern, line in product((ENERGY, TOP_1, AUC), lines)
     )
 
 
@@ -621,7 +627,7 @@ def test_a_trial_that_does_not_count_has_no_line_that_a_checker_would_take(
         line.startswith("neurorig, simulated, generated data: no result: ")
         for line in lines
     )
-    assert not any(pattern.search(line) for pattern in PATTERNS for line in lines)
+    assert not any(pattern.search(line) for pattern, line in product(PATTERNS, lines))
 
 
 @pytest.mark.parametrize(
@@ -647,10 +653,10 @@ def test_top_1_and_auc_of_generated_data_are_those_of_their_construction(
         for path in tensors(tmp_path)
     ]
     columns = [1] if classes == 2 else range(classes)
-    areas = [
-        share_of_pairs([(label == column, scores[column]) for label, scores in answers])
-        for column in columns
-    ]
+    areas = []
+    for column in columns:
+        pairs = [(label == column, scores[column]) for label, scores in answers]
+        areas.append(share_of_pairs(pairs))
     assert float(AUC.match(auc)[1]) == pytest.approx(sum(areas) / len(areas), abs=1e-6)
 
 
@@ -697,24 +703,18 @@ def tensors(folder: Path) -> list[Path]:
 def share_of_pairs(cases: Sequence[tuple[bool, float]]) -> float:
     above = [score for mine, score in cases if mine]
     below = [score for mine, score in cases if not mine]
-    return sum(
+    won = sum(
         1.0 if high > low else 0.5 if high == low else 0.0
-        for high in above
-        for low in below
-    ) / (len(above) * len(below))
+        for high, low in product(above, below)
+    )
+    return won / (len(above) * len(below))
 
 
 def test_the_page_shows_lines_that_a_checker_takes_and_settings_that_exist() -> None:
     page = (ROOT / "docs/how-to/MLPERF_TINY.md").read_text(encoding="utf-8")
     shown = [line for line in page.splitlines() if line.startswith("neurorig: ")]
-    assert [
-        sum(bool(pattern.search(line)) for line in shown) for pattern in PATTERNS
-    ] == [
-        1,
-        1,
-        1,
-        1,
-    ]
+    for pattern in PATTERNS:
+        assert sum(bool(pattern.search(line)) for line in shown) == 1
     named = re.findall(
         r"`(\w+)`",
         "".join(

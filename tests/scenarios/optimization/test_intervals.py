@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Both intervals of what searches give: with other solver seeds, and for other
-workloads; what was found too narrow is here.
+"""Both intervals of search results: with other solver seeds, and for other workloads;
+cases whose intervals were too narrow are here.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import chain
 
 import pytest
 import scipy  # its statistics are imported where they are used: that takes a second
@@ -19,6 +20,7 @@ from rig.model.trial import Crossing, Measured, Sample, Window
 from rig.stats.interval import Interval, Intervals
 from scenarios.optimization import intervals
 from scenarios.optimization.scenario import Optimization
+from tests.samples import sample_of
 
 POWER_W = 0.03
 TARGET = -100
@@ -28,7 +30,12 @@ GAPS = (0.1, 0.01)
 
 def window(length_s: float, effects: Effects | None = None) -> Window:
     return Window(
-        "solve", 0.0, length_s, length_s, POWER_W * length_s, effects or Effects()
+        "solve",
+        0.0,
+        length_s,
+        length_s,
+        energy_j=POWER_W * length_s,
+        effects=effects or Effects(),
     )
 
 
@@ -49,14 +56,11 @@ def search(
     cost = -95 if at_s is None else -99
     whole = window(limit_s if at_s is None else at_s)
     costs = Costs(cost, TARGET, cost)
-    return Sample(
+    return sample_of(
         1,
-        (workload,),
-        1,
-        (whole,),
-        "",
-        "",
-        False,
+        [whole],
+        indices=(workload,),
+        correct=False,
         case=cell,
         solve=step,
         costs=costs,
@@ -73,16 +77,15 @@ def fixed(
     cell: str = CELL,
     best_known: int | None = None,
 ) -> Sample:
-    lasts = Window("solve", 0.0, 0.01, 0.01, power_w * 0.01, effects or Effects())
+    lasts = Window(
+        "solve", 0.0, 0.01, 0.01, energy_j=power_w * 0.01, effects=effects or Effects()
+    )
     costs = Costs(cost, TARGET, cost, best_known)
-    return Sample(
+    return sample_of(
         1,
-        (workload,),
-        1,
-        (lasts,),
-        "",
-        "",
-        False,
+        [lasts],
+        indices=(workload,),
+        correct=False,
         case=cell,
         solve=Solve(workload, 0.01, seed),
         costs=costs,
@@ -116,13 +119,14 @@ def test_the_latency_of_searches_with_other_seeds_lies_where_other_seeds_put_it(
     assert "1 workload a cell" in found[f"latency_to_1pct_{CELL}"].other_samples.reason
 
 
-def test_trials_that_repeat_the_same_searches_tell_nothing_of_other_seeds_and_say_so():
+def test_trials_that_repeat_the_same_searches_prove_no_statement_of_other_seeds_and_say_so():
     found = told(*[[search(0, 1, 21.6004e-3 + 1e-9 * number)] for number in range(5)])
     interval = found[f"latency_to_1pct_{CELL}"].same_samples
     assert not interval.known and "reseed = false" in interval.reason
     # Attempts are other seeds, also where trials repeat them.
     seeds = (1, 2, 3, 4, 5)
-    found = told(*[[search(0, seed, 0.01 * seed) for seed in seeds] for _ in range(5)])
+    searches = [search(0, seed, 0.01 * seed) for seed in seeds]
+    found = told(*[searches] * 5)
     once = told([search(0, seed, 0.01 * seed) for seed in seeds])
     name = f"latency_to_1pct_{CELL}"
     assert ends(found[name].same_samples) == pytest.approx(
@@ -178,12 +182,13 @@ def test_a_median_of_searches_some_of_which_failed_has_the_bounds_of_order_stati
     )
 
 
-def test_other_workloads_are_told_from_the_scatter_of_workloads() -> None:
+def test_other_workloads_are_distinguished_from_the_scatter_of_workloads() -> None:
     means_s = [0.01, 0.02, 0.05, 0.03, 0.1]
-    trials = [
-        [search(w, 10 * t + w, m * (1 + 0.01 * (t - 2))) for w, m in enumerate(means_s)]
-        for t in range(5)
-    ]
+    trials = []
+    for t in range(5):
+        drift = 1 + 0.01 * (t - 2)
+        trial = [search(w, 10 * t + w, m * drift) for w, m in enumerate(means_s)]
+        trials.append(trial)
     found = told(*trials)[f"latency_to_1pct_{CELL}"]
     same = ends(found.same_samples)
     other = ends(found.other_samples)
@@ -196,10 +201,10 @@ def test_other_workloads_are_told_from_the_scatter_of_workloads() -> None:
 
 
 def test_shares_of_workloads_that_are_all_or_nothing_count_each_workload_once() -> None:
-    trials = [
-        [search(w, 10 * t + w, 0.01 if w < 3 else None) for w in range(5)]
-        for t in range(5)
-    ]
+    reached_s = [0.01, 0.01, 0.01, None, None]
+    trials = []
+    for t in range(5):
+        trials.append([search(w, 10 * t + w, at_s) for w, at_s in enumerate(reached_s)])
     found = told(*trials)[f"success_to_1pct_{CELL}"]
     assert ends(found.same_samples) == pytest.approx(
         tuple(scipy.stats.binomtest(15, 25).proportion_ci(0.95, "exact")), rel=1e-9
@@ -215,17 +220,20 @@ def gaps_of(
 ) -> Intervals:
     """Return the intervals of the gaps of so many trials, each a row, of as many
     workloads."""
-    trials = [
-        [fixed(w, 10 * t + w, cost, cell=cell, **targets) for w, cost in enumerate(row)]
-        for t, row in enumerate(costs)
-    ]
+    trials = []
+    for t, row in enumerate(costs):
+        searches = [
+            fixed(w, 10 * t + w, cost, cell=cell, **targets)
+            for w, cost in enumerate(row)
+        ]
+        trials.append(searches)
     return told(*trials)[f"gap_{cell}_10ms"]
 
 
 def test_gaps_that_pile_up_at_their_bound_have_an_interval_with_its_tail_above():
     costs = [[-100, -90], [-98, -91], [-97, -100], [-100, -60], [-100, -90]]
     low, high = ends(gaps_of(costs, best_known=-100).same_samples)
-    at = sum(cost + 100 for row in costs for cost in row) / 10 / 100
+    at = sum(cost + 100 for cost in chain.from_iterable(costs)) / 10 / 100
     assert 0 < low < at < high and high - at > 2 * (at - low)
     # Gaps that were equal may be others as rarely as five equal ones allow.
     equal = gaps_of([[-100]] * 5, best_known=-100).same_samples
@@ -278,14 +286,11 @@ def test_wade_stays_within_0_and_1_also_where_all_searches_are_as_good_as_can_be
     def at(seed: int, at_s: float) -> Sample:
         crossings = tuple(Crossing(cost, window(at_s)) for cost in thresholds)
         own = Solve(0, 1.0, seed, step.target, thresholds)
-        return Sample(
+        return sample_of(
             1,
-            (0,),
-            1,
-            (window(0.1),),
-            "",
-            "",
-            False,
+            [window(0.1)],
+            indices=(0,),
+            correct=False,
             case=CELL,
             solve=own,
             costs=costs,

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the pictures of searches say, read from their SVG; the numbers are made by
-hand."""
+"""Texts of the pictures of searches, read from their SVG; the numbers are made by hand."""
 
 from __future__ import annotations
 
@@ -82,7 +81,9 @@ def test_the_heat_map_has_the_mean_gap_of_each_cell_for_each_time_out() -> None:
     )
 
 
-def test_searches_have_a_panel_for_each_cell_and_what_is_not_drawn_is_said() -> None:
+def test_searches_have_a_panel_for_each_cell_and_what_is_not_drawn_is_reported() -> (
+    None
+):
     cells = [f"{nodes}n_5pct" for nodes in (10, 25, 50, 100, 250, 500, 1000, 2500)]
     picture = plots.over_time([searched(cell, -9, -10) for cell in cells])
     assert [text for text in texts(drawn(picture)) if text.endswith(" nodes, 5 %")] == [

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The scenario optimization: what it asks for, what it makes of results that are known,
-and what it refuses.
+"""The scenario optimization: its requests, its metrics of known results, and its
+refusals.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -35,6 +35,7 @@ from scenarios.tasks.null import NullTask
 from scenarios.tasks.qubo import targets
 from scenarios.tasks.qubo.task import QuboTask
 from sut_backends.shim.messages import THRESHOLDS_MAX
+from tests.samples import sample_of
 
 POWER_W = 0.05
 IDLE_W = 0.01
@@ -144,20 +145,16 @@ def test_every_workload_that_is_not_refused_is_loaded_once_and_searched_in_every
 def test_the_seed_sets_the_order_and_without_reseed_solver_seeds_are_the_same(
     task: QuboTask,
 ) -> None:
-    orders = [
-        [
-            s.index
-            for s in carried_out(optimization(), task, seed)
-            if isinstance(s, Load)
-        ]
-        for seed in (1, 1, 2)
-    ]
+    orders = []
+    for seed in (1, 1, 2):
+        steps = carried_out(optimization(), task, seed)
+        orders.append([step.index for step in steps if isinstance(step, Load)])
     assert orders[0] == orders[1] != orders[2]
     again = optimization(seed=7, reseed=False)
-    seeds = [
-        [s.seed for s in carried_out(again, task, seed) if isinstance(s, Solve)]
-        for seed in (1, 2)
-    ]
+    seeds = []
+    for seed in (1, 2):
+        steps = carried_out(again, task, seed)
+        seeds.append([step.seed for step in steps if isinstance(step, Solve)])
     assert seeds[0] == seeds[1] == [7] * len(seeds[0])
 
 
@@ -165,12 +162,14 @@ def test_solver_seeds_differ_by_trial_workload_and_attempt_and_can_be_repeated(
     task: QuboTask,
 ) -> None:
     scenario = optimization(attempts=2)
-    searches = [
-        [s for s in carried_out(scenario, task, seed) if isinstance(s, Solve)]
-        for seed in (1, 2, 1)
-    ]
+    searches = []
+    for seed in (1, 2, 1):
+        steps = carried_out(scenario, task, seed)
+        searches.append([step for step in steps if isinstance(step, Solve)])
     assert searches[0] == searches[2]
-    seeds = [{(s.index, s.seed) for s in own} for own in searches]
+    seeds = []
+    for steps in searches:
+        seeds.append({(step.index, step.seed) for step in steps})
     assert (
         len(seeds[0]) == len(seeds[1]) == 6 * 2
         and len({seed for _, seed in seeds[0]}) == 12
@@ -279,14 +278,13 @@ def fixed(
 ) -> Sample:
     step = Solve(0, timeout_s, 1)
     lasts = window(timeout_s if took_s is None else took_s)
-    return Sample(
+    return sample_of(
         3,
-        (0,),
-        1,
-        (lasts,),
-        str(target),
-        str(cost),
-        cost <= target,
+        [lasts],
+        indices=(0,),
+        label=str(target),
+        answer=str(cost),
+        correct=cost <= target,
         case=cell,
         solve=step,
         costs=Costs(cost, target, cost),
@@ -307,14 +305,13 @@ def to_target(
     step = Solve(0, limit_s, 1, -95, thresholds)
     took_s = limit_s if reached_s[-1] is None else reached_s[-1]
     costs = Costs(cost, -100, cost)
-    return Sample(
+    return sample_of(
         4,
-        (0,),
-        1,
-        (window(took_s),),
-        "-100",
-        str(cost),
-        False,
+        [window(took_s)],
+        indices=(0,),
+        label="-100",
+        answer=str(cost),
+        correct=False,
         case=cell,
         solve=step,
         costs=costs,
@@ -451,7 +448,7 @@ def test_a_mark_that_the_vector_does_not_bear_out_is_not_believed() -> None:
     assert metrics["tts99_to_10pct_a"].value == math.inf
 
 
-def test_a_crossing_too_early_for_the_monitor_removes_nothing_and_is_told_as_a_bound():
+def test_a_crossing_too_early_for_the_monitor_removes_no_sample_and_is_reported_as_a_bound():
     scenario = optimization(gaps=(0.1,), curve=(0.1,), timeouts_s=())
     bounds_j = (0.0, POWER_W * 2e-4)
     crossing = Crossing(
@@ -459,14 +456,13 @@ def test_a_crossing_too_early_for_the_monitor_removes_nothing_and_is_told_as_a_b
     )
     step = Solve(0, 10.0, 1, -90, (-90,))
     costs = Costs(-90, -100, -90)
-    sample = Sample(
+    sample = sample_of(
         4,
-        (0,),
-        1,
-        (window(2e-4),),
-        "-100",
-        "-90",
-        False,
+        [window(2e-4)],
+        indices=(0,),
+        label="-100",
+        answer="-90",
+        correct=False,
         case="a",
         solve=step,
         costs=costs,
@@ -510,8 +506,8 @@ def test_wade_counts_whole_steps_and_is_named_by_its_thresholds_if_not_the_paper
         measured(to_target("a", -95, 0.0005, 0.0031), to_target("a", -92, 0.002, None)),
         ["solve"],
     )
-    # The smallest whole number of steps after which it is reached; what is never
-    # reached counts as nothing.
+    # The smallest whole number of steps after which it is reached; a target that is
+    # never reached counts as zero.
     first = (0.9 / 1 + 0.95 / 4) / (0.9 + 0.95)
     second = (0.9 / 2) / (0.9 + 0.95)
     assert metrics["wade_of_2_a"].value == pytest.approx((first + second) / 2)
@@ -549,8 +545,9 @@ def test_a_target_of_zero_that_is_not_met_has_no_gap_and_says_so() -> None:
 
 
 def absences(scenario: Optimization, data: Measured) -> dict[str, str]:
-    """Return what is absent, but for the best known targets that these samples do not
-    have."""
+    """Return the missing metrics, but for the best known targets that these samples do
+    not have.
+    """
     return {
         name: why
         for name, why in scenario.absent(data).items()
@@ -595,12 +592,10 @@ def test_an_uncertain_length_close_to_the_limit_decides_nothing_when_influences_
     scenario = optimization(timeouts_s=(1e-3,), target_limit_s=0.0)
     end = Effects({"end": Effect(OWN, 1e-6, 0.0)})
     data = measured(*[fixed("a", -1, -1, 1e-3, 1.0499e-3)] * 2)
-    uncertain = [
-        replace(
-            sample, windows=tuple(replace(one, effects=end) for one in sample.windows)
-        )
-        for sample in data.samples
-    ]
+    uncertain = []
+    for sample in data.samples:
+        windows = tuple(replace(window, effects=end) for window in sample.windows)
+        uncertain.append(replace(sample, windows=windows))
     data = replace(data, samples=tuple(uncertain))
 
     def summarise(moved: Measured) -> dict[str, Metric]:
@@ -675,7 +670,7 @@ def both(
     cost: int,
     official: int | None,
     best_known: int | None,
-    *reached_s: float | None,
+    reached_s: Sequence[float | None],
 ) -> Sample:
     """Return a search of 10 s to a gap of 0.1 to both targets; `reached_s` are the
     times of its thresholds, the highest first.
@@ -690,14 +685,13 @@ def both(
     )
     costs = Costs(cost, official, cost, best_known)
     step = Solve(0, 10.0, 1, thresholds[-1], thresholds)
-    return Sample(
+    return sample_of(
         4,
-        (0,),
-        1,
-        (window(9.0),),
-        "w",
-        str(cost),
-        costs.met,
+        [window(9.0)],
+        indices=(0,),
+        label="w",
+        answer=str(cost),
+        correct=costs.met,
         case=cell,
         solve=step,
         costs=costs,
@@ -733,7 +727,7 @@ def test_thresholds_of_the_result_come_from_the_official_cost_wherever_ours_is_l
 def test_results_to_the_official_target_are_not_mixed_with_those_to_the_best_known_one():
     scenario = optimization(gaps=(0.1,), timeouts_s=())
     data = measured(
-        both("a", -95, -100, -110, 1.0, None), both("a", -99, -100, -110, 3.0, 5.0)
+        both("a", -95, -100, -110, [1.0, None]), both("a", -99, -100, -110, [3.0, 5.0])
     )
     metrics = scenario.summarise(data, ["solve"])
     assert (
@@ -756,7 +750,8 @@ def test_results_to_the_official_target_are_not_mixed_with_those_to_the_best_kno
 
 def test_targets_that_coincide_are_one_threshold_with_both_names() -> None:
     scenario = optimization(gaps=(0.1,), curve=(0.1,), timeouts_s=())
-    metrics = scenario.summarise(measured(both("a", -95, -100, -100, 2.0)), ["solve"])
+    search = both("a", -95, -100, -100, [2.0])
+    metrics = scenario.summarise(measured(search), ["solve"])
     for name in ("latency_to_10pct", "wade_of_1"):
         official = metrics[name]
         assert official.prominence is Prominence.HEADLINE
@@ -779,10 +774,10 @@ def test_the_longest_time_out_and_the_smallest_gap_are_headlines_and_cells_are_d
     searches = (
         fixed("a", -95, -100),
         fixed("a", -97, -100, 10.0),
-        both("a", -95, -100, -100, 2.0),
+        both("a", -95, -100, -100, [2.0]),
     )
     metrics = scenario.summarise(measured(*searches), ["solve"])
-    # Nobody was asked for 5 %, so the next gap is the smallest that is known.
+    # No search was asked for 5 %, so the next gap is the smallest that is known.
     assert headlines(metrics) == [
         "power_active",
         "gap_10s",
@@ -811,7 +806,7 @@ def test_trials_repeat_means_over_the_same_seeds_and_power_in_any_case(
     reseed: bool, mean: Repeatability, share: Repeatability
 ) -> None:
     scenario = optimization(gaps=(0.1,), timeouts_s=(1.0,), reseed=reseed)
-    searches = (fixed("a", -95, -100), both("a", -95, -100, -100, 2.0))
+    searches = (fixed("a", -95, -100), both("a", -95, -100, -100, [2.0]))
     metrics = scenario.summarise(measured(*searches), ["solve"])
     said = {name: metric.repeatability for name, metric in metrics.items()}
     assert {
@@ -828,7 +823,7 @@ def test_without_an_official_target_there_is_no_result_of_the_benchmark_and_a_re
     scenario = optimization(gaps=(0.1,), curve=(0.1,), timeouts_s=(1.0,))
     fixed_one = replace(fixed("a", -95, -100), costs=Costs(-95, None, -95, -100))
     data = measured(
-        both("a", -95, None, -100, 2.0), both("b", -95, -100, -100, 2.0), fixed_one
+        both("a", -95, None, -100, [2.0]), both("b", -95, -100, -100, [2.0]), fixed_one
     )
     metrics = scenario.summarise(data, ["solve"])
     assert {
@@ -876,14 +871,12 @@ def test_a_device_that_marks_too_few_thresholds_for_both_targets_marks_those_of_
     crossings = tuple(
         Crossing(cost, window(1.0, "reached")) for cost in search.thresholds
     )
-    sample = Sample(
+    sample = sample_of(
         4,
-        (0,),
-        1,
-        (window(1.0),),
-        "w",
-        "-85",
-        True,
+        [window(1.0)],
+        indices=(0,),
+        label="w",
+        answer="-85",
         case="a",
         solve=search,
         costs=Costs(best, own, best, best),

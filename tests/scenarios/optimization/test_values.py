@@ -48,20 +48,22 @@ def values(
     factor: float = 1.0,
     cells: int = 1,
 ) -> list[Value]:
-    return [
-        Value(
-            trial=seed,
-            cell=f"cell{workload % cells}",
-            workload=workload,
-            seed=seed,
-            value=value * factor,
-            low=value * factor,
-            high=value * factor,
-            bounds=bounds,
-        )
-        for workload, row in enumerate(table)
-        for seed, value in enumerate(row)
-    ]
+    values = []
+    for workload, row in enumerate(table):
+        for seed, value in enumerate(row):
+            values.append(
+                Value(
+                    trial=seed,
+                    cell=f"cell{workload % cells}",
+                    workload=workload,
+                    seed=seed,
+                    value=value * factor,
+                    low=value * factor,
+                    high=value * factor,
+                    bounds=bounds,
+                )
+            )
+    return values
 
 
 def both(found: Intervals) -> tuple[float, ...]:
@@ -93,7 +95,7 @@ def test_the_interval_for_other_workloads_contains_that_for_the_same_ones_and_th
 
 @given(TABLES, KINDS, st.randoms(use_true_random=False))
 @settings(max_examples=length(100, 40))
-def test_the_order_of_searches_changes_nothing(
+def test_the_order_of_searches_has_no_effect(
     table: list[list[float]],
     kind: tuple[ValueKind, ShareRange | None],
     random: st.DrawFn,

@@ -93,7 +93,7 @@ def test_on_the_virtual_bench_it_is_what_its_samples_give_and_what_was_computed_
 ) -> None:
     gaps = [0.3, 0.1, 0.05, 0.01]
     path = tmp_path / "targets.csv"
-    # The targets by which the numbers below were computed.
+    # The targets of the numbers below.
     path.write_text(
         "num_vertices,density,random_seed,c_optimal\n100,0.05,0,-44\n250,0.05,0,-69\n"
     )
@@ -126,8 +126,8 @@ def test_on_the_virtual_bench_it_is_what_its_samples_give_and_what_was_computed_
 
 
 def latencies(line: dict[str, Any], gaps: list[float]) -> list[float | None]:
-    """Return when a search knew the cost of each gap: its thresholds are told in one
-    way, its target in another.
+    """Return when a search knew the cost of each gap: its thresholds are reported in
+    one form, its target in another.
     """
     target = line["costs"]["official"]
     found = []

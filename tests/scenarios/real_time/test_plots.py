@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the picture of a stream says, read from its SVG; the numbers are made by
-hand."""
+"""Texts of the picture of a stream, read from its SVG; the numbers are made by hand."""
 
 from __future__ import annotations
 
@@ -71,7 +70,7 @@ def test_a_long_stream_is_shown_by_its_beginning_and_says_so(tmp_path: Path) -> 
     assert "Only the beginning is shown" in picture.caption
 
 
-def test_a_stream_that_nobody_answered_is_not_drawn(tmp_path: Path) -> None:
+def test_a_stream_without_answers_is_not_drawn(tmp_path: Path) -> None:
     picture = plots.decisions(streamed(tmp_path, []), TRIALS, 0.0)
     assert (picture.figure, picture.caption) == (
         None,

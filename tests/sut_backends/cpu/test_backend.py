@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A program on this computer's processor: what it is told, where it runs, and how it
-may end."""
+"""A program on this computer's processor: its input, its core, and its ends."""
 
 from __future__ import annotations
 
@@ -283,7 +282,7 @@ def test_a_pinned_program_runs_on_its_core_and_the_rig_stays_where_it_was(
     assert os.sched_getaffinity(0) == before
 
 
-def test_what_decides_the_speed_is_told(start: Open) -> None:
+def test_what_decides_the_speed_is_reported(start: Open) -> None:
     details = start("null").info.details
     assert details["overhead_ns"] > 0
     assert {

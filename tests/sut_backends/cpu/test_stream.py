@@ -53,7 +53,7 @@ def stream_of(windows: int, hop: int = 20, **more: float) -> Stream:
 
 
 def moods(*first: int) -> list[bytes]:
-    """Return windows that begin with these bytes, each with its number behind."""
+    """Return windows that begin with these bytes, each followed by its number."""
     return [bytes([mood, number]) for number, mood in enumerate(first)]
 
 
@@ -113,7 +113,7 @@ def test_simulated_monitors_see_a_pulse_a_mark_two_holds_apart_and_idle_power_wh
     assert all(late.tick - early.tick >= 4_000_000 for early, late in pairwise(marks))
 
 
-@pytest.mark.paced  # what is not slow must be in time
+@pytest.mark.paced  # a device that is not slow must be in time
 def test_a_program_that_is_too_slow_overruns_and_goes_on_afterwards(
     start: Open,
 ) -> None:
@@ -132,7 +132,7 @@ def test_a_program_that_is_too_slow_overruns_and_goes_on_afterwards(
         " for another; "
     )
     assert f"with {done.iterations} of 8 windows answered" in done.faults[-1]
-    # What was still on its way is no part of what comes next.
+    # Bytes still on their way are no part of the next answer.
     assert sut.do(stream_of(3, SAFE), moods(0, 0, 0)).output == b"\0\1\2"
     sut.do(Load(7), [b"\0\7"])
     assert sut.do(Query((7,))).output == b"\7"
@@ -148,7 +148,7 @@ def test_a_program_that_fails_or_refuses_a_window_ends_the_stream_and_what_was_a
     sut = start("moody", slots=2)
     # Two windows are loaded before, and a refusal is heard when the window comes: while
     # an earlier one is awaited.
-    done = sut.do(stream_of(7, SAFE), moods(0, 0, 0, 0, mood, 0, 0))
+    done = sut.do(stream_of(7, SAFE), moods(*[0] * 4, mood, 0, 0))
     assert done.iterations is not None
     assert 2 < done.iterations <= 4
     assert done.output == bytes(range(done.iterations))
@@ -183,7 +183,7 @@ def test_a_process_that_dies_in_a_stream_is_lost_with_its_exit_code(
 ) -> None:
     sut = start("moody", slots=2)
     with pytest.raises(DeviceLost) as caught:
-        sut.do(stream_of(6, SAFE), moods(0, 0, 102, 0, 0, 0))
+        sut.do(stream_of(6, SAFE), moods(0, 0, 102, *[0] * 3))
     assert "exit code 9" in caught.value.evidence
 
 
@@ -191,7 +191,7 @@ def test_a_process_that_dies_in_a_stream_is_lost_with_its_exit_code(
 def test_a_stream_that_does_not_end_in_time_is_a_deadline_error(
     start: Open, size_b: int
 ) -> None:
-    windows = [window.ljust(size_b) for window in moods(99, 0, 0, 0, 0, 0)]
+    windows = [window.ljust(size_b) for window in moods(99, *[0] * 5)]
     sut = start("moody", slots=2)
     with pytest.raises(DeadlineError, match="end of the stream"):
         sut.do(stream_of(6, limit_s=0.05), windows)
@@ -245,7 +245,7 @@ def test_a_window_that_does_not_come_starves_the_stream() -> None:
     ]
 
 
-def test_a_window_that_comes_late_is_told() -> None:
+def test_a_window_that_comes_late_is_reported() -> None:
     signal = Signal([1] * 3, slots=2, hop=200, window=400, sample_hz=HZ, apart_ns=0)
     slots: dict[int, object] = {0: b"0", 1: b"1"}
     ours, theirs = os.pipe()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""[sut.gpu] on the processor: ASC and QUBO through the worker, what is refused, what it
-says of itself.
+"""[sut.gpu] on the processor: ASC and QUBO through the worker, refusals, its
+description.
 """
 
 from __future__ import annotations
@@ -93,7 +93,9 @@ def test_without_a_gpu_the_message_says_what_torch_sees(asc: AscTask) -> None:
     assert "sees no CUDA device" in caught.value.evidence
 
 
-def test_without_torch_it_is_said_how_to_get_it(asc: AscTask, tmp_path: Path) -> None:
+def test_without_torch_it_is_reported_how_to_get_it(
+    asc: AscTask, tmp_path: Path
+) -> None:
     # A Python of its own, without site-packages, has no torch.
     bare = tmp_path / "python"
     bare.write_text(f'#!/bin/sh\nexec {sys.executable} -S "$@"\n', encoding="utf-8")

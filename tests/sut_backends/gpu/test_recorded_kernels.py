@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a GPU replays of recorded kernels, on a stand-in for torch's CUDA graphs that
+"""Replay of recorded kernels by a GPU, on a stand-in for torch's CUDA graphs that
 repeats the recorded calls on the processor. It shows that recording and replay fit
-together; what CUDA makes of them it does not show.
+together; it does not show the behaviour of CUDA itself.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def recorded(into: StandInGraph, /) -> Iterator[None]:
 
 
 STREAM = SimpleNamespace(wait_stream=lambda other, /: None)
-#: What is used of torch.cuda.
+#: The parts of torch.cuda that are used.
 STAND_INS: dict[str, Any] = {
     "Stream": lambda device: STREAM,
     "current_stream": lambda device: STREAM,
@@ -66,7 +66,7 @@ STAND_INS: dict[str, Any] = {
 
 @pytest.fixture
 def cuda(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Put the stand-in for what is used of torch.cuda."""
+    """Install the stand-in for the used parts of torch.cuda."""
     for name, stand_in in STAND_INS.items():
         monkeypatch.setattr(torch.cuda, name, stand_in)
 

@@ -132,8 +132,10 @@ def mixed(rng: np.random.Generator) -> graph.Network:
         "scale": nir.Scale(rng.uniform(1, 3, 4)),
         "threshold": nir.Threshold(zero + 1.5),
         "delay": nir.Delay(np.array([0, 1, 2, 3]) * DT_S),
-        "lif": nir.CubaLIF(tau_s, tau_s[::-1], zero + 3, zero + 0.1, zero + 0.4, zero - 0.2,
-                           w_in=zero + 2),
+        "lif": nir.CubaLIF(
+            tau_s, tau_s[::-1], zero + 3, zero + 0.1,
+            v_threshold=zero + 0.4, v_reset=zero - 0.2, w_in=zero + 2,
+        ),
         "again": nir.Affine(rng.normal(0, 1, (4, 4)), zero + 0.1),
         "if": nir.IF(zero + 700.0, zero + 1.0, zero),
         "ladder": nir.I(zero + 100.0),

@@ -127,7 +127,7 @@ def test_edges_and_power_of_each_phase_are_in_the_world_at_the_ticks_of_the_mark
     by_state = [(state.time_ns - falls[0].time_ns) / 1e9 for state in falls]
     assert by_tick == pytest.approx(by_state, abs=2.1e-6)
     assert sut.edges.late_events == sut.edges.reordered_events == 0
-    assert context.world.states()[-1].power_w == 0.0  # a closed device draws nothing
+    assert context.world.states()[-1].power_w == 0.0  # a closed device draws no power
 
 
 def wait_for_states(world: World, edges: int) -> list[Any]:
@@ -161,8 +161,7 @@ def test_the_horizon_follows_the_clock_never_goes_back_and_never_lies(
             sut.do(Load(index), [SAMPLE])
             sut.do(Query((index,), repeat=1000))
             sut.do(Idle(0.02))
-        # What has answered, and was asked for nothing since, is known up to the
-        # present.
+        # The state of an idle device that has answered is known up to the present.
         asleep_ns = context.world.now_ns()
         eventually(lambda: horizons[-1] > asleep_ns)
         stop.set()
@@ -257,7 +256,7 @@ def test_a_dut_that_dies_in_a_query_is_lost_with_its_exit_code(
         assert time.monotonic() - started_s < 3.0
         assert "exit code 3" in caught.value.evidence
         horizon_ns = context.world.horizon_ns()
-        # A dead device holds up nobody.
+        # A dead device delays no step.
         eventually(lambda: context.world.horizon_ns() > horizon_ns)
 
 
@@ -354,7 +353,7 @@ def test_in_a_window_the_horizon_stands_at_the_last_edge_until_the_next_one(
     time.sleep(0.12)  # outside a window the horizon follows the clock
     at_ns = time.monotonic_ns()
     os.write(write_fd, f"1 {at_ns} 0 1 0\n2 {at_ns + 50_000} 1 1 0\n".encode())
-    time.sleep(0.15)  # longer than the margin, and nothing may move
+    time.sleep(0.15)  # longer than the margin, and no edge may move
     assert world.horizon_ns() == at_ns + 50_000 - origin_ns
     stolen_ns = 40_000_000
     end_ns = time.monotonic_ns() - stolen_ns
@@ -382,7 +381,7 @@ def test_a_quiet_wire_is_complete_up_to_the_present_and_waits_while_the_device_m
         os.write(write_fd, f"1 {time.monotonic_ns()} 1 0 0\n".encode())
         assert eventually(lambda: (world.horizon_ns(), len(world.states()) == 2)[1])
         assert world.horizon_ns() < MARGIN_NS
-    # The answer has come: what was marked before it has been written.
+    # The answer has come: the marks before it have been written.
     now_ns = world.now_ns()
     horizon_ns = world.horizon_ns()
     assert horizon_ns >= now_ns

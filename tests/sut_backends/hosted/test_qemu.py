@@ -78,7 +78,7 @@ def test_edges_and_power_of_each_phase_are_in_the_world_exactly_at_the_marks(
         done = sut.do(Query((0,), repeat=1000))
         burst = sut.do(Sync())
         idle = sut.do(Idle(0.02))
-        context.world.now_ns()  # reads what has been told
+        context.world.now_ns()  # reads the messages
         states = context.world.states()
         truth_j = context.world.true_energy_j(
             *(state_of(states, mark.tick) for mark in done.marks[1:])
@@ -100,7 +100,7 @@ def test_edges_and_power_of_each_phase_are_in_the_world_exactly_at_the_marks(
         0.05 * (done.marks[2].tick - done.marks[1].tick) * 1e-6, rel=1e-12
     )
     assert sut.late_events == sut.edges.reordered_events == 0
-    assert context.world.states()[-1].power_w == 0.0  # a closed device draws nothing
+    assert context.world.states()[-1].power_w == 0.0  # a closed device draws no power
 
 
 def state_of(states: list[Any], tick: int) -> int:
@@ -220,7 +220,7 @@ def test_a_killed_emulator_is_a_lost_device_with_the_signal(
         killer.join()
         assert "signal 9" in caught.value.evidence
         horizon_ns = context.world.horizon_ns()
-        # A dead device holds up nobody.
+        # A dead device delays no step.
         eventually(lambda: context.world.horizon_ns() > horizon_ns)
 
 
@@ -255,8 +255,9 @@ except KeyboardInterrupt:
 
 @pytest.fixture
 def other_rig() -> Iterator[tuple[subprocess.Popen[str], int]]:
-    """Start another process that holds an emulator; gives it and the number of the
-    emulator."""
+    """Start another process that holds an emulator; returns it and the number of the
+    emulator.
+    """
     command = [sys.executable, "-c", RIG, str(image("mps2", "null"))]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, text=True, cwd=ROOT, start_new_session=True
@@ -412,7 +413,7 @@ def test_the_horizon_is_what_the_board_has_told_and_the_present_a_little_more(
     assert world.horizon_ns() == 1_000_000_000
     os.write(write_fd, b"T 000000001388\n")
     assert world.horizon_ns() == 1_005_000_000
-    time.sleep(0.05)  # the board tells nothing, so nothing may move
+    time.sleep(0.05)  # the board sends no times, so no edge may move
     assert world.horizon_ns() == 1_005_000_000
     assert world.now_ns() == 1_005_000_000 + AHEAD_NS
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A line with one fault, in the virtual time of the device behind it."""
+"""A line with one fault, in the virtual time of its device."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class FaultyLine:
             )
 
     def sleep(self, duration_s: float) -> None:
-        """Let the device run; what it says meanwhile is on the way."""
+        """Let the device run; its output meanwhile is on the way."""
         end_us = self._device.now_us + math.ceil(duration_s * 1e6)
         while self._device.now_us < end_us:
             self._listen(end_us - self._device.now_us)
@@ -91,7 +91,7 @@ class FaultyLine:
         raise AssertionError("no change of the line rate here")
 
     def close(self) -> None:
-        """Do nothing."""
+        """Have no effect."""
 
     def _listen(self, duration_us: int) -> None:
         for piece, late_us in self._spoilt("rx", self._device.listen(duration_us)):

@@ -9,7 +9,7 @@ from sut_backends.lines.faults import FaultyLink, LineFaults
 
 
 class Memory:
-    """A line that keeps what is written and gives it back in blocks of one size."""
+    """A line that keeps written bytes and returns them in blocks of one size."""
 
     name = "memory"
     baud = 115_200
@@ -44,7 +44,7 @@ def through(faults: LineFaults, block_b: int) -> bytes:
     return out
 
 
-def test_the_same_seed_gives_the_same_faults_whatever_the_block_size() -> None:
+def test_the_same_seed_gives_the_same_faults_for_any_block_size() -> None:
     faults = LineFaults(0.01, 0.01, 0.01, seed=5)
     assert through(faults, 7) == through(faults, 4096) != CONTENT
     assert through(faults, 7) != through(LineFaults(0.01, 0.01, 0.01, seed=6), 7)
@@ -71,7 +71,7 @@ def test_faults_are_as_frequent_as_asked_for_and_counted(
     assert link.injected["rx"].dropped_b == 0
 
 
-def test_no_faults_change_nothing_and_the_rest_is_passed_on() -> None:
+def test_no_faults_have_no_effect_and_the_rest_is_passed_on() -> None:
     memory = Memory()
     link = FaultyLink(memory, LineFaults())
     link.write(b"abc")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rig behind an IO manager of another make, which passes commands and lines but no
+"""The rig with an IO manager of another make, which passes commands and lines but no
 frames. Ours is in tests/firmware.
 """
 

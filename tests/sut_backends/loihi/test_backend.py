@@ -67,8 +67,7 @@ def test_only_a_board_may_have_sensors_of_its_own() -> None:
 
 
 def stand_in_python(folder: Path) -> str:
-    """Return a Python in which the stand-in is what it finds as Lava with
-    lava-loihi."""
+    """Return a Python whose Lava with lava-loihi is the stand-in."""
     (folder / "sitecustomize.py").write_text(
         "from importlib import metadata\n"
         "from tests.stand_ins import lava_loihi\n"

@@ -10,6 +10,7 @@ import os
 import subprocess
 import sys
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +49,7 @@ def planned(job: Job) -> tuple[StockPlan, FixedPoint]:
 def at_the_limits(rng: np.random.Generator) -> dict[str, Any]:
     """Return nodes whose states meet their limits: weights from -256 to 254, a matrix
     without a positive weight, currents beyond 24 bits under many spikes of an input,
-    membranes that go far below 0, decays of all and of nothing.
+    membranes that go far below 0, full decays and none.
     """
     first = rng.integers(-128, 128, (8, 5)) * 2.0
     first[0], first[1], first[6] = 254.0, -256.0, -64.0
@@ -116,7 +117,8 @@ def test_every_state_of_every_step_in_lava_is_the_twins(
     every = np.concatenate([np.concatenate(state.spikes) for state in states])
     assert 20 < every.sum() < every.size
     if name == "limits":
-        lowest = min(int(one.min()) for state in states for one in state.membranes)
+        membranes = chain.from_iterable(state.membranes for state in states)
+        lowest = min(int(membrane.min()) for membrane in membranes)
         assert lowest == 1 - lava_fixed_twin.END
 
 

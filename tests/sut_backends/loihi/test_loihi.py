@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What of Loihi can be tried without a chip: what is refused, fixed point, calls
-against a stand-in of lava-loihi, and the board's own sensors as that stand-in makes
-them up.
+"""Tests of Loihi without a chip: refusals, fixed point, calls against a stand-in of
+lava-loihi, and the board's own sensors as invented by that stand-in.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -87,13 +86,13 @@ def test_cycles_and_ways_that_a_step_a_dense_changes_are_refused(
             r"last is fed over ways of \[1, 2\] stock Dense",
         ),
     ):
-        used = {name for edge in straight + more for name in edge}
+        used = set(chain.from_iterable(straight + more))
         job = plain(tmp_path, {name: nodes[name] for name in used}, straight + more)
         with pytest.raises(ValueError, match=said):
             plan(read(job.plain), vectors=True)
 
 
-def test_a_chip_that_is_not_there_is_said_in_a_sentence(
+def test_a_chip_that_is_not_there_is_reported_in_a_sentence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     job = plain(tmp_path, two_layers(np.random.default_rng(0)))

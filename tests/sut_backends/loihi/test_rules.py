@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a neuron does in a step in Lava, against the reference interpreter and the
-integer model; stored runs of Lava itself in every run, and Lava where an interpreter
-with it is there.
+"""A neuron's step in Lava, against the reference interpreter and the integer model;
+stored runs of Lava itself in every run, and Lava where an interpreter with it is there.
 """
 
 from __future__ import annotations
@@ -172,7 +171,7 @@ def test_lava_gives_what_is_stored() -> None:
     assert np.array_equal(membranes, asc["file_membranes"])
 
 
-def test_ends_of_subgraphs_are_taken_out_and_change_nothing(tmp_path: Path) -> None:
+def test_ends_of_subgraphs_are_taken_out_and_have_no_effect(tmp_path: Path) -> None:
     zero, one = np.zeros(8), np.ones(8)
     inner = {
         "input": nir.Input(np.array([8])),

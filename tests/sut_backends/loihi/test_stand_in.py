@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The stand-in for Lava takes no call that Lava 0.10 refuses, where an interpreter with
-Lava is there. Of lava-loihi (adapters, the profiler's probes) nothing public can be
-looked at: the calls are those of programs that users published.
+Lava is there. lava-loihi (adapters, the profiler's probes) is not public: the calls are
+those of programs that users published.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ CALLS: dict[str, tuple[str, str, Any]] = {
     ),
 }
 _NEW = "__import__('numpy').zeros((2, 2))"
-#: Of an object: what the backend uses.
+#: Attributes of an object that the backend uses.
 USED: dict[str, tuple[str, str, Any, tuple[str, ...]]] = {
     "a LIF": (
         _LIF,

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Installation of an SDK from a folder of real packages: what is there serves until
-what is new has been tried, whatever ends the installation.
+"""Installation of an SDK from a folder of real packages: the old environment serves
+until the new one has been tried, for any end of the installation.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from tests.conftest import ROOT
 from tests.sut_backends.workers.test_process import gone
 from tests.waiting import eventually
 
-#: The build of a package that waits, for ever, once it has said that it is there.
+#: The build of a package that announces itself and then waits without a limit.
 _SLOW_BUILD = """
 import os
 from pathlib import Path
@@ -106,8 +106,9 @@ def described(folder: Path, requirements: str, more: str = "") -> SdkKind:
 
 
 def answer() -> str:
-    """Return what the installed package says, by the environment's own script of pip's
-    folder."""
+    """Return the installed package's output, by the environment's own script of pip's
+    folder.
+    """
     python = installed("soft")
     code = "import softly, sys; print(softly.answer, sys.prefix)"
     done = subprocess.run(
@@ -165,7 +166,7 @@ def test_what_fails_or_is_cut_off_leaves_the_environment_that_was_there(
     assert answer() == "1"
     assert len(left()) == 2
 
-    # what is whole takes the place, and the rest is gone
+    # a whole environment takes the place, and the rest is gone
     install(described(folder, "softly==2.0\n"), sys.executable, print)
     assert answer() == "2"
     (new,) = left()
@@ -207,7 +208,7 @@ def test_an_environment_of_before_serves_until_a_link_takes_its_place(
     assert place.is_symlink() and left() == [place.resolve().name]
 
 
-def test_a_disk_without_room_is_said_before_anything_is_fetched(
+def test_a_disk_without_room_is_reported_before_anything_is_fetched(
     index: Path, tmp_path: Path
 ) -> None:
     size = "[size]\ndownload_mb = 5\ninstalled_mb = 900000000\nmeasured = 'in a test'\n"

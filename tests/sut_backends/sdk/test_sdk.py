@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Environments of vendors' SDKs: what lacks is named, what is made can be used."""
+"""Environments of vendors' SDKs: missing parts are named, complete ones can be used."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_an_environment_is_made_used_and_looked_at(tmp_path: Path) -> None:
     assert examine(sdk) == found
 
 
-def test_what_lacks_is_said_by_name(tmp_path: Path) -> None:
+def test_what_lacks_is_reported_by_name(tmp_path: Path) -> None:
     sdk = described(
         tmp_path / "hard",
         "numpy==0.1  # of old\nno-such-package==1.0\n",
@@ -78,7 +78,7 @@ def test_what_lacks_is_said_by_name(tmp_path: Path) -> None:
         assert due in problems
 
 
-def test_no_python_of_the_version_wanted_is_said_and_nothing_is_left(
+def test_no_python_of_the_version_wanted_is_reported_and_nothing_is_left(
     tmp_path: Path, data_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = [

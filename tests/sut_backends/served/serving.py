@@ -29,7 +29,7 @@ def echo(slots: int = 4) -> VirtualSut:
 def serving(
     open_sut: Callable[[], SystemUnderTest], endpoint: Endpoint
 ) -> Iterator[tuple[Server, list[str]]]:
-    """Serve until the block is left; give the server and what it tells."""
+    """Serve until the block is left; yield the server and its messages."""
     told: list[str] = []
     stop = Stop()
     server = Server(open_sut, endpoint, told.append)

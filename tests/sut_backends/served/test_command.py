@@ -60,18 +60,14 @@ def served(bench: Path, *words: str) -> Iterator[tuple[subprocess.Popen[str], st
 
 
 def outputs(session: Path) -> list[tuple[object, ...]]:
-    """Return what was answered, trial by trial, and to what."""
-    return [
-        (
-            trial.parent.name,
-            line["kind"],
-            line.get("indices"),
-            line["output"],
-            line["iterations"],
-        )
-        for trial in sorted(session.glob("trial-*/completions.jsonl"))
-        for line in map(json.loads, trial.read_text(encoding="utf-8").splitlines())
-    ]
+    """Return the answers and their requests, trial by trial."""
+    rows = []
+    for trial in sorted(session.glob("trial-*/completions.jsonl")):
+        for text in trial.read_text(encoding="utf-8").splitlines():
+            line = json.loads(text)
+            facts = (line["kind"], line.get("indices"), line["output"])
+            rows.append((trial.parent.name, *facts, line["iterations"]))
+    return rows
 
 
 def session(folder: Path, *words: str | Path) -> Path:

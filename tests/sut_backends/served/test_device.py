@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import struct
 import zlib
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -93,7 +94,7 @@ CONVERSATION: list[tuple[int, tuple[int, bytes]]] = [
     (0, (Kind.SYNC, struct.pack("<BIIH", 1, 100, GUARD_US, 50))),
     (0, (Kind.IDLE, struct.pack("<IIH", 1000, GUARD_US, 50))),
     (-1, (Kind.IDLE, struct.pack("<IIH", 1000, GUARD_US, 50))),
-    (0, (Kind.STREAM, struct.pack("<IIIIH", 0, 1, 1, 1, 0))),
+    (0, (Kind.STREAM, struct.pack("<4IH", 0, *[1] * 3, 0))),
     (0, (Kind.TEXT, b"")),
 ]
 
@@ -121,7 +122,7 @@ def told(frames: list[Frame]) -> list[tuple[Any, ...]]:
 
 
 def conversation(device: Device | TimedDevice) -> list[list[tuple[Any, ...]]]:
-    """Return what is answered to each request of the conversation."""
+    """Return the answers to each request of the conversation."""
     decoder = FrameDecoder(1024)
 
     def answer(block: bytes) -> bytes:
@@ -163,7 +164,7 @@ def test_a_served_device_answers_each_request_as_the_firmware_does() -> None:
         # The core of this test knows no streams, and says so before it looks at the
         # numbers.
         assert said == wanted or request[1][0] == Kind.STREAM, request
-    kinds = {answer[0] for answers in due for answer in answers}
+    kinds = {answer[0] for answer in chain.from_iterable(due)}
     assert {"ACK", "ERROR", "DONE", "CAPS", Kind.STATUS, Kind.PONG} <= kinds
 
 
@@ -184,7 +185,7 @@ def test_each_stored_frame_is_answered_or_is_a_devices_own(
     assert len(answers) == (0 if case["type"] >= Kind.ACK or too_long else 1)
 
 
-# What is too long for 64 bytes is not for this device.
+# Requests of more than 64 bytes are not for this device.
 BAD = [case for case in VECTORS["bad"] if "limit" not in case["name"]]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import sys
 import time
-from itertools import pairwise
+from itertools import chain, pairwise
 from types import ModuleType, SimpleNamespace
 
 import pytest
@@ -51,7 +51,7 @@ def pulsed(scope: Scope) -> PulsedSut:
 
 
 @pytest.mark.alone  # the pattern of SYNC is the host's pace
-def test_every_mark_that_the_host_is_told_is_an_edge_on_the_line_at_its_tick() -> None:
+def test_every_mark_reported_to_the_host_is_an_edge_on_the_line_at_its_tick() -> None:
     scope = Scope()
     endpoint = TcpEndpoint(LOOPBACK, 0)
     with serving(lambda: pulsed(scope), endpoint) as (server, _):
@@ -66,16 +66,13 @@ def test_every_mark_that_the_host_is_told_is_an_edge_on_the_line_at_its_tick() -
             False,
         )
         sut.do(Load(0), [b"abc"])
-        marks = [
-            mark
-            for step in (
-                Sync(),
-                Idle(0.02),
-                Query((0,), limit_s=10.0, repeat=3),
-                Query((0,), limit_s=10.0, batch=True),
-            )
-            for mark in sut.do(step).marks
-        ]
+        steps = (
+            Sync(),
+            Idle(0.02),
+            Query((0,), limit_s=10.0, repeat=3),
+            Query((0,), limit_s=10.0, batch=True),
+        )
+        marks = list(chain.from_iterable(sut.do(step).marks for step in steps))
         assert isinstance(server.sut, PulsedSut)
         worst_ns = server.sut.worst_stamp_s * 1e9
         sut.close()

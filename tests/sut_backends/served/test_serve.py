@@ -59,7 +59,7 @@ def test_a_line_that_loses_doubles_and_flips_bytes_spoils_no_output() -> None:
         sut.close()
 
 
-def test_a_second_host_is_told_that_the_device_is_busy_and_the_first_notices_nothing():
+def test_a_second_host_learns_that_the_device_is_busy_and_the_first_notices_nothing():
     endpoint = TcpEndpoint(LOOPBACK, 0)
     with serving(echo, endpoint):
         first = host(endpoint.url)
@@ -79,7 +79,7 @@ def test_a_host_that_dies_in_a_session_leaves_a_device_for_the_next_one() -> Non
         with serving(echo, endpoint):
             lost = host(endpoint.url)
             lost.do(Load(0), [SAMPLE])
-            lost.line.close()  # what a killed process does, and no word more
+            lost.line.close()  # as a killed process does, without any other message
             again = host(endpoint.url)
             with pytest.raises(RigError, match="not loaded"):
                 again.do(Query((0,), limit_s=10.0))
@@ -124,7 +124,7 @@ def test_what_a_program_refuses_or_fails_at_has_its_code_and_words() -> None:
 
 
 class Limited:
-    """A backend that can load and run, and nothing else."""
+    """A backend that can load and run, and no more."""
 
     def __init__(self, **facts: object) -> None:
         self.info = SutInfo("limited", "limited", False, 1_000_000, "null", **facts)
@@ -133,7 +133,7 @@ class Limited:
         return Completion(())
 
     def close(self) -> None:
-        """Do nothing."""
+        """Have no effect."""
 
 
 def test_what_a_backend_cannot_has_no_flag_and_the_host_refuses_it_itself() -> None:

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Frames and lines of text, in words: as they come, in whatever pieces, of whatever
-comes."""
+"""Frames and lines of text, in words: from a stream in any pieces, of any bytes."""
 
 from __future__ import annotations
 
@@ -59,7 +58,7 @@ def test_messages_have_their_names_and_fields() -> None:
     ]
 
 
-def test_text_before_and_behind_frames() -> None:
+def test_text_before_and_after_frames() -> None:
     decoder = ShimDecoder()
     lines = decoder.feed("tx", b"name%", 0.0)
     lines += decoder.feed("rx", b"m-name-dut-[x]\r\nm-re", 0.0)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The width of a field on the wire is the bound of the setting that ends in it: what a
-request cannot carry is refused when the bench file is read.
+"""The width of a field on the wire is the bound of the setting that ends in it: values
+that a request cannot carry are refused when the bench file is read.
 """
 
 from __future__ import annotations
@@ -97,12 +97,12 @@ def numbers() -> dict[str, str]:
         and hasattr(kind, "kind")
         if kind.__module__ == requests.__name__
     ]
-    return {
-        f"{kind.kind.name}.{name}": field.head
-        for kind in kinds
-        for name, field in kind.fields
-        if isinstance(field, Number)
-    }
+    widths = {}
+    for kind in kinds:
+        for name, field in kind.fields:
+            if isinstance(field, Number):
+                widths[f"{kind.kind.name}.{name}"] = field.head
+    return widths
 
 
 def setting(name: str) -> SettingField:
@@ -114,12 +114,10 @@ def most(code: str) -> int:
     return int(2 ** (8 * struct.calcsize(f"<{code}"))) - 1
 
 
-BOUND = [
-    (field, source)
-    for field, sources in SOURCES.items()
-    if not isinstance(sources, str)
-    for source in sources
-]
+BOUND: list[tuple[str, str]] = []
+for _field, _sources in SOURCES.items():
+    if not isinstance(_sources, str):
+        BOUND += [(_field, _source) for _source in _sources]
 
 
 def test_every_number_of_every_request_has_its_source_here() -> None:

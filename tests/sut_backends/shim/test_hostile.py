@@ -1,18 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Answers that no firmware of ours gives: each wait ends, and nothing is a
-traceback."""
+"""Answers that none of our firmware sends: each wait ends, and none is a traceback."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import pytest
 
 from rig.errors import RemoteProtocolError
 from sut_backends.shim.frame import Frame
-from sut_backends.shim.messages import CapsMessage, Flag, HelloMessage, MessageKind
+from sut_backends.shim.messages import CapsMessage, HelloMessage, MessageKind
 from sut_backends.shim.request import Request, SilentWindow
 from sut_backends.shim.timeouts import RetransmissionTimeouts
 from sut_backends.shim.window import RequestWindow
 from sut_backends.uart.framed_dut import FramedDut
+from tests.sut_backends.framed import CAPS
 
 BAUD = 115_200
 WINDOW_S = 2.0
@@ -35,7 +37,7 @@ def test_acknowledgements_without_end_do_not_keep_a_window_open(
         now_s += period_s
         request.receive(Frame(MessageKind.ACK, 6, b"\0" * 4), now_s)
         request.expire(now_s)
-        # Behind the window DONE is asked for a few times.
+        # After the window DONE is asked for a few times.
         assert now_s < 4 * WINDOW_S, "the window does not end"
     assert request.failed
 
@@ -76,8 +78,15 @@ def test_a_device_without_slots_is_refused() -> None:
         """Answers HELLO with CAPS of no slots."""
 
         def fetch(self, hello: HelloMessage, _: type[CapsMessage]) -> CapsMessage:
-            return CapsMessage(
-                hello.nonce, 1, 8, 64, 0, 64, 8, 8, 1_000_000, 1, 1, Flag(0)
+            return replace(
+                CAPS,
+                nonce=hello.nonce,
+                max_payload_b=64,
+                slots=0,
+                slot_b=64,
+                output_b=8,
+                marks_max=8,
+                phases=1,
             )
 
     with pytest.raises(RemoteProtocolError, match="CAPS makes no sense"):

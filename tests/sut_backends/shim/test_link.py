@@ -9,6 +9,7 @@ import dataclasses
 import heapq
 import zlib
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -32,27 +33,22 @@ from sut_backends.shim.request import REPEATS_MAX
 from sut_backends.shim.timeouts import RTO_MIN_S, RetransmissionTimeouts
 from sut_backends.uart.framed_dut import FramedDut
 from tests.length import length
+from tests.sut_backends.framed import CAPS as FRAMED_CAPS
 from tests.sut_backends.framed import framed, run_slot
 
-CAPS = CapsMessage(
-    0,
-    1,
-    8,
-    64,
-    2,
-    8192,
-    100,
-    16,
-    1_000_000,
-    1,
-    2,
-    Flag.SYNC_LINE,
-    "fake",
-    "0",
-    "null",
-    "m",
-    "b",
-    "P0",
+CAPS = replace(
+    FRAMED_CAPS,
+    nonce=0,
+    max_payload_b=64,
+    slot_b=8192,
+    output_b=100,
+    flags=Flag.SYNC_LINE,
+    device="fake",
+    firmware="0",
+    workload="null",
+    model="m",
+    build="b",
+    sync_pin="P0",
 )
 OUTPUT = bytes(range(90))
 LATENCY_S = 0.0005
@@ -85,12 +81,12 @@ class FakeDut:
             self.rx_in_window_b += len(block)
             self.backlog += block
             return []
-        return [
-            encode(answer)
-            for frame in self.decoder.feed(block)
-            for answer in self._frame(frame, now_s)
-            if not self.silent
-        ]
+        answers = []
+        for frame in self.decoder.feed(block):
+            replies = list(self._frame(frame, now_s))
+            if not self.silent:
+                answers += map(encode, replies)
+        return answers
 
     def timer_s(self) -> float:
         if self.window_until_s:
@@ -259,8 +255,7 @@ class FakeDut:
 
 
 class FakeLine:
-    """A line of 115 200 baud in fake time; its clock only moves while somebody
-    reads."""
+    """A line of 115 200 baud in fake time; its clock only moves during a read."""
 
     name = "fake"
     baud = 115_200
@@ -299,7 +294,7 @@ class FakeLine:
         raise AssertionError("no change of the line rate here")
 
     def close(self) -> None:
-        """Do nothing."""
+        """Have no effect."""
 
     def say(self, block: bytes) -> None:
         self._put("rx", block)
@@ -337,7 +332,7 @@ def converse(client: FramedDut, dut: FakeDut, rounds: int = 2) -> None:
         done = run_slot(client, number % 2)
         assert done.output == OUTPUT
         assert len(done.marks) == 2
-    assert dut.runs == rounds  # nothing was executed twice
+    assert dut.runs == rounds  # no request was executed twice
 
 
 def test_without_faults_nothing_is_sent_twice_and_the_line_stays_full() -> None:
@@ -345,7 +340,7 @@ def test_without_faults_nothing_is_sent_twice_and_the_line_stays_full() -> None:
     client, line, _ = connect(dut)
     converse(client, dut)
     assert client.exchange.link.retransmissions == 0
-    frames_s = 2 * (3000 / 60) * 75 * 10 / 115_200  # what the DATA frames alone need
+    frames_s = 2 * (3000 / 60) * 75 * 10 / 115_200  # the time of the DATA frames alone
     assert line.now_s < 1.5 * frames_s + 0.2
 
 
@@ -432,7 +427,8 @@ def test_each_frame_sent_again_is_counted_once_and_has_the_same_bytes(
     assert reported + client.unreported_retransmissions == again
     for frames in numbers.values():
         first = frames[0]
-        # What a DUT must not execute any more becomes a PING under the same number.
+        # A request that a DUT must no longer execute becomes a PING under the same
+        # number.
         assert {*frames[1:]} <= {first, Frame(MessageKind.PING, first.seq)}
         if first.kind in (MessageKind.PING, MessageKind.RESULT):
             assert len(frames) - 1 <= REPEATS_MAX, first
@@ -442,7 +438,7 @@ def lose_once(
     line: FakeLine, wanted: Callable[[Frame], bool], direction: str
 ) -> list[Frame]:
     """Let the line lose the first frame that is `wanted`, all but its first bytes;
-    returns the list of what was lost.
+    returns the list of lost frames.
     """
     put = line._put
     lost = list[Frame]()
@@ -465,8 +461,8 @@ def lose_once(
         for kind in (MessageKind.RUN, MessageKind.COMMIT, MessageKind.DATA)
     ]
     + [(kind, "rx", range(1, 3)) for kind in (MessageKind.DONE, MessageKind.CHUNK)]
-    # The DATA behind a lost LOAD find no slot open: a window is retransmitted. Its lost
-    # STATUS is told by the ACKs behind it.
+    # The DATA after a lost LOAD find no slot open: a window is retransmitted. Its lost
+    # STATUS is reported by the ACKs after it.
     + [
         (MessageKind.LOAD, "tx", range(1, CAPS.window + 1)),
         (MessageKind.STATUS, "rx", range(1)),
@@ -512,7 +508,7 @@ def test_a_go_opens_the_window_at_once() -> None:
     assert repeats == 0
 
 
-def test_a_lost_go_costs_the_rest_of_the_guard_and_nothing_else() -> None:
+def test_a_lost_go_costs_the_rest_of_the_guard_and_no_more() -> None:
     dut = FakeDut(takes_go=True)
     took_s, repeats = lasted_s(dut, (MessageKind.GO, "tx"))
     assert (dut.goes, repeats) == (0, 0)
@@ -530,7 +526,7 @@ def test_a_request_that_was_sent_again_waits_for_its_guard(
 
 
 def test_no_go_is_sent_when_it_could_come_into_the_window() -> None:
-    """The host stood still behind the ACK for more than half of the guard."""
+    """The host stood still after the ACK for more than half of the guard."""
     dut = FakeDut(takes_go=True)
     client, line, _ = connect(dut)
     client.hello(1)
@@ -596,7 +592,7 @@ def share_of_the_line(
     baud: int, max_payload_b: int, monkeypatch: pytest.MonkeyPatch
 ) -> float:
     """Load 27 648 bytes over a line that delays by 1 ms each way; return the payload's
-    share of what the line can carry.
+    share of the line's capacity.
     """
     monkeypatch.setitem(
         globals(),
@@ -665,7 +661,7 @@ def test_frames_that_break_most_of_the_time_are_made_shorter_within_a_load() -> 
     client, line, _ = connect(dut)
     client.hello(1)
     put = line._put
-    # The line breaks whatever is longer than 50 bytes.
+    # The line breaks messages of more than 50 bytes.
     line._put = lambda way, block: put(
         way, block[:30] + block[31:] if len(block) > 50 else block
     )

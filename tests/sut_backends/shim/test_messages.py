@@ -16,6 +16,7 @@ from rig.model.completion import BATCH, DECIDED, END, IDLE, REACHED, STREAM, SYN
 from sut_backends.shim import messages
 from sut_backends.shim.messages import Flag, MessageKind, StreamState
 from tests.length import length
+from tests.sut_backends.framed import CAPS
 
 ROOT = Path(__file__).resolve().parents[3]
 VECTORS: dict[str, Any] = json.loads(
@@ -30,7 +31,22 @@ VALUES = [
     (messages.SelfTestMessage(1000, 258), "e8030201"),
     (
         messages.ReportMessage(
-            2**32 + 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 1, 0, 255, 11, 12, 13
+            2**32 + 1,
+            2,
+            3,
+            4,
+            rx_b=5,
+            rx_frames=6,
+            rx_dropped=7,
+            rx_lost_b=8,
+            stack_b=9,
+            stack_unused_b=10,
+            rest_level=1,
+            pulse_level=0,
+            end_level=255,
+            span_min_ticks=11,
+            span_max_ticks=12,
+            took_ticks=13,
         ),
         (
             "0100000001000000 02000000 0300 0400 05000000 06000000 07000000"
@@ -40,11 +56,13 @@ VALUES = [
     (messages.RunMessage(1, 2, 30_000, 50), "0100020000003075000032 00"),
     (messages.BatchMessage(2, 30_000, 50, (1, 258)), "0200000030750000320001000201"),
     (
-        messages.OptimizeMessage(1, 2, 1_000_000, -16, 30_000, 50),
+        messages.OptimizeMessage(1, 2, 1_000_000, -16, guard_us=30_000, hold_us=50),
         "0100 02000000 40420f00 f0ffffff 30750000 3200",
     ),
     (
-        messages.OptimizeMessage(1, 2, 3, -(2**31), 4, 5, (0, -17)),
+        messages.OptimizeMessage(
+            1, 2, 3, -(2**31), guard_us=4, hold_us=5, thresholds=(0, -17)
+        ),
         "0100 02000000 03000000 00000080 04000000 0500 00000000 efffffff",
     ),
     (messages.KnewMessage(3), "03"),
@@ -55,7 +73,19 @@ VALUES = [
     ),
     (messages.TakeMessage(258), "02010000"),
     (
-        messages.TakenMessage(StreamState.PLAYING, 4, 1, 0, 2, 0, 0, 0, 0, 2, 0),
+        messages.TakenMessage(
+            StreamState.PLAYING,
+            4,
+            1,
+            0,
+            done=2,
+            late=0,
+            worst_window=0,
+            worst_ticks=0,
+            code=0,
+            first=2,
+            count=0,
+        ),
         f"01 04 01{'00' * 7} {'00' * 8} 02{'00' * 19} 02000000 00",
     ),
     (messages.IdleMessage(1_000_000, 30_000, 50), "40420f00307500003200"),
@@ -69,25 +99,15 @@ VALUES = [
     (messages.ChunkMessage(1, b"ab"), "010000006162"),
     (messages.RefusalMessage(4, 64, "too large"), "0440000000746f6f206c61726765"),
     (
-        messages.CapsMessage(
-            1,
-            1,
-            8,
-            256,
-            2,
-            1024,
-            64,
-            16,
-            10**6,
-            1,
-            2,
-            Flag.BAUD | Flag.SYNC_LINE,
-            "d",
-            "f",
-            "w",
-            "m",
-            "b",
-            "PA8",
+        replace(
+            CAPS,
+            flags=Flag.BAUD | Flag.SYNC_LINE,
+            device="d",
+            firmware="f",
+            workload="w",
+            model="m",
+            build="b",
+            sync_pin="PA8",
         ),
         None,
     ),
@@ -132,7 +152,7 @@ def test_messages_of_the_shared_vectors_are_written_and_read(
     assert kind.unpack(value.pack()) == value
 
 
-def test_records_are_told_apart_by_their_count() -> None:
+def test_records_are_distinguished_by_their_count() -> None:
     payload = next(
         bytes.fromhex(case["payload"])
         for case in VECTORS["messages"]
@@ -176,12 +196,21 @@ def test_a_number_that_does_not_fit_its_field_is_an_error_of_ours(
     "value",
     [
         messages.BatchMessage(1, 0, 0, (1, 2**16)),
-        messages.OptimizeMessage(0, 0, 1, 0, 0, 0, (0, -(2**31) - 1)),
+        messages.OptimizeMessage(
+            0, 0, 1, 0, guard_us=0, hold_us=0, thresholds=(0, -(2**31) - 1)
+        ),
         messages.DataMessage(2**32, b"x"),
         messages.DoneMessage(0, ((256, 0),), 0),
         messages.RefusalMessage(1, 0, "größer"),
-        messages.CapsMessage(
-            0, 1, 8, 256, 1, 1, 1, 16, 1, 1, 1, Flag(0), device="x" * 256
+        replace(
+            CAPS,
+            nonce=0,
+            slots=1,
+            slot_b=1,
+            output_b=1,
+            tick_hz=1,
+            phases=1,
+            device="x" * 256,
         ),
     ],
     ids=lambda value: type(value).__name__,
@@ -231,26 +260,16 @@ def test_any_payload_is_refused_by_value_error_or_means_what_packs_back(
     assert value.pack() == payload
 
 
-def test_firmware_of_before_says_nothing_behind_its_strings_and_knows_no_more() -> None:
-    before = messages.CapsMessage(
-        1,
-        1,
-        8,
-        256,
-        2,
-        1024,
-        64,
-        16,
-        10**6,
-        1,
-        2,
-        Flag.OPTIMIZE,
-        "d",
-        "f",
-        "w",
-        "m",
-        "b",
-        "PA8",
+def test_older_firmware_ends_with_its_strings_and_knows_no_more() -> None:
+    before = replace(
+        CAPS,
+        flags=Flag.OPTIMIZE,
+        device="d",
+        firmware="f",
+        workload="w",
+        model="m",
+        build="b",
+        sync_pin="PA8",
     )
     assert messages.CapsMessage.unpack(before.pack()).more == messages.More(0)
     assert messages.CapsMessage.unpack(before.pack() + b"\x01") == replace(

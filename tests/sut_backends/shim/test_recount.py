@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A log of the line is decoded into what the backend itself made of the
-conversation."""
+"""A log of the line is decoded into the backend's own record of the conversation."""
 
 from __future__ import annotations
 
@@ -8,6 +7,7 @@ import random
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import chain
 
 import pytest
 
@@ -82,7 +82,7 @@ def test_the_text_layer_is_decoded_as_the_client_read_it(
     recount = recounted(told)
     assert recount.facts["model"] == sut.info.model
     steps = [step for step in recount.steps if step.answer is not None]
-    # such a device only pulses: of bursts and idle times the log has nothing
+    # such a device only pulses: the log has no bursts and idle times
     if energy:
         records = [item for item in records if isinstance(item.step, Query)]
         (found,) = _of_whole(steps, records, False, {})
@@ -134,9 +134,8 @@ def test_a_text_device_that_restarted_may_have_been_asked_twice() -> None:
     ]
     again = [("timestamp%", f"m-lap-us-{tick}\r\nm-ready\r\n") for tick in (7, 8, 9)]
     pairs = [*stamps, *opening, *again]
-    blocks = [
-        block(*one) for pair in pairs for one in zip(("tx", "rx"), pair, strict=True)
-    ]
+    ways = chain.from_iterable(zip(("tx", "rx"), pair, strict=True) for pair in pairs)
+    blocks = [block(*each) for each in ways]
     steps = [step for step in recounted(blocks).steps if step.answer is not None]
     marks = tuple(Mark(SYNC, tick) for tick in (7, 8, 9))
     (found,) = _of_whole(steps, [StepRecord(0, Sync(), Completion(marks))], False, {})

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""SpiNNaker without a board: PyNN's units, what is refused, calls against stand-ins;
-and the mapping by sPyNNaker itself where an interpreter with it is there.
+"""SpiNNaker without a board: PyNN's units, refusals, calls against stand-ins; and the
+mapping by sPyNNaker itself where an interpreter with it is there.
 """
 
 from __future__ import annotations
@@ -182,7 +182,7 @@ def test_weights_that_do_not_fit_are_counted(
     assert excitatory["a step can overflow"]
 
 
-def test_an_sdk_that_is_missing_or_another_is_said(tmp_path: Path) -> None:
+def test_an_sdk_that_is_missing_or_another_is_reported(tmp_path: Path) -> None:
     job = plain(tmp_path, two_layers(np.random.default_rng(0)))
     with pytest.raises(ValueError, match="sPyNNaker is not installed for this Python"):
         opened(job)
@@ -219,7 +219,7 @@ def test_spinnaker_2_by_a_fake_of_its_package(tmp_path: Path) -> None:
             running.run(spikes * 2)
         running.close()
     # The fake hands channels on to cells of the same number: so times and cells are
-    # told apart.
+    # distinguished.
     assert np.array_equal(values, spikes[:, :3])
     assert membranes is None
     assert asked == [("192.168.240.1", 32, 0.002)] * 2

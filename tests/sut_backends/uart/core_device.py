@@ -40,7 +40,7 @@ class Device:
         self._said = ctypes.create_string_buffer(65_536)
 
     def start(self) -> None:
-        """Switch it on anew."""
+        """Switch it on again."""
         self._library.fake_device_start(self._memory, OUTPUT_B)
 
     def start_searching(self, costs: Sequence[int]) -> None:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A device that speaks as the public MLPerf Tiny firmware does, with its quirks;
-written from what that firmware was seen to do.
+written from observations of that firmware.
 
-An empty command is its end, as is data behind its memory. Its line takes 80 characters
-and forgets the others, data behind the declared size is stored all the same, and a
+An empty command is its end, as is data beyond its memory. Its line takes 80 characters
+and forgets the others, data beyond the declared size is stored all the same, and a
 sample of another size than the model's is reported and the former one used.
 """
 
@@ -26,10 +26,10 @@ MEMORY_B = 96 * 96 * 3
 
 @dataclass(frozen=True)
 class Build:
-    """What a submitter chose: model, size of a sample, classes, mode, time of an
+    """Choices of a submitter: model, size of a sample, classes, mode, time of an
     inference, how results are printed.
 
-    `byte_s`: what a byte takes on its line, which it waits for.
+    `byte_s`: the time of a byte on its line, which it waits for.
     """
 
     model: str = "kws01"
@@ -49,8 +49,8 @@ class Build:
 
 @dataclass
 class PublicDevice:
-    """The device behind a pseudo terminal, as a context manager; `commands`, `pulses`
-    and `behind_b` tell what happened to it.
+    """The device on a pseudo terminal, as a context manager; `commands`, `pulses` and
+    `behind_b` record its events.
     """
 
     build: Build = field(default_factory=Build)
@@ -81,7 +81,7 @@ class PublicDevice:
             os.close(fd)
 
     def boot(self) -> None:
-        """Say what is said at power-up; also what a reset looks like to a host."""
+        """Send the text of power-up; a reset looks the same to a host."""
         self._say(
             f"m-timestamp-mode-{'energy' if self.build.energy else 'performance'}"
         )
@@ -199,7 +199,7 @@ class PublicDevice:
         self._results()
 
     def _results(self) -> None:
-        # The class is the first byte; a shifted sample shows as the class behind it, as
+        # The class is the first byte; a shifted sample shows as the class after it, as
         # its last byte is not 5a.
         right = self._tensor[-1:] == b"\x5a"
         top = (

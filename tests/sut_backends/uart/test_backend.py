@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import product
 from typing import Any
 
 import pytest
@@ -161,11 +162,9 @@ def test_one_fault_in_a_thousand_bytes_each_way_changes_no_result(
         repeats += sut.do(Idle(0.05)).retransmissions
         assert len(sut.do(Sync()).marks) == 8
         injected = sut.line.injected
-        assert all(
-            getattr(injected[way], name)
-            for way in ("tx", "rx")
-            for name in ("dropped_b", "duplicated_b", "flipped_b")
-        )
+        faults = ("dropped_b", "duplicated_b", "flipped_b")
+        for way, fault in product(("tx", "rx"), faults):
+            assert getattr(injected[way], fault)
         assert repeats > 10
 
 
@@ -220,7 +219,7 @@ def test_a_dut_left_in_the_framed_layer_is_found_again(
 def test_a_wrong_line_rate_is_named_and_probe_finds_the_right_one(
     start_dut: Start, context: BenchContext
 ) -> None:
-    # Under a name by which it is not known for a pseudo terminal, which has no rate.
+    # Under a name that does not show that it is a pseudo terminal, which has no rate.
     port = f"alt://{start_dut('--baud', '9600').port}?class=Serial"
     with pytest.raises(
         (RemoteProtocolError, DeadlineError), match=r"line rate|silent"
@@ -294,7 +293,7 @@ def test_a_line_rate_that_the_dut_refuses_leaves_the_old_one_and_is_noted(
 
 
 class DeafAt:
-    """A line that carries nothing at one rate, as a bridge may that cannot make it."""
+    """A line that carries no byte at one rate, as a bridge may that cannot make it."""
 
     def __init__(self, line: DutLine, deaf_baud: int) -> None:
         self._line = line

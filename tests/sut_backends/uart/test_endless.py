@@ -12,7 +12,7 @@ from rig.errors import DeadlineError, RemoteProtocolError
 from sut_backends.uart.text_client import ATTENTION_S, TextClient
 
 LIMIT_S = 2.0
-#: What a wait may take beyond its limit: one more look at the line.
+#: The time of a wait beyond its limit: one more look at the line.
 SLACK_S = 0.2
 ENDLESS_S = 60.0
 
@@ -50,7 +50,7 @@ def client(line: Chatter) -> TextClient:
 
 
 @pytest.mark.parametrize("block", [b"x", b"\xff"])
-def test_bytes_without_a_line_end_are_told_before_anything_is_asked(
+def test_bytes_without_a_line_end_are_reported_before_anything_is_asked(
     block: bytes,
 ) -> None:
     line = Chatter(block)

@@ -95,8 +95,8 @@ def test_a_fault_at_any_byte_ends_in_the_right_data_or_a_named_error(
 
 
 class StrayLine(FaultyLine):
-    """A line on which somebody else speaks too: to the device before a write, to the
-    host before a read.
+    """A line with another sender: to the device before a write, to the host before a
+    read.
     """
 
     def __init__(

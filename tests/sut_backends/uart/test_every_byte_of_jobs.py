@@ -86,7 +86,9 @@ def listen(device: Device, line: FaultyLine, nonce: int) -> None:
     client = enter(line, nonce)
     before = device.jobs
     windows = [content(nonce + number) for number in range(3)]
-    heard = Feed(client.slots, STEP, windows, 50, line.clock, line.sleep).play()
+    heard = Feed(
+        client.slots, STEP, windows, 50, clock=line.clock, sleep=line.sleep
+    ).play()
     assert heard.faults == ()
     assert [mark.phase for mark in heard.marks] == [0x20, 1, 0x21, 1, 0x21, 1, 0x21, 0]
     begun_us = [

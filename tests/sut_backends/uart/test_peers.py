@@ -9,6 +9,7 @@ import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 import pytest
@@ -166,7 +167,7 @@ def test_a_sample_of_another_size_than_the_models_gives_no_answer_of_the_one_bef
         assert answer(sut.do(Query((5,), limit_s=5.0)).output) == 5
 
 
-def test_the_comma_behind_the_last_result_of_the_visual_wake_words_is_none_too_many(
+def test_the_comma_after_the_last_result_of_the_visual_wake_words_is_none_too_many(
     context: BenchContext,
 ) -> None:
     with driven(
@@ -203,11 +204,9 @@ def test_results_that_are_no_three_decimals_are_no_results(
 def test_laps_of_32_bits_that_wrap_within_a_window_go_on(context: BenchContext) -> None:
     with driven(context, laps_from_us=2**32 - 150_000, infer_s=0.1) as (sut, _):
         sut.do(Load(0), [sample(0)])
-        ticks = [
-            mark.tick
-            for _ in range(2)
-            for mark in sut.do(Query((0,), repeat=2, limit_s=5.0)).marks
-        ]
+        queries = [sut.do(Query((0,), repeat=2, limit_s=5.0)) for _ in range(2)]
+        marks = chain.from_iterable(done.marks for done in queries)
+        ticks = [mark.tick for mark in marks]
         assert ticks == sorted(ticks)
         assert ticks[-1] > 2**32
 
@@ -266,7 +265,7 @@ def test_a_lap_line_in_energy_mode_is_no_answer(context: BenchContext) -> None:
             sut.do(Query((0,), limit_s=5.0))
 
 
-def test_a_reset_between_two_commands_is_counted_and_the_sample_loaded_anew(
+def test_a_reset_between_two_commands_is_counted_and_the_sample_loaded_again(
     context: BenchContext,
 ) -> None:
     with driven(context) as (sut, device):

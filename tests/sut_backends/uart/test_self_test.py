@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The self-test: what the host makes of reports, good and bad, and of the real firmware
-with what can be wrong with it.
+"""The self-test: the host's findings from good and bad reports, and from the real
+firmware with its possible faults.
 """
 
 from __future__ import annotations
@@ -24,28 +24,37 @@ from sut_backends.shim.messages import CapsMessage, Flag, MessageKind, ReportMes
 from sut_backends.shim.timeouts import RetransmissionTimeouts
 from sut_backends.uart.backend import UartSut
 from sut_backends.uart.self_test import SPAN_S, SelfTested, TimedQueries, TimerRate
+from tests.sut_backends.framed import CAPS as FRAMED_CAPS
 
 Start = Callable[..., DutProcess]
 
-CAPS = CapsMessage(
-    1,
-    1,
-    4,
-    64,
-    2,
-    1024,
-    64,
-    16,
-    10**6,
-    2,
-    2,
-    Flag.SYNC_LINE | Flag.MARK_NONBLOCKING,
+CAPS = replace(
+    FRAMED_CAPS,
+    window=4,
+    max_payload_b=64,
+    hold_min_us=2,
+    flags=Flag.SYNC_LINE | Flag.MARK_NONBLOCKING,
     sync_pin="PA8",
 )
 FRAME_B = 64 + 6 + 2 + 1
 REQUEST_B = 4 + 6 + 2 + 1
 GOOD = ReportMessage(
-    5_000, 1, 40, 0, 4 * FRAME_B + REQUEST_B, 5, 0, 7, 2048, 1000, 1, 0, 1, 8, 9, 500
+    5_000,
+    1,
+    40,
+    0,
+    rx_b=4 * FRAME_B + REQUEST_B,
+    rx_frames=5,
+    rx_dropped=0,
+    rx_lost_b=7,
+    stack_b=2048,
+    stack_unused_b=1000,
+    rest_level=1,
+    pulse_level=0,
+    end_level=1,
+    span_min_ticks=8,
+    span_max_ticks=9,
+    took_ticks=500,
 )
 
 
@@ -74,7 +83,7 @@ def judge(
     return {finding.name: finding for finding in tested.findings(simulated=False)}
 
 
-def test_a_good_report_finds_nothing_wrong() -> None:
+def test_a_good_report_has_no_fault() -> None:
     found = judge()
     assert list(found) == [
         "receive burst",
@@ -257,7 +266,7 @@ def test_a_line_that_loses_bytes_is_found(
 
 
 @pytest.mark.posix
-def test_in_the_text_layer_it_is_skipped_and_said(
+def test_in_the_text_layer_it_is_skipped_and_reported(
     start_dut: Start, context: BenchContext
 ) -> None:
     found = probed(context, start_dut().port, layer="text")

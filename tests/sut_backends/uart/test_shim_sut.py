@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +24,13 @@ from sut_backends.uart.dut import Dut
 from sut_backends.uart.shim_sut import ShimSut
 from tests.waiting import eventually
 
-SAMPLES = [
-    bytes((index * 31 + number * 7 + number // 256) & 0xFF for number in range(20_000))
-    for index in range(4)
-]
-HANDSHAKE_B = 150  # what the DUT receives before the first sample, about
+
+def sample(index: int) -> bytes:
+    return bytes((index * 31 + n * 7 + n // 256) & 0xFF for n in range(20_000))
+
+
+SAMPLES = [sample(index) for index in range(4)]
+HANDSHAKE_B = 150  # bytes that the DUT receives before the first sample, about
 
 
 @contextmanager
@@ -62,8 +65,9 @@ def test_a_power_cut_in_the_middle_of_a_load_goes_on_with_that_sample(
         done = go_through(sut)
     assert [completion.restarts for completion in done].count(1) == 1
     assert sum(completion.restarts for completion in done[4:]) == 1
-    ticks = [mark.tick for completion in done for mark in completion.marks]
-    # the timer began again, and nobody pretends that it did not
+    marks = chain.from_iterable(completion.marks for completion in done)
+    ticks = [mark.tick for mark in marks]
+    # the timer began again, and this is not hidden
     assert ticks != sorted(ticks)
 
 
@@ -135,7 +139,7 @@ def test_a_dut_that_is_only_busy_has_not_restarted_and_keeps_its_session(
 
 
 class Scripted:
-    """A DUT that does what a test says at its next step."""
+    """A DUT that acts on a test's order at its next step."""
 
     slots = 2
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Searches on the QUBO firmware: right vectors, marks that mean what they say, and what
-a wrong or disturbed search looks like.
+"""Searches on the QUBO firmware: right vectors, correct marks, and the errors of a
+wrong or disturbed search.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from sut_backends.hosted.posix import PosixSut
 from sut_backends.hosted.sync_wire import Power
 from sut_backends.lines.faults import LineFaults
 from sut_backends.shim import messages
+from tests.sut_backends.framed import CAPS
 
 networkx = pytest.importorskip(
     "networkx", reason="needs networkx (pip install networkx)"
@@ -161,7 +162,7 @@ def test_the_device_knows_by_its_own_timer_what_its_marks_tell_late(
         assert len(done.known or ()) == last.phase - REACHED + 1
         assert begin <= (done.known or ())[0] and (done.known or ())[-1] <= last.tick
     # The first threshold is reached in the first pulse: its mark waits for two of them,
-    # and what the device says does not.
+    # and its message does not.
     assert slow.marks[1].tick - slow.marks[0].tick >= 1000
     assert slow.known[0] - slow.marks[0].tick < 200
     assert slow.known[0] - slow.marks[0].tick == pytest.approx(
@@ -304,7 +305,7 @@ def test_a_graph_too_large_for_the_device_is_refused_with_its_limit(
         )
 
 
-def test_what_is_no_graph_is_refused_with_the_reason_of_the_workload(
+def test_an_input_that_is_no_graph_is_refused_with_the_reason_of_the_workload(
     null_program: Path, context: BenchContext, payloads: list[bytes]
 ) -> None:
     spoilt = bytes([*payloads[0][:-1], payloads[0][-1] ^ 1])
@@ -333,23 +334,15 @@ def test_thresholds_that_cannot_be_marked_are_our_own_error(
             sut.do(Solve(0, 0.01, seed=1, thresholds=thresholds))
 
 
-def test_a_request_has_room_for_as_many_thresholds_as_done_has_marks_or_its_frame_bytes():
-    caps = messages.CapsMessage(
-        1, 1, 8, 256, 1, 100, 100, 18, 10**6, 1, 1, messages.Flag.OPTIMIZE
-    )
-    assert messages.OptimizeMessage.most(caps) == 16
-    before = messages.CapsMessage(
-        1, 1, 8, 256, 1, 100, 100, 16, 10**6, 1, 1, messages.Flag.OPTIMIZE
-    )
-    assert messages.OptimizeMessage.most(before) == 14
-    small = messages.CapsMessage(
-        1, 1, 8, 64, 1, 100, 100, 4, 10**6, 1, 1, messages.Flag.OPTIMIZE
-    )
-    assert messages.OptimizeMessage.most(small) == 2
-    short = messages.CapsMessage(
-        1, 1, 8, 64, 1, 100, 100, 16, 10**6, 1, 1, messages.Flag.OPTIMIZE
-    )
-    assert messages.OptimizeMessage.most(short) == len(bytes(64 - 20)) // 4
+@pytest.mark.parametrize(
+    ("marks_max", "max_payload_b", "most"),
+    [(18, 256, 16), (16, 256, 14), (4, 64, 2), (16, 64, (64 - 20) // 4)],
+)
+def test_a_request_has_room_for_as_many_thresholds_as_done_has_marks_or_its_frame_bytes(
+    marks_max: int, max_payload_b: int, most: int
+) -> None:
+    caps = replace(CAPS, marks_max=marks_max, max_payload_b=max_payload_b)
+    assert messages.OptimizeMessage.most(caps) == most
 
 
 def test_a_time_out_that_is_no_number_of_microseconds_is_our_own_error(

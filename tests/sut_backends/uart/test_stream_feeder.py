@@ -48,8 +48,7 @@ def opened(program: Path, context: BenchContext, **settings: Any) -> Iterator[Po
 def stream_of(
     windows: int, hop: int = HOP, window: int = WINDOW, sample_hz: int = HZ, **more: Any
 ) -> tuple[Stream, list[bytes]]:
-    """Return a stream of so many windows, and what is played in them, as a session cuts
-    it."""
+    """Return a stream of so many windows, and their samples, as a session cuts them."""
     samples = (windows - 1) * hop + window
     signal = random.Random(windows).randbytes(samples * SAMPLE_B)
     cut = [
@@ -145,7 +144,7 @@ def test_the_answers_are_right_however_the_device_is_reached(
 def test_a_line_that_loses_doubles_and_changes_bytes_changes_no_answer(
     null_program: Path, context: BenchContext
 ) -> None:
-    # 4 kB/s, of which such a line carries several times as many.
+    # 4 kB/s, and such a line carries several times as much.
     step, windows = stream_of(20, hop=200, window=400, sample_hz=1000)
     with opened(
         null_program,
@@ -310,7 +309,18 @@ def test_samples_that_were_loaded_before_a_stream_are_gone_after_it(
 def test_taken_is_read_as_it_was_packed_and_records_of_unequal_length_are_refused():
     records = bytes(range(24)) + b"abcd"
     taken = TakenMessage(
-        StreamState.PLAYING, 4, 10, 0, 3, 1, 2, 99, 0, 1, 2, records * 2
+        StreamState.PLAYING,
+        4,
+        10,
+        0,
+        done=3,
+        late=1,
+        worst_window=2,
+        worst_ticks=99,
+        code=0,
+        first=1,
+        count=2,
+        records=records * 2,
     )
     assert TakenMessage.unpack(taken.pack()) == taken
     numbers = tuple(

@@ -130,7 +130,7 @@ def test_an_echo_of_anything_but_what_was_sent_is_no_answer(
     )
 
 
-def test_a_command_that_the_device_received_otherwise_is_told(
+def test_a_command_that_the_device_received_otherwise_is_reported(
     context: BenchContext,
 ) -> None:
     device = Announcing(ENERGY)
@@ -169,10 +169,10 @@ def test_no_other_line_rate_is_advised_where_a_port_has_none(
 ) -> None:
     class Deaf(PublicDevice):
         def _hear(self, byte: int) -> None:
-            """Say nothing."""
+            """Send no byte."""
 
         def boot(self) -> None:
-            """Say nothing."""
+            """Send no byte."""
 
     with Deaf(QUICK) as device:
         port, failed = UartSut.probe(

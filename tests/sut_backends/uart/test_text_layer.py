@@ -56,7 +56,7 @@ class Script:
         raise AssertionError("the text layer changes no line rate")
 
     def close(self) -> None:
-        """Do nothing."""
+        """Have no effect."""
 
 
 def lines(*texts: str) -> bytes:
@@ -69,7 +69,7 @@ def client_of(answers: Answers) -> tuple[TextClient, Script]:
 
 
 class Loader:
-    """The `db` commands of a DUT that does what the protocol says."""
+    """The `db` commands of a DUT that follows the protocol."""
 
     def __init__(self) -> None:
         self.size = 0
@@ -146,15 +146,8 @@ def inference(
     second: str = "m-lap-us-3000",
     results: str = "m-results-[0.250,-1.000,3.125]",
 ) -> bytes:
-    return lines(
-        "m-warmup-start-0",
-        "m-warmup-done",
-        "m-infer-start-1",
-        first,
-        second,
-        "m-infer-done",
-        results,
-    )
+    warmup = ("m-warmup-start-0", "m-warmup-done")
+    return lines(*warmup, "m-infer-start-1", first, second, "m-infer-done", results)
 
 
 def infer(
@@ -244,7 +237,7 @@ def test_attention_takes_boot_text_before_the_name() -> None:
     assert client.command("profile") == []
 
 
-def test_a_silent_dut_is_told_from_a_garbled_and_from_a_foreign_one() -> None:
+def test_a_silent_dut_is_distinguished_from_a_garbled_and_from_a_foreign_one() -> None:
     for answer, kind, text in (
         (b"", DeadlineError, "silent"),
         (b"\xfe\x80\x91\xc3" * 3, RemoteProtocolError, "another line rate"),

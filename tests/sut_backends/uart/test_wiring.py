@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is heard of a device on an open port while its supply comes on, and when it is
-asked."""
+"""Bytes from a device on an open port while its supply comes on, and the time of the
+first request.
+"""
 
 from __future__ import annotations
 
@@ -24,8 +25,9 @@ NAME = b"m-name-dut-[board]\r\nm-ready\r\n"
 
 
 class Board:
-    """A board at a port, as far as its wires reach: `tx` what it says arrives, `rx` it
-    hears."""
+    """A board at a port, as far as its wires reach: `tx`: its bytes arrive, `rx`: it
+    receives.
+    """
 
     def __init__(self, tx: bool, rx: bool) -> None:
         self._ours, theirs = pty.openpty()
@@ -56,7 +58,7 @@ class Board:
         while True:
             try:
                 heard += os.read(self._ours, 1000)
-            except OSError:  # nobody has the port open any more
+            except OSError:  # the port is no longer open
                 return
             *commands, heard = heard.split(b"%")
             for command in commands if self._rx and self._on.is_set() else ():

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Text devices behind pseudo terminals that the runner of MLPerf Tiny drives, each with
-a habit of its own; simulated.
+"""Text devices on pseudo terminals that the runner of MLPerf Tiny drives, each with a
+habit of its own; simulated.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class EchoingWords(Echoing):
 
 
 class Announcing(PublicDevice):
-    """Speaks as the public firmware for streaming wake words does, and infers besides.
+    """Speaks as the public firmware for streaming wake words does, and infers as well.
 
     In sww_ref_util.c of mlcommons/tiny (1afd2c98, 12 May 2026) the handler of a command
     begins with `printf("Received command: %s\\r\\n", full_command)`; it ends an unknown

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A runner and programs that behave as vendors' SDKs do: they print, write to the home
-folder, call pip, leave processes behind, and hang. They need the standard library
+folder, call pip, leave processes running, and hang. They need the standard library
 alone.
 """
 
@@ -37,7 +37,7 @@ def noisy() -> Routine:
     print('{"bytes": 3}\nnot an answer', flush=True)
     os.write(1, b"not one either\n")
     (Path.home() / ".sdkrc").write_text("first use")
-    # In a session of its own, as a daemon is: its group tells nothing.
+    # In a session of its own, as a daemon is: its group does not show it.
     left = subprocess.Popen([sys.executable, "-c", WAITS], start_new_session=True)
     pip = [sys.executable, "-m", "pip", "download", "--no-deps", "-d", ".", "six"]
     asked = subprocess.run(pip, capture_output=True, text=True, check=False)
@@ -63,7 +63,7 @@ def forked() -> Routine:
 
 
 def missing() -> Routine:
-    """Import what is not there."""
+    """Import a missing module."""
     import no_such_sdk  # type: ignore[import-not-found]
 
     return Routine(bytes, (no_such_sdk.run,), bytes)
@@ -92,4 +92,4 @@ class Sums:
         return spikes[:, :4], None
 
     def close(self) -> None:
-        """Hold nothing."""
+        """Hold no file."""

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is said of the processor's own energy counter: readable, not for this user,
-none."""
+"""The report on the processor's energy counter: readable, not for this user, none."""
 
 from __future__ import annotations
 

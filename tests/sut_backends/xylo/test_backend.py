@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Xylo as a backend: what is refused before anything is started, and, where an
-environment for it is there, the simulator's bytes and a simulated board.
+"""Xylo as a backend: refusals before any process starts, and, where an environment for
+it is there, the simulator's bytes and a simulated board.
 """
 
 from __future__ import annotations

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -143,11 +144,9 @@ json.dump({"differ": told, "about": about, "refused": refused}, sys.stdout)
     reason="no environment with XyloSim: rig sdk install xylo",
 )
 def test_the_simulator_itself_gives_the_stored_trains(tmp_path: Path) -> None:
-    networks = [
-        (name, str(SHIPPED_MODEL if name == "asc" else VECTORS / f"{name}.nir"), chip)
-        for name in ("asc", "four", "recurrent")
-        for chip in CHIPS
-    ]
+    paths = {name: str(VECTORS / f"{name}.nir") for name in ("four", "recurrent")}
+    paths = {"asc": str(SHIPPED_MODEL), **paths}
+    networks = [(name, paths[name], chip) for name, chip in product(paths, CHIPS)]
     networks += [("two", str(in_other_units(tmp_path)), chip) for chip in CHIPS]
     job = {"folder": str(VECTORS), "networks": networks}
     ran = subprocess.run(

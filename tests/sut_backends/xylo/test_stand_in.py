@@ -32,7 +32,7 @@ METHODS = {
 #: Of the stopwatch in the vendor's examples: started, then reset. Rockpool itself does
 #: not reset.
 PUBLISHED: set[Form] = {(name, 0, frozenset()) for name in ("start", "reset", "stop")}
-#: What the simulated board has for them.
+#: The simulated board's values for them.
 STAND_INS = {
     "get_power_monitor": SimulatedHdk.get_power_monitor,
     "get_stop_watch": SimulatedHdk.get_stop_watch,
@@ -48,9 +48,9 @@ STAND_INS = {
 
 
 def calls(source: str) -> Iterator[tuple[str, Form]]:
-    """Yield every call of a method: what it is called on, and its form."""
+    """Yield every call of a method: its object, and its form."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of how somebody else's text is escaped
+        warnings.simplefilter("ignore")  # of escaping foreign text
         tree = ast.parse(source)
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
@@ -105,7 +105,7 @@ def test_samna_is_called_as_rockpool_and_the_vendors_examples_call_it(
     made = list(ours())
     assert {form[0] for _, form in made} >= METHODS
     assert foreign(iter(made), rockpools) == []
-    # What Rockpool does with a stopwatch is no other than what the examples do.
+    # Rockpool with a stopwatch acts as the examples do.
     assert ("start", 0, frozenset()) in rockpools[True]
 
 

@@ -27,7 +27,7 @@ class Device(Backend):
 
     @dataclass(frozen=True, slots=True)
     class Settings:
-        """Nothing to set."""
+        """It has no settings."""
 
     def __init__(self, context: BenchContext) -> None:
         self._world = context.world

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A monitor of a third party: when the recording ends, it samples what the device
-drew."""
+"""A monitor of a third party: when the recording ends, it samples the device's power."""
 
 from __future__ import annotations
 
@@ -28,7 +27,7 @@ class Meter(Driver):
 
     @dataclass(frozen=True, slots=True)
     class Settings:
-        """Nothing to set."""
+        """It has no settings."""
 
     def __init__(self, context: BenchContext) -> None:
         self._world = context.world

@@ -3,7 +3,7 @@
 
     rig sdk install loihi && python -m tests.vectors.lava.make_vectors INTERPRETER
 
-asc.npz: spike counts of twelve generated seconds, and what Lava gives for them by the
+asc.npz: spike counts of twelve generated seconds, and Lava's output for them by the
 file's rule, by stock LIF, and by stock LIF in fixed point. recurrent.npz: the first two
 of recurrent.nir, in NIR's own conventions. The tests compare them with models that
 share no code with the runner.
@@ -26,7 +26,7 @@ STEPS = 120
 
 
 def recurrent(rng: np.random.Generator) -> nir.NIRGraph:
-    """Two layers of CubaLIF and LIF, the first of which feeds itself; dt is 1 ms."""
+    """Two layers of CubaLIF and LIF, the first one feeds itself; dt is 1 ms."""
     zero = np.zeros(10)
     one = zero + 1
     nodes = {

@@ -60,8 +60,10 @@ def cuba(
         ("weight", nir.Affine(rng.normal(0, 2, (neurons, inputs)).astype(np.float32), zero)),
         (
             "neurons",
-            nir.CubaLIF(zero + 8 * dt_s, zero + 20 * dt_s, zero + r, zero, zero + 0.2, zero,
-                        w_in=zero + 1),
+            nir.CubaLIF(
+                zero + 8 * dt_s, zero + 20 * dt_s, zero + r, zero,
+                v_threshold=zero + 0.2, v_reset=zero, w_in=zero + 1,
+            ),
         ),
         ("output", nir.Output(np.array([neurons]))),
     )  # fmt: skip
@@ -117,14 +119,14 @@ def convolutions(rng: np.random.Generator) -> None:
             else torch.nn.functional.conv2d
         )
         out = function(
-            torch.from_numpy(values), torch.from_numpy(weight), torch.from_numpy(bias),
+            *(torch.from_numpy(array) for array in (values, weight, bias)),
             stride, padding, dilation, groups,
         ).numpy()  # fmt: skip
         one = len(shape) == 2
         kind = nir.Conv1d if one else nir.Conv2d
         how = [given[0] if one else given for given in (stride, padding, dilation)]
         sides = shape[1] if one else shape[1:]
-        node = kind(sides, weight, how[0], how[1], how[2], groups, bias)
+        node = kind(sides, weight, *how, groups=groups, bias=bias)
         graph = chain(
             ("input", nir.Input(np.array(shape))),
             ("node", node),

@@ -4,8 +4,8 @@
     pip install tflite-micro tflite && python tests/vectors/tflite/make_vectors.py
 
 Each .tflite file is a network of tests/rig/network/tflite_models.py, the .npz file of
-the same name holds inputs and what tflite-micro's interpreter answers. With --compare
-it answers the stored files again and nothing is written: `make peers`.
+the same name holds inputs and the answers of tflite-micro's interpreter. With --compare
+it answers the stored files again and writes no file: `make peers`.
 """
 
 from __future__ import annotations

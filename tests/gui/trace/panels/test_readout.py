@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers of a stretch as texts: what is less than a sample can tell apart is 0."""
+"""Numbers of a stretch as texts: values below a sample's resolution are 0."""
 
 from __future__ import annotations
 

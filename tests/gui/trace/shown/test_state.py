@@ -178,7 +178,7 @@ def test_sync_has_its_levels_and_never_more_than_two_lines_a_pixel() -> None:
 
 
 @given(st.floats(-1e3, 1e3), st.floats(1e-9, 1e3))
-def test_ticks_are_inside_and_told_apart(low: float, wide: float) -> None:
+def test_ticks_are_inside_and_distinguished(low: float, wide: float) -> None:
     made = ticks.linear(low, low + wide, "A", 8)
     assert 5 <= len(made.places) <= 8
     # Far from zero the last digits of a number are rounded.
@@ -206,7 +206,7 @@ def test_logarithmic_axes_have_ticks_at_every_zoom(low: float, wide: float) -> N
 
 
 @given(st.floats(0, 1e5), st.floats(1e-7, 1e5))
-def test_times_are_told_apart_at_every_zoom(start_s: float, span_s: float) -> None:
+def test_times_are_distinguished_at_every_zoom(start_s: float, span_s: float) -> None:
     made = ticks.of_time(start_s, start_s + span_s, 8)
     assert len(set(made.texts)) == len(made.texts)
     assert 5 <= len(made.places) <= 8
@@ -261,6 +261,6 @@ def test_times_are_understood_as_they_are_typed(text: str, value: float) -> None
 
 
 @pytest.mark.parametrize("text", ["", "soon", "3 V", "1 2", "1e400"])
-def test_what_is_no_time_is_refused_with_a_sentence(text: str) -> None:
+def test_an_input_that_is_no_time_is_refused_with_a_sentence(text: str) -> None:
     with pytest.raises(ValueError, match=r"is (no number|not in|too large)"):
         values.parse(text, "s")

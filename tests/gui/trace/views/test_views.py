@@ -4,6 +4,7 @@ annotations."""
 
 from __future__ import annotations
 
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -226,7 +227,8 @@ def test_a_picture_is_saved_with_what_it_is_of(
     assert image.width() == 2 * screen.stack.width()
     assert image.height() > 2 * screen.stack.height()
     assert QGuiApplication.clipboard().image().size() == image.size()
-    head = {image.pixel(x, y) for x in range(0, image.width(), 2) for y in range(4, 38)}
+    pixels = product(range(0, image.width(), 2), range(4, 38))
+    head = {image.pixel(x, y) for x, y in pixels}
     assert len(head) > 4, "session and labels stand above the picture"
     colours = {image.pixel(x, image.height() // 2) for x in range(0, image.width(), 3)}
     assert len(colours) > 3

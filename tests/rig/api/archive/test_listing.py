@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The list of sessions: what a row says of each state, search, tags, and that it is
-quick."""
+"""The list of sessions: the row of each state, search, tags, and that it is quick."""
 
 from __future__ import annotations
 
@@ -134,7 +133,7 @@ def test_search_finds_all_words_leaves_out_and_knows_tags(finished: Path) -> Non
     assert listing.summary(rows) == "2 sessions: 2 NOT TESTED"
 
 
-def test_tags_stay_with_a_session_and_change_nothing_in_it(finished: Path) -> None:
+def test_tags_stay_with_a_session_and_have_no_effect_in_it(finished: Path) -> None:
     assert tags.write(finished, "#good, board-7  good") == ("good", "board-7")
     renamed = finished.rename(finished.with_name("renamed"))
     assert listing.Listing(renamed.parent).rows()[0].tags == ("good", "board-7")
@@ -143,7 +142,7 @@ def test_tags_stay_with_a_session_and_change_nothing_in_it(finished: Path) -> No
     assert json.loads((renamed.parent / tags.FILE).read_text())["sessions"] == {}
 
 
-def test_a_file_of_tags_that_is_none_is_said_and_kept(finished: Path) -> None:
+def test_a_file_of_tags_that_is_none_is_reported_and_kept(finished: Path) -> None:
     place = finished.parent / tags.FILE
     place.write_text('{"schema": "mine"}')
     found = Listing(finished.parent)

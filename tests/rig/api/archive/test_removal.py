@@ -64,7 +64,9 @@ def test_a_running_session_is_refused(tmp_path: Path) -> None:
     assert check(folder).ok
 
 
-def test_what_is_no_session_is_never_touched(tmp_path: Path, finished: Path) -> None:
+def test_an_input_that_is_no_session_is_never_touched(
+    tmp_path: Path, finished: Path
+) -> None:
     other = tmp_path / "data"
     other.mkdir()
     (other / "file").write_text("")

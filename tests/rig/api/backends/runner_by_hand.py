@@ -28,7 +28,7 @@ class Runner:
         return values[0], membranes[0]
 
     def close(self) -> None:
-        """Hold nothing."""
+        """Hold no file."""
 
 
 def open_network(job: Job) -> Runner:

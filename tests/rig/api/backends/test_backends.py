@@ -203,7 +203,7 @@ def test_the_picture_has_a_line_for_each_backend_and_colours_for_origins(
 
 
 class Interrupted:
-    """A subscriber that is stopped by the user behind the first trial."""
+    """A subscriber that is stopped by the user after the first trial."""
 
     def __call__(self, event: Event) -> None:
         if isinstance(event, TrialFinished):
@@ -256,7 +256,7 @@ def test_a_missing_sdk_and_a_model_that_does_not_map_are_rows(
     python = f"sut.xylo.interpreter={sys.executable}"
     wanted = dataclasses.replace(wanted, overrides=(*wanted.overrides, python))
     unmapped = refused("xylo", wanted, tmp_path)
-    # What is set for one kind does not put it into another's place.
+    # Settings of one kind do not replace another kind.
     assert "[sut.cpu]" in runs.plan("cpu", wanted).text
     assert unmapped.cause.startswith("the network does not fit on Xylo Audio 2")
     assert "fc1: a bias on weights" in unmapped.evidence
@@ -311,7 +311,7 @@ def test_a_model_that_is_no_task_s_own_runs_with_inputs(tmp_path: Path) -> None:
     # The same samples as those that the harness ran, in the same rule.
     assert found.complexity is not None
     assert found.complexity.effective_acs == 1409.5
-    # The task's example bench says what the processor draws.
+    # The task's example bench states the processor's power.
     assert forms.origin_of(row, "J") == "simulated"
 
 
@@ -355,7 +355,8 @@ def test_a_variant_has_a_name_of_its_own_and_takes_no_other_s_place(
             told = planned["sut"]["loihi"]
             assert (told["rule"], told["precision"]) == (rule, precision)
             assert list(planned["task"]) == [kind]
-    # What its example bench says of the network of ASC is not said of another one.
+    # Facts of its example bench about the network of ASC are not repeated for another
+    # network.
     assert not planned.get("metadata", {}).get("algorithm")
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The one reference of a comparison: a foreign network's file in floating point,
-whatever the order of the backends; and what quantisation alone changes.
+"""The one reference of a comparison: a foreign network's file in floating point, in any
+order of the backends; and the changes by quantisation alone.
 """
 
 from __future__ import annotations
@@ -45,8 +45,7 @@ COUNT = 8
 
 @pytest.fixture(scope="module")
 def backends(tmp_path_factory: pytest.TempPathFactory) -> list[ComparedBackend]:
-    """A network of snntorch's on three backends, one of which runs it in floating
-    point."""
+    """A network of snntorch's on three backends, one of them in floating point."""
     folder = tmp_path_factory.mktemp("reference")
     bench = folder / "compare.toml"
     bench.write_text(BENCH)
@@ -159,7 +158,7 @@ def test_conventions_of_a_task_with_a_model_of_its_own_are_refused(
     tmp_path: Path,
 ) -> None:
     asc = ROOT / "scenarios" / "tasks" / "asc" / "asc.nir"
-    told = rig("compare", asc, "--suts", "virtual", "--reset", "zero", cwd=tmp_path)
+    told = rig("compare", asc, "--suts=virtual", "--reset=zero", cwd=tmp_path)
     assert told.returncode != 0
     assert "whose conventions are its own" in told.stderr + told.stdout
 

@@ -119,8 +119,8 @@ def test_the_trains_are_of_the_session_and_checked(
     before = (session.path / trains.TRAINS).stat().st_mtime_ns
     trains.record(session, range(4))
     assert (session.path / trains.TRAINS).stat().st_mtime_ns == before
-    # The class of the backend is another one by now; of the trains nothing is wrong
-    # until they are changed.
+    # The class of the backend is another one by now; the trains are right until they
+    # are changed.
     assert trains.TRAINS not in wrong(session)
     copy = tmp_path / session.path.name
     shutil.copytree(session.path, copy)
@@ -129,7 +129,7 @@ def test_the_trains_are_of_the_session_and_checked(
 
 
 def wrong(session: Session) -> set[str]:
-    """What a check finds wrong."""
+    """Faults that a check finds."""
     return {finding.name for finding in session.check().findings if not finding.ok}
 
 

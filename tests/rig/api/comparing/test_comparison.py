@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two sessions compared: the uncertainty of a difference, what is shared, what
-changed."""
+"""Two sessions compared: the uncertainty of a difference, shared facts, changed facts."""
 
 from __future__ import annotations
 
@@ -34,7 +33,16 @@ def interval(value: float, u: float | None, k: float = 2.0) -> IntervalResult:
     half = None if u is None else k * u
     low = value - (half if half is not None else 0.1)
     high = value + (half if half is not None else 0.1)
-    return IntervalResult(low, high, "", "", "", u, k if u is not None else None, half)
+    return IntervalResult(
+        low,
+        high,
+        "",
+        "",
+        reason="",
+        standard_uncertainty=u,
+        coverage_factor=k if u is not None else None,
+        expanded_uncertainty=half,
+    )
 
 
 def metric(value: float, *parts: Part, better: bool | None = False) -> MetricResult:
@@ -245,7 +253,7 @@ def test_twice_the_power_is_found_with_its_key(two: tuple[Path, Path]) -> None:
     assert any("without a serial number" in note for note in found.notes)
 
 
-def test_a_session_that_is_none_any_more_is_said(two: tuple[Path, Path]) -> None:
+def test_a_session_that_is_none_any_more_is_reported(two: tuple[Path, Path]) -> None:
     (two[1] / "results.json").write_text("{")
     found = compare(rig.Session(two[0]), rig.Session(two[1]))
     assert found.metrics == ()

@@ -16,7 +16,15 @@ AROUND = Interval.around(621e-6, 0.8e-6, 2.0, "GUM", "5 trials")
 
 def metric(same: Interval = AROUND, other: Interval = AROUND) -> SessionMetric:
     return SessionMetric(
-        "energy", 621e-6, "J", 0.8e-6, same, other, (621e-6,) * 5, True, False
+        "energy",
+        621e-6,
+        "J",
+        0.8e-6,
+        same_samples=same,
+        other_samples=other,
+        per_trial=(621e-6,) * 5,
+        verdict=True,
+        higher_is_better=False,
     )
 
 
@@ -66,7 +74,7 @@ def test_the_other_interval_is_taken_where_it_is_named() -> None:
         wide.surely_below(630e-6, "both")
 
 
-def test_without_an_interval_nothing_is_shown() -> None:
+def test_without_an_interval_no_value_is_shown() -> None:
     unknown = metric(Interval.missing("one trial"))
     assert not unknown.surely_below(1.0)
     assert not unknown.possibly_below(1.0)
@@ -91,7 +99,7 @@ def test_a_bound_on_one_side_shows_that_side() -> None:
     assert "at most 650 µJ" in repr(bound)
 
 
-def test_a_metric_that_is_not_there_is_told_with_its_reason() -> None:
+def test_a_metric_that_is_not_there_is_reported_with_its_reason() -> None:
     metrics = Metrics({"energy": metric()}, {"energy_p99": "trial 1: needs 368"})
     with pytest.raises(KeyError, match="did you mean energy"):
         metrics["enrgy"]

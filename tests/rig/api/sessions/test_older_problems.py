@@ -15,7 +15,7 @@ import rig
 from rig.api.sessions.older_problems import placed
 from rig.problems import Problem
 from rig.trace.trace import CURRENT, SYNC, VOLTAGE, Trace
-from rig.trace.writer import TraceWriter
+from tests.traces import trace_writer
 
 
 @pytest.fixture
@@ -39,14 +39,7 @@ def rewritten(trial: Path, change: Callable[[np.ndarray], None]) -> None:
         length = next(s.length for s in reader.signals.values() if s.signal_id == SYNC)
         levels = np.unpackbits(reader.fsr(SYNC, 0, length // 8 * 8), bitorder="little")
     change(levels)
-    with TraceWriter(
-        trial,
-        sample_hz=trace.sample_hz,
-        edge_hz=trace.edge_hz,
-        source="t",
-        serial="",
-        about={},
-    ) as writer:
+    with trace_writer(trial, trace.sample_hz, trace.edge_hz) as writer:
         writer.analog(current, voltage)
         writer.sync(levels)
 

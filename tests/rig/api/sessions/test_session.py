@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A session in Python: what is stated, what is wrong, tables, and folders in a bad
-state."""
+"""A session in Python: statements, problems, tables, and folders in a bad state."""
 
 from __future__ import annotations
 
@@ -154,7 +153,7 @@ def test_tables_have_units_in_their_columns(session: rig.Session) -> None:
     assert windows["step"].dtype == "Int64"
 
 
-def test_a_problem_makes_a_session_invalid_and_is_said(run_virtual: Run) -> None:
+def test_a_problem_makes_a_session_invalid_and_is_reported(run_virtual: Run) -> None:
     invalid = rig.open_session(run_virtual("monitor.virtual.clock_ppm=900").folder)
     assert not invalid.valid
     assert invalid.problems[0].code == "clock"
@@ -199,7 +198,7 @@ def test_a_bad_session_does_not_break_the_list(
     assert "unreadable" in of_bad._repr_html_()
 
 
-def test_what_is_no_session_is_refused(tmp_path: Path) -> None:
+def test_an_input_that_is_no_session_is_refused(tmp_path: Path) -> None:
     with pytest.raises(rig.DataError, match="no session folder"):
         rig.open_session(tmp_path)
 

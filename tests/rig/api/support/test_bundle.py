@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The support bundle and what is taken out of it: planted secrets, home folders,
-names."""
+"""The support bundle and its redactions: planted secrets, home folders, names."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A stretch of a trace in a file: the same samples, of the size that was said;
-histogram and spectrum.
+"""A stretch of a trace in a file: the same samples, of the announced size; histogram
+and spectrum.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import rig
 from rig.api.traces.samples import Cancelled
 from rig.trace.trace import Gap
 from rig.trace.writer import TraceWriter
+from tests.traces import trace_writer
 
 HZ = 50_000.0
 LONG = 500_000
@@ -32,15 +33,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     levels = np.ones(LONG, dtype=np.uint8)
     for at in range(1000, LONG, 50_000):
         levels[at : at + 20] = 0
-    with TraceWriter(
-        folder,
-        sample_hz=HZ,
-        edge_hz=HZ,
-        source="t",
-        serial="",
-        about={},
-        sync_kind="digital",
-    ) as writer:
+    with trace_writer(folder, HZ) as writer:
         writer.analog(current, rng.normal(3.0, 0.001, LONG))
         writer.sync(levels)
         writer.gap(Gap(100_000, 100_007, "for the test"))
@@ -92,7 +85,7 @@ def test_what_is_exported_is_the_same(
 
 @pytest.mark.parametrize("form", ["jls", "csv", "parquet"])
 @pytest.mark.parametrize("count", [40, 3000, 150_000])
-def test_the_size_that_is_said_is_right_also_where_values_repeat(
+def test_the_size_that_is_reported_is_right_also_where_values_repeat(
     tmp_path: Path, form: str, count: int
 ) -> None:
     rng = np.random.default_rng(2)

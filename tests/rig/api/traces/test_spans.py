@@ -5,6 +5,7 @@ results.json."""
 from __future__ import annotations
 
 import json
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -79,9 +80,8 @@ def test_spans_in_view(spans: Spans) -> None:
 
 def test_markers_on_edges_give_the_energy_of_the_results(session: rig.Session) -> None:
     lines = (session.path / "trial-1" / "samples.jsonl").read_text().splitlines()
-    windows = [
-        window for line in map(json.loads, lines) for window in line.get("windows", ())
-    ]
+    rows = map(json.loads, lines)
+    windows = list(chain.from_iterable(row.get("windows", ()) for row in rows))
     assert len(windows) == 12
     with session.trace(1) as trace:
         for window in windows:

@@ -10,7 +10,7 @@ import pytest
 
 import rig
 from rig.trace.trace import Gap
-from rig.trace.writer import TraceWriter
+from tests.traces import trace_writer
 
 HZ = 100_000.0
 LONG = 3_000_000
@@ -21,18 +21,10 @@ LOST = (1_500_000, 1_600_000)
 def long_trace(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> tuple[rig.SessionTrace, np.ndarray]:
-    """A trace of 30 s of which 1 s is lost and some samples are not to be trusted."""
+    """A trace of 30 s with 1 s lost and some samples are not to be trusted."""
     folder = tmp_path_factory.mktemp("long")
     current = np.random.default_rng(1).normal(0.01, 1e-3, LONG).astype(np.float32)
-    writer = TraceWriter(
-        folder,
-        sample_hz=HZ,
-        edge_hz=HZ,
-        source="test",
-        serial="1",
-        about={},
-        sync_kind="digital",
-    )
+    writer = trace_writer(folder, HZ)
     with writer:
         for start, stop in ((0, LOST[0]), (LOST[1], LONG)):
             voltage = np.full(stop - start, 3.0, dtype=np.float32)

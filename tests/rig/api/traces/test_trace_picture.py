@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A trace drawn from Python says what it is of, in which units, and its labels."""
+"""A trace drawn from Python states its source, units and labels."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -73,10 +74,6 @@ def test_lost_samples_are_hatched_and_a_file_of_no_session_has_its_name(
         words = written(trace, tmp_path / "a.svg", trace.duration_s)
     assert picture.figure is not None and "SYNC" not in words
     assert any(TRACE in text for text in words)
-    hatched = [
-        patch
-        for axes in picture.figure.axes
-        for patch in axes.patches
-        if patch.get_hatch()
-    ]
+    patches = chain.from_iterable(axes.patches for axes in picture.figure.axes)
+    hatched = [patch for patch in patches if patch.get_hatch()]
     assert len(hatched) == 3, "one in each lane"

@@ -23,7 +23,7 @@ delays = st.floats(1e-4, 0.02)
 
 
 def tie(number: int, before_s: float, after_s: float, rate: float = 1.0) -> Tie:
-    """A step of 10 ms at every tenth of a second; the host's clock is OFFSET_S behind."""
+    """A step of 10 ms at every tenth of a second; the host's clock lags by OFFSET_S."""
     first_s = 0.1 * (number + 1)
     last_s = first_s + 0.01
     asked_s = (first_s - before_s) * rate - OFFSET_S

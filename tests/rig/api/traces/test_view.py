@@ -15,7 +15,7 @@ from rig.api.traces.columns import Band
 from rig.api.traces.samples import Cancelled
 from rig.files import user_folders
 from rig.trace.trace import Gap
-from rig.trace.writer import TraceWriter
+from tests.traces import trace_writer
 
 HZ = 200_000.0
 LONG = 6_000_000
@@ -38,15 +38,7 @@ def path(
 ) -> Path:
     """A trace of 30 s with lost samples, and two spikes of one sample."""
     folder = tmp_path_factory.mktemp("long")
-    writer = TraceWriter(
-        folder,
-        sample_hz=HZ,
-        edge_hz=HZ,
-        source="test",
-        serial="1",
-        about={},
-        sync_kind="digital",
-    )
+    writer = trace_writer(folder, HZ)
     with writer:
         for start, stop in ((0, LOST[0]), (LOST[1], LONG)):
             writer.analog(samples[0][start:stop], samples[1][start:stop])
@@ -61,8 +53,7 @@ def path(
 
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder of its own for what is computed of the trace; the other tests share
-    one."""
+    """A folder of its own for the caches of the trace; the other tests share one."""
     monkeypatch.setenv(user_folders.CACHE_VARIABLE, str(tmp_path))
     return tmp_path / "levels"
 

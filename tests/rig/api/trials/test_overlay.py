@@ -16,8 +16,8 @@ from rig.api.traces.spans import Spans
 from rig.api.trials.overlay import mean_power, occasions, of_segments, overlay
 from rig.session.session import open_bench
 from rig.trace.trace import Gap, Trace
-from rig.trace.writer import TraceWriter
 from tests.conftest import VIRTUAL_NULL
+from tests.traces import trace_writer
 
 SETTINGS = ["task.null.samples=4", "scenario.single_stream.idle_s=0.1"]
 
@@ -167,7 +167,7 @@ def test_an_overlay_has_no_more_columns_than_samples(quiet: rig.Session) -> None
         ) <= 1.3 * (found.trials[0].length_s * trace.sample_hz)
 
 
-def test_what_cannot_be_overlaid_is_said(quiet: rig.Session) -> None:
+def test_what_cannot_be_overlaid_is_reported(quiet: rig.Session) -> None:
     with pytest.raises(rig.DataError, match="no trials"):
         overlay(quiet, [], 3)
     with pytest.raises(rig.DataError, match="no trial has sample 9999 1 times"):
@@ -181,15 +181,7 @@ def test_mean_power_between_instants_is_exact(
 ) -> None:
     hz = 1000.0
     current = np.random.default_rng(1).normal(0.01, 0.003, 5000)
-    with TraceWriter(
-        tmp_path,
-        sample_hz=hz,
-        edge_hz=hz,
-        source="t",
-        serial="",
-        about={},
-        sync_kind="none",
-    ) as writer:
+    with trace_writer(tmp_path, hz, sync_kind="none") as writer:
         writer.analog(current, np.full(5000, 3.0))
         writer.gap(Gap(4000, 4001, "for the test"))
     trace = Trace.open(tmp_path / "trace.jls")

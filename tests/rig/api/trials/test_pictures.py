@@ -69,7 +69,7 @@ def test_a_scenario_that_fails_to_draw_is_a_sentence(
     assert cut.caption == "Not drawn: no room."
 
 
-def test_what_a_picture_cannot_be_written_as_is_said(tmp_path: Path) -> None:
+def test_what_a_picture_cannot_be_written_as_is_reported(tmp_path: Path) -> None:
     picture = Picture("own", "Own", Figure(), "")
     with pytest.raises(DataError, match=r"picture\.xyz"):
         rig.save_picture(picture, tmp_path / "picture.xyz")

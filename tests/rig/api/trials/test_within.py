@@ -79,7 +79,7 @@ def test_calm_trials_and_trials_at_another_level_do_not_drift() -> None:
     assert all(row.change == 0.0 for row in latencies)
 
 
-def test_a_change_that_is_significant_and_small_is_not_told() -> None:
+def test_a_change_that_is_significant_and_small_is_not_reported() -> None:
     small = TOLD / 2
     rows = of_lines(
         made(5, lambda trial, share: 1.0 + (small * share if trial == 4 else 0.0))

@@ -58,11 +58,11 @@ PORTING = (ROOT / "docs/tutorials/PORTING.md").read_text(encoding="utf-8")
 PORTS = ("microbit", "mps2", "posix", "stm32_template", "stm32f405", "template")
 ELF = (
     b"\x7fELF\x01\x01\x01".ljust(16, b"\0") + b"\x02\0" + bytes(34)
-)  # an executable by its header; nothing runs it here
+)  # an executable by its header; it is not run here
 FIXED_PACE = (
     "-icount",
     "shift=5",
-)  # what the device measures does not hang on how busy this machine is
+)  # the device's measurements do not depend on this machine's load
 PATIENT_S = 20.0  # no host is so busy that a device in QEMU is given up on
 
 
@@ -86,8 +86,8 @@ Rig = Callable[..., tuple[int, str]]
 def rig(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> Rig:
-    """Run the command line in tmp_path, `path` in place of PATH; give its exit code and
-    all that it and its programs said.
+    """Run the command line in tmp_path, `path` in place of PATH; return its exit code
+    and the output of it and its programs.
     """
 
     def run(*words: str | Path, path: str | None = None) -> tuple[int, str]:
@@ -140,8 +140,7 @@ def built(folder: Path, *names: str) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class Ported:
-    """Where the commands of docs/tutorials/PORTING.md were given, and what each
-    said."""
+    """Where the commands of docs/tutorials/PORTING.md were given, and their outputs."""
 
     folder: Path
     said: dict[str, str]
@@ -152,11 +151,8 @@ def ported(tmp_path_factory: pytest.TempPathFactory) -> Ported:
     """Give the commands of docs/tutorials/PORTING.md, but for the emulator, which runs
     until Ctrl-C."""
     folder = tmp_path_factory.mktemp("porting")
-    told = [
-        line
-        for block in re.findall(r"```sh\n(.*?)```", PORTING, re.DOTALL)
-        for line in block.splitlines()
-    ]
+    blocks = re.findall(r"```sh\n(.*?)```", PORTING, re.DOTALL)
+    told = "".join(blocks).splitlines()
     assert len(told) == 7
     said = {}
     with pytest.MonkeyPatch.context() as patch:
@@ -174,12 +170,9 @@ def test_every_folder_that_is_a_port_can_be_a_project() -> None:
     others = {
         path.name for path in (FIRMWARE / "ports").iterdir() if path.is_dir()
     } - set(PORTS)
-    shared = {
-        need.split("/")[1]
-        for port in firmware.ports(FIRMWARE).values()
-        for need in port.needs
-        if need.startswith("ports/")
-    }
+    ports = firmware.ports(FIRMWARE).values()
+    needs = itertools.chain.from_iterable(port.needs for port in ports)
+    shared = {need.split("/")[1] for need in needs if need.startswith("ports/")}
     assert others == shared
 
 
@@ -356,7 +349,7 @@ def test_the_project_tells_its_next_steps_in_ten_lines_and_brings_benches_that_l
         assert code == 0, said
 
 
-# ---- what is missing, and what is wrong ----
+# ---- missing tools, and errors ----
 
 
 @pytest.mark.parametrize(
@@ -550,16 +543,8 @@ def test_without_a_choice_the_first_installed_tool_flashes(
 def test_a_tool_that_fails_is_a_failed_bench(rig: Rig, tmp_path: Path) -> None:
     image = built(tmp_path, "mine/null.elf") / "build/mine/null.elf"
     fake_tool(tmp_path / "bin", "pyocd", code=4)
-    code, said = rig(
-        "firmware",
-        "flash",
-        image,
-        "--tool",
-        "pyocd",
-        "--target",
-        "x",
-        path=str(tmp_path / "bin"),
-    )
+    tool = ("--tool=pyocd", "--target=x")
+    code, said = rig("firmware", "flash", image, *tool, path=str(tmp_path / "bin"))
     assert (
         code == 3 and "pyocd did not write the image" in said and "exit code 4" in said
     )
@@ -604,15 +589,15 @@ def emulated() -> Path:
 
 
 class Conversation:
-    """Every frame is sent once and has all the time in the world: QEMU's line loses
-    nothing, and a host may be busy.
+    """Every frame is sent once, with a long limit: QEMU's line loses no byte, and a
+    host may be busy.
     """
 
     def __init__(self, url: str, device: str = "stm32f405, emulated") -> None:
         self.port: serial.Serial = serial.serial_for_url(url, timeout=1.0)
         self._decoder = FrameDecoder()
         self._seq = -1
-        # What comes before the USART is switched on is lost, as on a board.
+        # Bytes before the USART is switched on are lost, as on a board.
         name = f"m-name-dut-[{device}]\r\nm-ready\r\n".encode()
         for _ in range(int(PATIENT_S)):
             self.port.write(b"name%")
@@ -691,8 +676,8 @@ def dut(emulated: Path, tmp_path: Path) -> Iterator[tuple[Conversation, Path]]:
 
 
 def pin_changes(log: Path) -> list[str]:
-    """Return what was written to BSRR of port A for PA8, in order: the upper half
-    lowers a pin, the lower half raises it.
+    """Return the writes to BSRR of port A for PA8, in order: the upper half lowers a
+    pin, the lower half raises it.
     """
     written = re.findall(
         r"GPIOA: unimplemented device write.*offset 0x018, value 0x(\w+)",
@@ -733,7 +718,9 @@ def test_the_templates_search_ends_at_its_target_with_a_vector_of_that_cost(
         with device.port:
             device.enter()
             device.load(encoded(graph))
-            request = OptimizeMessage(0, 1, 5_000_000, -16, 10_000, 50).pack()
+            request = OptimizeMessage(
+                0, 1, 5_000_000, -16, guard_us=10_000, hold_us=50
+            ).pack()
             done = DoneMessage.unpack(
                 device.ask(MessageKind.OPTIMIZE, request, MessageKind.DONE)
             )
@@ -824,7 +811,7 @@ def test_the_templates_self_test_knows_its_stack_and_loses_no_byte(
     )
     assert (
         report.stack_b == 4096 and 1000 < report.stack_unused_b < 4000
-    )  # painted and counted: neither nothing nor everything
+    )  # painted and counted: some pixels, not all
     assert report.rx_lost_b == 0 and report.steps_back == 0
     assert report.rest_level == report.level_unknown  # QEMU has no pin to read
 
@@ -874,7 +861,7 @@ def test_the_emulated_project_is_reached_as_it_says_and_ends_with_ctrl_c(
         process.signal(signal.SIGINT)
         done = process.ended(60.0)
     assert done.returncode == 0 and "ended" in done.stdout
-    # It builds what it runs, and no more.
+    # It builds only the parts that it runs.
     assert {image.stem for image in firmware.images(folder)} == {"null"}
     with pytest.raises(serial.SerialException):
         Conversation(told[1], device)

@@ -125,15 +125,8 @@ def test_a_quantised_file_is_taken_as_it_is(networks: Path, tmp_path: Path) -> N
     read = make_networks.recurrent(nested=True)
     made = file.read(_quantised(networks, tmp_path))
     with pytest.raises(ConfigError, match="is quantised"):
-        build(
-            folder,
-            "--target",
-            "template",
-            "--model",
-            tmp_path / "q.nir",
-            "--dt",
-            "0.001",
-        )
+        model = tmp_path / "q.nir"
+        build(folder, "--target=template", "--model", model, "--dt=0.001")
     assert made.channels == read.nodes["fc1"].weight.shape[1]
 
 

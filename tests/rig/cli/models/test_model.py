@@ -73,7 +73,7 @@ def test_run_refuses_what_it_cannot_use(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="cannot be run"):
         invoke("run", path, tmp_path / "in.npy")
     with pytest.raises(ConfigError, match="no node 'else'"):
-        invoke("run", path, tmp_path / "in.npy", "--dt", "0.001", "--record", "else")
+        invoke("run", path, tmp_path / "in.npy", "--dt=0.001", "--record=else")
     np.save(tmp_path / "object.npy", np.array([{}]), allow_pickle=True)
     (tmp_path / "text.npy").write_text("1 2 3")
     for name, words in (
@@ -113,9 +113,8 @@ def test_quantize_writes_a_network_that_runs_in_whole_numbers(tmp_path: Path) ->
             ConfigError, match="its time step and conventions are in it"
         ):
             invoke(*run, "--dt", "0.001")
-    _, text = invoke(
-        "quantize", path, "--dt", "0.001", "-o", tmp_path / "y.json", "--bits", 4
-    )
+    out = tmp_path / "y.json"
+    _, text = invoke("quantize", path, "--dt=0.001", f"--output={out}", "--bits=4")
     assert "is not known" in text
     # In floating point any reader takes the file, its weights rounded.
     _, text = invoke("run", tmp_path / "x.nir", tmp_path / "in.npy")
@@ -142,10 +141,10 @@ def test_the_reset_that_is_chosen_changes_the_spikes(tmp_path: Path) -> None:
         theirs = int(stored["output"].sum())
     counts = {}
     for reset in ("zero", "subtract", "subtract-next", "none"):
-        told = rig(
-            "model", "run", PRESETS_FOLDER / "snntorch-leaky.nir", tmp_path / "input.npy",
-            "--as", "snntorch", "--reset", reset, "--output", tmp_path / f"{reset}.npz",
-        )  # fmt: skip
+        files = (PRESETS_FOLDER / "snntorch-leaky.nir", tmp_path / "input.npy")
+        conventions = ("--as=snntorch", f"--reset={reset}")
+        output = tmp_path / f"{reset}.npz"
+        told = rig("model", "run", *files, *conventions, "--output", output)
         assert told.returncode == 0, told.stderr
         with np.load(tmp_path / f"{reset}.npz") as stored:
             counts[reset] = int(stored["output"].sum())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the command line prints, where there is little room for it."""
+"""Output of the command line in narrow terminals."""
 
 from __future__ import annotations
 
@@ -22,10 +22,24 @@ def metric(value: float, *deviations: float) -> MetricResult:
         higher_is_better=False,
         standard_error_over_samples=value / 150,
         same_samples=IntervalResult(
-            value - half, value + half, "", "", "", half / 2, 2.0, half
+            value - half,
+            value + half,
+            "",
+            "",
+            reason="",
+            standard_uncertainty=half / 2,
+            coverage_factor=2.0,
+            expanded_uncertainty=half,
         ),
         other_samples=IntervalResult(
-            value / 2, value * 2, "", "", "", None, None, None
+            value / 2,
+            value * 2,
+            "",
+            "",
+            reason="",
+            standard_uncertainty=None,
+            coverage_factor=None,
+            expanded_uncertainty=None,
         ),
         budget=(),
         per_trial=tuple(

@@ -18,7 +18,7 @@ from tests.conftest import ROOT
 
 FOLDER = Path("sessions/20261124T120000Z-bench")
 SCREENS = Path(__file__).parent / "screens"
-#: What a terminal has.
+#: Properties of a terminal.
 LINES = 24
 ASC = ["task.asc.samples=6", "scenario.single_stream.idle_s=0.1"]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What comes from outside is shown as it is: no markup, no pictures, no commands to the
+"""Text from outside is shown as it is: no markup, no pictures, no commands to the
 terminal, and no crash.
 """
 
@@ -34,7 +34,7 @@ from rig.session.session import SessionResult
 from tests.commands import rig
 from tests.length import length
 
-#: A picture's name between colons, markup that closes nothing, a link, a command to the
+#: A picture's name between colons, markup that closes no tag, a link, a command to the
 #: terminal, one that turns the writing.
 EVIL = "H:M:S [/x] [red]:smile: [link=x] \x1b]0;title\x07 \x9b2J \u202egnp"
 SHOWN = "H:M:S [/x] [red]:smile: [link=x] �]0;title� �2J �gnp"
@@ -111,7 +111,9 @@ def test_results_of_a_stranger_are_shown_as_they_are(
             rule_text=EVIL,
             not_tested={EVIL: EVIL},
         ),
-        coverage=Coverage(0, 1, 0, (CellState(EVIL, EVIL, 1, 0, (EVIL,), EVIL),)),
+        coverage=Coverage(
+            0, 1, 0, (CellState(EVIL, EVIL, 1, 0, failures=(EVIL,), state=EVIL),)
+        ),
     )
     text = said(lambda console: print_results(console, results))
     assert text.count(SHOWN) >= 4 + 2 + 1 + 3 + 3

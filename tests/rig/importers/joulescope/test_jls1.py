@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""JLS version 1: files written here after the format's description; what is in them is
+"""JLS version 1: files written here after the format's description; their content is
 found exactly, and damage is never read.
 """
 
@@ -63,9 +63,8 @@ def block(tag: bytes, value: bytes = b"", flags: int = 0) -> bytes:
 
 def file(*blocks: bytes, closed: bool = True, version: int = 1) -> bytes:
     body = b"".join(blocks) + (block(b"END") if closed else b"")
-    head = MAGIC + struct.pack(
-        "<QBBBB", 32 + len(body) if closed else 0, 0, 0, 0, version
-    )
+    size_b = 32 + len(body) if closed else 0
+    head = MAGIC + struct.pack("<Q3xB", size_b, version)
     return head + struct.pack("<I", zlib.crc32(head)) + body
 
 
@@ -220,7 +219,7 @@ def whole_j(trace: Trace) -> float:
     return trace.energy_j(0.0, trace.duration_s)
 
 
-# What is in a file
+# Content of a file
 
 
 @pytest.mark.parametrize("current_range", range(7))
@@ -249,7 +248,7 @@ def test_without_a_supply_there_is_no_current(tmp_path: Path) -> None:
 
 def test_a_file_of_the_first_releases_is_read(tmp_path: Path) -> None:
     # Collections within collections, no form of the data, a calibration under its old
-    # tag, the voltage's range nowhere.
+    # tag, the voltage's range absent.
     raw = steady(160)
     rows = raw.rows()
     parts = [block(b"ABN", rows[at : at + 40].tobytes()) for at in range(0, 160, 40)]
@@ -505,15 +504,10 @@ def test_options_take_the_place_of_what_is_in_the_file(tmp_path: Path) -> None:
 def test_blocks_may_be_compressed_and_others_are_skipped(tmp_path: Path) -> None:
     raw = steady(80)
     packed = block(b"ABN", zlib.compress(raw.rows().tobytes()), flags=0x80)
-    content = file(
-        calibration(),
-        config(),
-        block(b"UBN", b"\1\2"),
-        start(0),
-        packed,
-        block(b"IDX", b"x"),
-        mjs(type="footer", size=80),
-    )
+    head = (calibration(), config(), block(b"UBN", b"\1\2"))
+    samples = (start(0), packed)
+    tail = (block(b"IDX", b"x"), mjs(type="footer", size=80))
+    content = file(*head, *samples, *tail)
     assert whole_j(opened(tmp_path, content).trace) == pytest.approx(
         math.fsum(raw.watts()) / 1000, rel=1e-6
     )
@@ -703,7 +697,7 @@ def test_samples_that_the_footer_counts_and_the_file_lacks_are_missed(
     assert "it says to have 80 samples, and has 40" in error.value.evidence
 
 
-def test_a_file_of_a_later_version_or_with_something_behind_it_is_refused(
+def test_a_file_of_a_later_version_or_with_trailing_bytes_is_refused(
     tmp_path: Path,
 ) -> None:
     with pytest.raises(DataError, match="version 3"):

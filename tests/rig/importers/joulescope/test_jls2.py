@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A foreign JLS file that is looked at where it is: the same as converted, nothing is
-copied."""
+"""A foreign JLS file that is read in place: the same as converted, without a copy."""
 
 from __future__ import annotations
 
@@ -286,7 +285,7 @@ def test_a_file_that_was_cut_off_is_recovered_where_it_is_small(tmp_path: Path) 
         rig.open_trace(path)
 
 
-def test_what_is_no_jls_is_said(tmp_path: Path) -> None:
+def test_an_input_that_is_no_jls_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "text.jls"
     path.write_text("hello")
     with pytest.raises(rig.DataError, match="is not a JLS file"):

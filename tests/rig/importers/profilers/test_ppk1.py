@@ -25,7 +25,7 @@ LOW, HIGH = 1, 2
 
 
 def bson(document: dict[str, Any]) -> bytes:
-    """Return a BSON document of numbers, texts, truths, nothing and documents."""
+    """Return a BSON document of numbers, texts, truths, null and documents."""
     body = b""
     for name, value in document.items():
         key = name.encode() + b"\0"
@@ -92,7 +92,7 @@ def test_energy_is_that_of_the_samples_up_to_the_recordings_end(
     assert any("20 samples behind the recording's end" in note for note in found.notes)
 
 
-def test_a_rate_may_be_told_as_the_time_of_a_sample_and_a_line_has_its_edges(
+def test_a_rate_may_be_given_as_the_time_of_a_sample_and_a_line_has_its_edges(
     tmp_path: Path,
 ) -> None:
     states = np.full(120, LOW << 4, dtype="<u2")  # D2
@@ -114,7 +114,7 @@ def test_a_damaged_file_is_an_error_and_no_crash(
     tmp_path_factory: pytest.TempPathFactory, at: int, byte: int, before: bool
 ) -> None:
     block = bytearray(recording())
-    if before:  # what was packed is damaged, not the packing
+    if before:  # the packed content is damaged, not the packing
         content = bytearray(zlib.decompress(bytes(block), -zlib.MAX_WBITS))
         content[at % len(content)] = byte
         block = bytearray(packed(bytes(content)))

@@ -121,7 +121,9 @@ def test_a_large_recording_is_read_in_pieces_without_a_seam(
     )
 
 
-def test_a_last_sample_that_was_cut_off_is_left_out_and_said(tmp_path: Path) -> None:
+def test_a_last_sample_that_was_cut_off_is_left_out_and_reported(
+    tmp_path: Path,
+) -> None:
     found = opened(tmp_path, archive(frame(1.0) * 3 + b"\0"), supply_v=3.0)
     assert (
         found.trace.length == 3
@@ -187,7 +189,7 @@ def test_a_byte_that_changed_gives_an_error_or_makes_no_difference(
         ),
     ],
 )
-def test_what_a_recording_lacks_is_said(
+def test_what_a_recording_lacks_is_reported(
     tmp_path: Path, content: bytes, options: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(DataError, match=message) as error:

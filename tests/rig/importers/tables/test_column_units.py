@@ -85,7 +85,7 @@ def test_one_refusal_names_all_that_a_heading_leaves_open(tmp_path: Path) -> Non
         "--supply-v VOLTS",
     ):
         assert option in error.try_next
-    # And what it says is enough.
+    # And its text is enough.
     options = {"rate_hz": 100.0, "current": "Curr avg 1:A", "voltage": "Volt avg 1:V"}
     trace = opened(
         tmp_path, table("Sample,Curr avg 1,Volt avg 1", "K,0.5,2"), **options

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which columns of a table are read as what is said, and what cannot be meant is
-refused; so is a last line without its end.
+"""Columns of a table are read as chosen, and impossible choices are refused; so is a
+last line without its end.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def opened(folder: Path, text: str, **options: Any) -> Opened:
         ("t_ms,I (MA),x", {"supply_v": 2.0}, "time: t_ms in ms; current: I (MA) in mA"),
     ],
 )
-def test_the_columns_and_units_that_were_taken_are_said(
+def test_the_columns_and_units_that_were_taken_are_reported(
     tmp_path: Path, heading: str, options: dict[str, Any], said: str
 ) -> None:
     found = opened(
@@ -77,8 +77,8 @@ def test_a_column_of_something_else_is_not_taken_for_sync(
     assert "--sync" in caught.value.try_next and sync in str(caught.value)
 
 
-def test_a_last_line_without_its_end_is_left_out_and_said(tmp_path: Path) -> None:
-    # What is left of a number may be one, too: of 1.5 the 1.
+def test_a_last_line_without_its_end_is_left_out_and_reported(tmp_path: Path) -> None:
+    # A part of a number may be a number, too: 1 of 1.5.
     found = opened(tmp_path, "time_s,I (A),U (V)\n0,1,1.5\n1,1,1.5\n2,1,1.")
     assert found.trace.length == 2
     assert (

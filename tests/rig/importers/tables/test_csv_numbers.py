@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Only what is a number is read as one: no separators of thousands, no program's word
-for no reading.
+"""Only numbers are read as numbers: no separators of thousands, no program's word for
+no reading.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def test_a_comma_far_below_a_point_is_found(tmp_path: Path) -> None:
         opened(tmp_path, rows)
 
 
-def test_decimal_commas_alone_are_read_and_said(tmp_path: Path) -> None:
+def test_decimal_commas_alone_are_read_and_reported(tmp_path: Path) -> None:
     rows = even(20, "1", "3")
     rows[10] = ("10", "2,5", "3")
     found = opened(tmp_path, rows)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -108,7 +108,7 @@ def test_unix_times_keep_all_their_digits(
     assert f"time 0 is the file's {said} s" in found.notes
 
 
-def test_digits_beyond_the_first_piece_and_behind_a_bad_cell_are_kept(
+def test_digits_beyond_the_first_piece_and_after_a_bad_cell_are_kept(
     read: Read,
 ) -> None:
     times = [f"{1_700_000_000_000_000_000 + k * 1000}" for k in range(70_000)]
@@ -133,7 +133,7 @@ def test_digits_beyond_the_first_piece_and_behind_a_bad_cell_are_kept(
     digits=st.integers(0, 2),
 )
 @settings(max_examples=length(60, 20), deadline=None)
-def test_rows_at_any_rate_stamped_in_any_resolution_have_no_gaps_and_a_rate_within_what_is_said(
+def test_rows_at_any_rate_stamped_in_any_resolution_have_no_gaps_and_a_rate_within_what_is_reported(
     tmp_path_factory: pytest.TempPathFactory,
     hz: float,
     rows: int,
@@ -175,7 +175,7 @@ def test_stamps_that_are_coarse_against_the_samples_say_how_well_the_rate_is_kno
         and "1 ms" in note
         and "--rate HZ" in note
     )
-    # A rate that is given is taken; what the stamps leave open of it stays in the
+    # A rate that is given is taken; the part that the stamps leave open stays in the
     # uncertainty.
     exact = read(rounded(hz, rows), "ms", rate_hz=float(hz))
     assert exact.trace.sample_hz == hz and 1000 < exact.rate_ppm < 2 * ppm
@@ -235,7 +235,8 @@ def stamped(
 
 
 def lost_in(found: Opened) -> list[int]:
-    return [k for gap in found.trace.gaps for k in range(gap.start, gap.stop)]
+    gaps = found.trace.gaps
+    return list(chain.from_iterable(range(gap.start, gap.stop) for gap in gaps))
 
 
 @pytest.mark.parametrize(
@@ -339,7 +340,7 @@ def test_missing_rows_of_an_even_stamp_are_not_explained_by_chance(read: Read) -
     hz=150.0, rows=400, lost=[151, 220, 304, 382, 385], phase=0.75, floor=True, start=0
 )
 @settings(max_examples=length(60, 20), deadline=None)
-def test_random_missing_rows_are_gaps_or_a_doubt_is_said_or_rows_are_taken_as_stamped(
+def test_random_missing_rows_are_gaps_or_a_doubt_is_reported_or_rows_are_taken_as_stamped(
     tmp_path_factory: pytest.TempPathFactory,
     hz: float,
     rows: int,

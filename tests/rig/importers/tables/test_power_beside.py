@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a file has power beside current and voltage, and they disagree, that is said:
-of reduced samples the product is wrong.
+"""Where a file has power beside current and voltage, and they disagree, this is
+reported: for reduced samples the product is wrong.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ def test_a_reduced_file_says_by_how_much_the_product_is_wrong(
 
 
 @pytest.mark.parametrize("kind", ["csv", "jls", "jls1"])
-def test_a_file_whose_power_is_the_product_says_nothing(
+def test_a_file_whose_power_is_the_product_makes_no_statement(
     tmp_path: Path, kind: str
 ) -> None:
     plain = REDUCED | {"power": REDUCED["current"] * REDUCED["voltage"]}
@@ -133,7 +133,7 @@ def test_a_voltage_that_was_given_is_compared_as_well(
 
 
 @pytest.mark.parametrize("kind", ["csv", "jls"])
-def test_differences_that_cancel_over_the_whole_are_said(
+def test_differences_that_cancel_over_the_whole_are_reported(
     tmp_path: Path, kind: str
 ) -> None:
     product = REDUCED["current"] * REDUCED["voltage"]

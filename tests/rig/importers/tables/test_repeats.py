@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables in which a row stands twice, as Power Profiler's export wrote them for
-years."""
+"""Tables that have a row twice, as Power Profiler's export wrote them for years."""
 
 from __future__ import annotations
 
@@ -28,7 +27,9 @@ def exported(folder: Path, rows: int, piece: int) -> Opened:
     return open_any(path, folder / "scratch", Options(supply_v=3.0))
 
 
-def test_a_row_in_10000_that_stands_twice_is_left_out_and_said(tmp_path: Path) -> None:
+def test_a_row_in_10000_that_stands_twice_is_left_out_and_reported(
+    tmp_path: Path,
+) -> None:
     rows = 70_001  # more than is read at once
     found = exported(tmp_path, rows, 10_000)
     assert (found.trace.sample_hz, found.trace.length, found.trace.gaps) == (

@@ -54,9 +54,8 @@ def wav(
         whole.view(np.uint8).reshape(frames, channels, 4)[:, :, : bits // 8].tobytes()
     )
     frame_b = channels * bits // 8
-    form = struct.pack(
-        "<HHIIHH", tag, channels, rate_hz, rate_hz * frame_b, frame_b, bits
-    )
+    rates = (rate_hz, rate_hz * frame_b)
+    form = struct.pack("<HHIIHH", tag, channels, *rates, frame_b, bits)
     if extensible:
         guid_end = bytes.fromhex("000000001000800000aa00389b71")
         form = (
@@ -96,7 +95,7 @@ class TinySet:
         return self.folder if self.flat else self.folder / "evaluation_setup"
 
     def add(self, name: str, content: bytes | None = None) -> Path:
-        """Write one recording, 2 s of a tone if nothing else is given."""
+        """Write one recording, 2 s of a tone by default."""
         path = self.audio / name
         path.write_bytes(wav(88_200) if content is None else content)
         return path

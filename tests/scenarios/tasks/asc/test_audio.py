@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Recordings: which formats are read, which are refused, and that nothing is shortened
-silently."""
+"""Recordings: which formats are read, which are refused, and none is shortened
+silently.
+"""
 
 from __future__ import annotations
 

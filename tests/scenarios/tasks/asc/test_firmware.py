@@ -37,7 +37,7 @@ def payload(audio: Audio) -> bytes:
 
 
 def expected(audio: Audio) -> list[bytes]:
-    """Return what the numpy model answers to audio (slices, 8000)."""
+    """Return the numpy model's answers to audio (slices, 8000)."""
     return [answer.astype("<i4").tobytes() for answer in outputs(MODEL, audio)]
 
 
@@ -147,7 +147,7 @@ def test_phases_may_be_repeated_and_mixed(firmware: Firmware) -> None:
     assert firmware.result() == once == firmware.result()
 
 
-def test_the_sanitizers_find_nothing(compile_asc: Compile, cache: Path) -> None:
+def test_the_sanitizers_find_no_fault(compile_asc: Compile, cache: Path) -> None:
     stream = Path(__file__).with_name("asc_stream.c")
     try:
         program = compile_asc(

@@ -81,10 +81,9 @@ def test_the_generated_set_is_split_by_location_and_has_an_extra_file_of_each_cl
 ) -> None:
     dataset = open_dataset(ensure(cache, 6, 3))
     assert dataset.counts() == (160, 80)
-    places = [
-        {tuple(clip.path.name.split("-")[:3]) for clip in clips}
-        for clips in (dataset.train, dataset.test)
-    ]
+    places = []
+    for clips in (dataset.train, dataset.test):
+        places.append({tuple(clip.path.name.split("-")[:3]) for clip in clips})
     assert not places[0] & places[1]
     assert [clip.label for clip in dataset.test if not clip.listed] == [0, 2, 3, 1]
 
@@ -109,7 +108,7 @@ def test_a_whole_set_is_not_generated_again(
     assert ensure(cache, 6, 3).name == "asc-generated-v1-6-3"
 
 
-def test_an_interrupted_set_leaves_nothing_behind(
+def test_an_interrupted_set_leaves_no_rest(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def interrupted(folder: Path, files_per_class: int, seed: int) -> None:

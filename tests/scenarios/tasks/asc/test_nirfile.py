@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The NIR file: exact both ways, and every corruption of it a DataError that says what
-is wrong."""
+"""The NIR file: exact both ways, and every corruption of it a DataError that names the
+fault.
+"""
 
 from __future__ import annotations
 
@@ -215,7 +216,7 @@ def test_a_recurrent_graph_is_refused(path: Path) -> None:
         read_model(path)
 
 
-def test_the_largest_weight_is_127_so_that_quantising_by_the_largest_changes_nothing():
+def test_the_largest_weight_is_127_so_that_quantising_by_the_largest_has_no_effect():
     assert (
         max(
             int(np.abs(layer.weight.astype(int)).max())

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The task on a CPU: the integer program is the reference, the network in floating
-point agrees with it as far as is said here.
+point agrees with it within the limits here.
 """
 
 from __future__ import annotations

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Data folders: which bytes a device gets, and what is said of folders that do not hold
-together.
-"""
+"""Data folders: which bytes a device gets, and the errors of inconsistent folders."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lists of labels: which are read, and what is said of those that cannot be meant."""
+"""Lists of labels: the accepted ones, and the errors of impossible ones."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_three_fields_name_a_file_its_classes_and_the_right_one(
 def test_five_fields_slide_a_window_over_the_file(folder: DataFolder) -> None:
     folder.labels("normal_id_01_00000003.bin,2,0,2560,512")
     assert read_labels(folder.path / "y_labels.csv") == [
-        LabelRow(1, "normal_id_01_00000003.bin", 2, 0, 2560, 512)
+        LabelRow(1, "normal_id_01_00000003.bin", 2, 0, window_b=2560, stride_b=512)
     ]
 
 

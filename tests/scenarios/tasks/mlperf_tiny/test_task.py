@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The task: payloads, scores, which devices it is for, and what it says of its data."""
+"""The task: payloads, scores, which devices it is for, and its statement about its
+data.
+"""
 
 from __future__ import annotations
 
@@ -178,7 +180,7 @@ def test_another_list_in_the_folder_can_be_named(folder: DataFolder) -> None:
     ) == (2, 1)
 
 
-def test_a_full_count_of_files_is_said_to_be_one(tmp_path: Path) -> None:
+def test_a_full_count_of_files_is_reported_as_one(tmp_path: Path) -> None:
     folder = DataFolder(tmp_path / "ad01").labels(
         *(f"{number}.bin,2,{number % 2},2560,512" for number in range(72))
     )

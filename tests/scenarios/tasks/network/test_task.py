@@ -169,7 +169,7 @@ def test_the_largest_sum_decides_then_the_membrane_then_the_first(
         assert task.score(0, output).answer == answer
 
 
-def test_what_is_said_of_the_data_is_whose_they_are(networks: Path) -> None:
+def test_what_is_reported_of_the_data_is_whose_they_are(networks: Path) -> None:
     facts = opened(networks, NESTED, samples=3).provenance()
     assert facts["source"].startswith("generated")
     assert (facts["subset"], facts["official"]) == ("the first 3 of 40", False)

@@ -35,8 +35,8 @@ COST_MIN = -(2**31)
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What the firmware said to one graph: a refusal other than 0 and the memory
-    needed, or the result of a search.
+    """The firmware's answer to one graph: a refusal other than 0 and the memory needed,
+    or the result of a search.
     """
 
     refusal: int
@@ -74,9 +74,8 @@ class Firmware:
         """Hand a graph in and return the answer."""
         assert self.process.stdin
         assert self.process.stdout
-        numbers = struct.pack(
-            "<4IiI", memory_b, len(graph), seed, polls, target, len(thresholds)
-        )
+        head = (memory_b, len(graph), seed, polls)
+        numbers = struct.pack("<4IiI", *head, target, len(thresholds))
         self.process.stdin.write(
             numbers + struct.pack(f"<{len(thresholds)}i", *thresholds) + graph
         )
@@ -85,17 +84,15 @@ class Firmware:
         if not found:
             return Answer(int(refusal), int(needed_b))
         end, cost, bits, *told = found
-        crossings = tuple(
-            (int(number), int(at))
-            for number, _, at in (pair.partition(":") for pair in told)
-        )
+        pairs = (pair.split(":") for pair in told)
+        crossings = tuple((int(number), int(at)) for number, at in pairs)
         return Answer(
             int(refusal),
             int(needed_b),
             end == "1",
             int(cost),
-            bytes.fromhex(bits[1:]),
-            crossings,
+            bits=bytes.fromhex(bits[1:]),
+            crossings=crossings,
         )
 
 

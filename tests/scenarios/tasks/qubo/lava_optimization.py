@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A stand-in for lava-optimization 0.5.0 with the calls that the program makes, a
-random descent behind them; no chip.
+"""A stand-in for lava-optimization 0.5.0 with the calls that the program makes, and a
+random descent; no chip.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Qubo:
 
 @dataclass
 class SolverConfig:
-    """What is asked of a call; the names are the package's."""
+    """Arguments of a call; the names are the package's."""
 
     timeout: int
     target_cost: int
@@ -38,7 +38,7 @@ class SolverConfig:
 
 @dataclass(frozen=True)
 class SolverReport:
-    """What a call returns."""
+    """The result of a call."""
 
     best_cost: int
     best_state: np.ndarray
@@ -54,15 +54,16 @@ class OptimizationSolver:
         self._q = problem.q
 
     def solve(self, config: SolverConfig) -> SolverReport:
-        """Flip nodes at random, keep what is no worse, for so many steps or down to the
-        target."""
+        """Flip nodes at random, keep flips that are no worse, for so many steps or down
+        to the target.
+        """
         self.calls.append(config)
         assert config.backend == "Loihi2" and config.hyperparameters["neuron_model"]
         rng = np.random.default_rng(config.hyperparameters["refract_seed"])
         vector = np.array(config.hyperparameters["init_value"])
         cost = int(vector @ self._q @ vector)
         step = 0
-        for step in range(config.timeout):  # noqa: B007 - told below
+        for step in range(config.timeout):  # noqa: B007 - used below
             if cost <= config.target_cost:
                 break
             other = vector.copy()

@@ -38,7 +38,7 @@ def test_a_table_is_made_and_verified(tmp_path: Path) -> None:
         if workload.nodes == 25 and workload.density >= 0.1
     }
     targets.write(targets.Targets(1, {}), path)
-    result = command("--table", path, "--nodes", 25, "--search", 0.05)
+    result = command("--table", path, "--nodes=25", "--search=0.05")
     assert result.return_value == 0
     made = targets.read(path)
     assert {workload.nodes for workload in made.rows} == {25}
@@ -115,14 +115,7 @@ def test_a_table_of_ones_own_is_nowhere_worse_than_the_shipped_one(
     assert (row.cost, row.published) == (shipped.cost, shipped.published)
     assert (
         command(
-            "--table",
-            path,
-            "--nodes",
-            25,
-            "--density",
-            0.1,
-            "--problem-seed",
-            0,
+            "--table", path, "--nodes=25", "--density=0.1", "--problem-seed=0"
         ).return_value
         == 0
     )
@@ -136,7 +129,7 @@ def test_a_seed_that_is_not_published_does_not_go_into_the_shipped_table() -> No
     with pytest.raises(
         ConfigError, match="no workload of 25 nodes, 5 %, seed 7"
     ) as caught:
-        command("--nodes", 25, "--density", 0.05, "--problem-seed", 7)
+        command("--nodes=25", "--density=0.05", "--problem-seed=7")
     assert "--table" in caught.value.try_next
 
 
@@ -175,7 +168,7 @@ def test_a_list_of_solver_seeds_has_numbers_and_ranges(
 @pytest.mark.parametrize(
     "text", ["", "a", "1-", "-1", "2-1", "1,1", "4294967296", "1-9999999999"]
 )
-def test_what_is_no_list_of_solver_seeds_is_refused(text: str) -> None:
+def test_an_input_that_is_no_list_of_solver_seeds_is_refused(text: str) -> None:
     with pytest.raises(ConfigError, match="--solver-seeds"):
         solver_seeds(text)
 

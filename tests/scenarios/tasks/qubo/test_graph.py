@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Graphs are edge for edge those of networkx, whatever the size, density and seed."""
+"""Graphs are edge for edge those of networkx, for any size, density and seed."""
 
 from __future__ import annotations
 

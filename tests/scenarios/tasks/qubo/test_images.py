@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table of images in docs/reference/QUBO.md: memory as the builds give it, and what
-fits by what the solver and the encoder say.
+"""The table of images in docs/reference/QUBO.md: memory of the builds, and the largest
+problem by the solver and the encoder.
 """
 
 from __future__ import annotations

@@ -155,7 +155,7 @@ def test_a_device_that_answers_but_wrong_is_named(
 
 
 @pytest.mark.usefixtures("compiler")
-def test_after_a_device_is_lost_the_bench_is_opened_anew(
+def test_after_a_device_is_lost_the_bench_is_opened_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     original = VirtualSut.do

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lava's solver of QUBO as a program: its calls against a stand-in, and what is
-refused."""
+"""Lava's solver of QUBO as a program: its calls against a stand-in, and refusals."""
 
 from __future__ import annotations
 

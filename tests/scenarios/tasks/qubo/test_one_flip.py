@@ -89,7 +89,7 @@ def test_graphs_at_the_limits(routine: Routine) -> None:
         routine.load(edges.encode(from_edges(NODES_MAX + 1, none)))
 
 
-def test_a_device_without_memory_is_said_with_what_to_change(
+def test_a_device_without_memory_is_reported_with_what_to_change(
     routine: Routine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(*_: Any, **__: Any) -> Any:

@@ -57,8 +57,8 @@ def command(*arguments: object) -> Result:
 
 
 def table(path: Path, cost: int) -> Path:
-    """Write a table in which the target of 100 nodes is another cost; the vector does
-    not matter here.
+    """Write a table whose target of 100 nodes is another cost; the vector does not
+    matter here.
     """
     read = targets.read()
     rows = dict(read.rows)
@@ -82,7 +82,7 @@ def test_the_same_targets_give_the_same_gaps_and_leave_every_file_alone(
         if path.is_file()
     }
     assert set(after) - set(before) == {session / RESCORED}
-    # What was added is named there, so that nobody can add anything else.
+    # Additions are named there, so no other one can be made.
     assert {path for path, digest in before.items() if after[path] != digest} == {
         session / session_folder.EVENTS
     }
@@ -137,7 +137,7 @@ def test_a_session_is_scored_again_against_another_official_file(
     assert "official -40" in result.output
 
 
-def test_a_beaten_target_is_said_and_its_vector_kept_as_proof(
+def test_a_beaten_target_is_reported_and_its_vector_kept_as_proof(
     session: Path, tmp_path: Path
 ) -> None:
     weak = table(tmp_path / "weak.csv", -30)

@@ -86,10 +86,10 @@ def test_a_search_that_ends_before_its_first_set_is_whole_returns_what_it_has(
     graph = generate(Workload(2500, 0.01, 0))
     found = firmware.ask(edges.encode(graph), polls=1, target=-400)
     assert cost(graph, found.vector(2500)) == found.cost
-    assert -400 < found.cost < -5  # a poll's worth of work: some tens of nodes
+    assert -400 < found.cost < -5  # the work of a poll: some tens of nodes
 
 
-def test_a_threshold_is_told_as_soon_as_it_is_reached_also_by_a_set_that_can_still_grow(
+def test_a_threshold_is_reported_as_soon_as_it_is_reached_also_by_a_set_that_can_still_grow(
     firmware: Firmware,
 ) -> None:
     graph = generate(Workload(2500, 0.01, 0))
@@ -121,7 +121,7 @@ def test_full_and_empty_graphs_are_solved(firmware: Firmware, nodes: int) -> Non
     assert firmware.ask(edges.encode(generate(Workload(nodes, 0.0, 0)))).cost == -nodes
 
 
-def test_a_graph_without_nodes_costs_nothing(firmware: Firmware) -> None:
+def test_a_graph_without_nodes_costs_no_energy(firmware: Firmware) -> None:
     assert (
         firmware.ask(edges.encode(from_edges(0, np.empty((0, 2), np.int64)))).cost == 0
     )
@@ -188,7 +188,7 @@ def test_without_a_compiler_the_message_says_what_to_install(
         Solver(generate(Workload(5, 0.5, 0)), tmp_path)
 
 
-def test_what_does_not_compile_is_told_with_the_compilers_words(
+def test_what_does_not_compile_is_reported_with_the_compilers_words(
     compiler: str, tmp_path: Path
 ) -> None:
     source = tmp_path / "wrong.c"

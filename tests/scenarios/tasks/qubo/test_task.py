@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Workloads of a bench file are published graphs with their targets; a device's vector
-is evaluated here, whatever it claims.
+is evaluated here, independently of its claims.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import struct
+from itertools import product
 from pathlib import Path
 
 import networkx
@@ -60,9 +61,7 @@ def test_workloads_are_all_of_nodes_densities_and_seeds_by_name() -> None:
     names = [task.workload(index) for index in range(len(task))]
     assert names == [
         f"{nodes}n_{density}pct_s{seed}"
-        for nodes in (25, 100)
-        for density in (5, 25)
-        for seed in (0, 3)
+        for nodes, density, seed in product((25, 100), (5, 25), (0, 3))
     ]
     assert task.cell(2) == "25n_25pct"
 
@@ -123,7 +122,7 @@ def test_the_targets_own_vector_is_correct_and_so_is_a_better_one(
         (answered(0, 25, b"\0\0\0\2"), "beyond the last"),
     ],
 )
-def test_what_is_no_vector_of_the_workload_counts_for_nothing_and_says_why(
+def test_an_input_that_is_no_vector_of_the_workload_counts_for_nothing_and_says_why(
     output: bytes, said: str
 ) -> None:
     score = opened().score(0, output)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parameters are a function of nodes and density, and of nothing else."""
+"""Parameters are a function of nodes and density, and of no more."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ dependency.
     echo torch==2.13.0 > pins && pip install -c pins neurobench nir
     python tests/vectors/nir/complexity/make_vectors.py
 
-harness.json holds what the harness says of each network, for batches of one sample and
+harness.json holds the harness's results for each network, for batches of one sample and
 for all samples in one batch; NAME.npz the inputs, NAME.nir the network, written from
 the same numbers as the torch modules. Neurons of snntorch where it has them; those of
 the shipped model, which fire several times a step, are a module of this file. The
@@ -46,8 +46,9 @@ def asc_inputs() -> None:
 
 
 def lif(count: int, steps: int, threshold: float) -> nir.LIF:
-    """A LIF of which one unit of input moves the membrane by 1, so that snntorch's is
-    the same."""
+    """A LIF whose membrane moves by 1 for one unit of input, so that snntorch's is the
+    same.
+    """
     zero = np.zeros(count, np.float32)
     return nir.LIF(zero + steps * DT_S, zero + steps, zero, zero + threshold, zero)
 
@@ -153,7 +154,9 @@ def recurrent(rng: np.random.Generator):
     two = np.array([2, 2])
     nodes = {
         "input": nir.Input(np.array([2, 8, 12])),
-        "conv": nir.Conv2d((8, 12), kernel, (1, 2), (1, 2), (1, 1), 1, bias),
+        "conv": nir.Conv2d(
+            (8, 12), kernel, (1, 2), (1, 2), dilation=(1, 1), groups=1, bias=bias
+        ),
         "lif1": leaky,
         "pool": nir.AvgPool2d(two, two, two * 0),
         "flat": nir.Flatten({"input": np.array([3, 4, 3])}, 0, -1),
@@ -243,7 +246,7 @@ def shipped():
 
 
 def measured(net, values: np.ndarray, together: int, neurons) -> dict[str, float]:
-    """Return what the harness says of a network and its inputs."""
+    """Return the harness's results for a network and its inputs."""
     import torch
     from neurobench.benchmarks import Benchmark
     from neurobench.metrics.static import ConnectionSparsity, Footprint
@@ -251,8 +254,8 @@ def measured(net, values: np.ndarray, together: int, neurons) -> dict[str, float
     from neurobench.models import SNNTorchModel
     from torch.utils.data import DataLoader, TensorDataset
 
-    # A new one each time: a run leaves states behind, which have a size, and a copy of
-    # a network of snntorch's is not reset.
+    # A new one each time: a run leaves states, which have a size, and a copy of a
+    # network of snntorch's is not reset.
     model = SNNTorchModel(net())
     if neurons:
         model.add_activation_module(neurons)
