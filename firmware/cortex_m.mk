@@ -21,6 +21,9 @@ qubo_stm32f405 := -DNR_QUBO_SLOTS=1 -DNR_QUBO_MEMORY_B=84000 -DNR_QUBO_SLOT_B=28
 defines_stm32f405 := -DNR_EMULATED $(qubo_stm32f405)
 defines_microbit := -DNR_EMULATED -DNR_NULL_SLOT_BYTES=16000
 defines_stm32f405-silicon := $(CLOCKS) $(qubo_stm32f405)
+# Of a port's image of one workload: so many hops of 1 kB can be preloaded, or wait.
+own_stm32f405_sww := -DNR_SLOTS_MAX=80 -DNR_STREAM_RECORDS=80 -DNR_SWW_SLOTS=80
+own_stm32f405-silicon_sww := $(own_stm32f405_sww)
 
 ARM_FLAGS := -Os -g -mthumb -ffreestanding -ffunction-sections -fdata-sections \
     -fno-tree-loop-distribute-patterns
@@ -30,11 +33,11 @@ arm_folder = ports/$(1:-silicon=)
 arm_include = -Icore -Iports/cortex_m/include -Iports/cortex_m -I$(arm_folder) \
     $(patsubst %,-I%,$(wildcard workloads/*))
 # Products of weights take half as many instructions so, at the same size of all else.
-speed_of = $(if $(filter workloads/tflite/% workloads/network/%,$(1)),-O2)
+speed_of = $(if $(filter workloads/tflite/% workloads/network/% workloads/sww/%,$(1)),-O2)
 arm_flags = $(STRICT) $(ARM_FLAGS) $(cpu_$(1)) $(defines_$(1)) $(call without,$(LEAVE_OUT)) \
     $(arm_include)
-arm_sources = $(CORE) $(ARM_SHARED) $(arm_folder)/board.c $(wildcard workloads/$(2)/*.c)
-arm_objects = $(patsubst %.c,$(BUILD)/$(1)/objects/%.o,$(arm_sources))
+arm_sources = $(CORE) $(ARM_SHARED) $(arm_folder)/board.c $(call workload_sources,$(2))
+arm_objects = $(patsubst %.c,$(BUILD)/$(1)/objects$(if $(own_$(1)_$(2)),-$(2))/%.o,$(arm_sources))
 arm_headers = $(wildcard core/*.h ports/cortex_m/*.h ports/cortex_m/include/*.h $(arm_folder)/*.h \
     workloads/*/*.h)
 arm_all = $(sort $(arm_sources) $(arm_headers) ports/cortex_m/main.c)
@@ -57,10 +60,14 @@ $(BUILD)/$(1)/objects/%.o: %.c $(call arm_headers,$(1)) Makefile cortex_m.mk
 	@mkdir -p $$(@D)
 	$(ARM_PREFIX)gcc $(call arm_flags,$(1)) $$(call speed_of,$$<) -c -o $$@ $$<
 
+$(BUILD)/$(1)/objects-sww/%.o: %.c $(call arm_headers,$(1)) Makefile cortex_m.mk
+	@mkdir -p $$(@D)
+	$(ARM_PREFIX)gcc $(call arm_flags,$(1)) $(own_$(1)_sww) $$(call speed_of,$$<) -c -o $$@ $$<
+
 $(BUILD)/$(1)/%.elf: ports/cortex_m/main.c ports/cortex_m/image.ld \
     $(call arm_folder,$(1))/memory.ld \
     $$$$(call arm_objects,$(1),$$$$*) $(call arm_headers,$(1)) Makefile cortex_m.mk
-	$(ARM_PREFIX)gcc -Iworkloads/$$* $(call arm_flags,$(1)) $$(call arm_define,$(1),$$*) $(ARM_LINK) \
+	$(ARM_PREFIX)gcc -Iworkloads/$$* $(call arm_flags,$(1)) $$(own_$(1)_$$*) $$(call arm_define,$(1),$$*) $(ARM_LINK) \
 	    -L $(call arm_folder,$(1)) -o $$@ $$(filter %main.c %.o,$$^) -lgcc
 endef
 .PRECIOUS: $(BUILD)/%.o

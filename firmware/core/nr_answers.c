@@ -66,7 +66,8 @@ void nr_send_ack(struct nr_shim *shim)
 /* What more this firmware knows than `flags` has bits for. */
 static uint8_t caps_more(const struct nr_shim *shim)
 {
-    return (uint8_t)(NR_MORE_GO | (nr_knows_optimize(shim) ? NR_MORE_KNEW : 0));
+    return (uint8_t)(NR_MORE_GO | (nr_knows_optimize(shim) ? NR_MORE_KNEW : 0)
+                     | (shim->workload->start != NULL ? NR_MORE_STATEFUL : 0));
 }
 
 static void send_caps_strings(struct nr_shim *shim)

@@ -3,9 +3,14 @@
    */
 #include "nr_shim_parts.h"
 
+bool nr_knows_run(const struct nr_shim *shim)
+{
+    return shim->workload->infer != NULL && shim->workload->start == NULL;
+}
+
 bool nr_knows_batch(const struct nr_shim *shim)
 {
-    return shim->workload->infer != NULL
+    return nr_knows_run(shim)
            && (uint64_t)shim->workload->output_bytes * shim->memory.slot_count
                   <= shim->memory.output_b;
 }

@@ -149,8 +149,10 @@ static void on_run(struct nr_shim *shim, const uint8_t *payload)
     if (!nr_can_run(shim, shim->job.slot)) {
         return;
     }
-    if (shim->workload->infer == NULL) {
-        nr_answer_error(shim, NR_E_UNSUPPORTED, 0, "this workload knows OPTIMIZE only");
+    if (!nr_knows_run(shim)) {
+        nr_answer_error(shim, NR_E_UNSUPPORTED, 0,
+                        shim->workload->infer == NULL ? "this workload knows OPTIMIZE only"
+                                                      : "this workload knows STREAM only");
         return;
     }
     if (shim->job.repeat == 0) {

@@ -21,6 +21,9 @@ uint64_t nr_ticks_to_us(const struct nr_shim *shim, uint64_t ticks);
 
 /* ---- nr_capabilities.c ---- */
 
+/* True where the workload infers, and each answer depends on its own input alone. */
+bool nr_knows_run(const struct nr_shim *shim);
+
 /* True where the output memory takes an output of each slot. */
 bool nr_knows_batch(const struct nr_shim *shim);
 

@@ -116,6 +116,7 @@ void nr_stream_start(struct nr_shim *shim, const uint8_t *payload)
     struct nr_stream *stream = &shim->stream;
     uint16_t hold_us = nr_get_u16(payload + 16);
     uint16_t slots = shim->memory.slot_count;
+    int code;
     if (!nr_knows_stream(shim)) {
         nr_answer_error(shim, NR_E_UNSUPPORTED, 0, "no room for the answers");
         return;
@@ -126,6 +127,11 @@ void nr_stream_start(struct nr_shim *shim, const uint8_t *payload)
     stream->window = nr_get_u32(payload + 8);
     stream->sample_hz = nr_get_u32(payload + 12);
     if (!can_play(shim, hold_us)) {
+        return;
+    }
+    code = shim->workload->start != NULL ? shim->workload->start(shim->workload->state) : 0;
+    if (code != 0) {
+        nr_answer_error(shim, NR_E_WORKLOAD, (uint32_t)code, "the workload failed");
         return;
     }
     nr_upload_drop(shim); /* a slot that was being filled is none of the stream's */

@@ -119,6 +119,8 @@ static void parse_single(const struct word *words, size_t count, struct nr_comma
         {"timestamp-mode", NR_COMMAND_TIMESTAMP_MODE},
         {"results", NR_COMMAND_RESULTS},
         {"help", NR_COMMAND_HELP},
+        {"start_uart_stream", NR_COMMAND_START_STREAM},
+        {"extract_uart_stream", NR_COMMAND_EXTRACT},
     };
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
         if (is(&words[0], table[i].text)) {
@@ -278,5 +280,18 @@ void nr_text_put_results(struct nr_text_tx *tx, const uint8_t *numbers, size_t c
         } else {
             put_thousandths(tx, rounded_share(numbers, count, sum, i));
         }
+    }
+}
+
+void nr_text_put_bytes(struct nr_text_tx *tx, const int8_t *numbers, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (i != 0) {
+            nr_text_put(tx, ", ");
+        }
+        if (numbers[i] < 0) {
+            nr_text_put_char(tx, '-');
+        }
+        put_digits(tx, (uint64_t)(numbers[i] < 0 ? -(int64_t)numbers[i] : numbers[i]), 1);
     }
 }

@@ -32,7 +32,9 @@ enum nr_command_kind {
     NR_COMMAND_INFER,   /* number[0], and number[1] = 10 when left out */
     NR_COMMAND_RESULTS,
     NR_COMMAND_HELP,
-    NR_COMMAND_FRAME /* number[0] */
+    NR_COMMAND_FRAME, /* number[0] */
+    NR_COMMAND_START_STREAM,
+    NR_COMMAND_EXTRACT
 };
 
 struct nr_command {
@@ -67,6 +69,9 @@ void nr_text_put_number(struct nr_text_tx *tx, uint64_t number);
    are all non-negative, one of them positive, are scaled to the sum 1.000 exactly, and a larger one
    is never printed smaller than a smaller one; others are printed as they are. */
 void nr_text_put_results(struct nr_text_tx *tx, const uint8_t *numbers, size_t count);
+
+/* `a, b, ...` of signed bytes. */
+void nr_text_put_bytes(struct nr_text_tx *tx, const int8_t *numbers, size_t count);
 void nr_text_flush(struct nr_text_tx *tx);
 
 #endif

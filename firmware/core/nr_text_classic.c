@@ -37,6 +37,10 @@ static void text_help(struct nr_shim *shim)
     say(shim, "m-help-db HEX");
     say(shim, "m-help-infer N [W=10]");
     say(shim, "m-help-results");
+    if (shim->workload->start != NULL) {
+        say(shim, "m-help-start_uart_stream");
+        say(shim, "m-help-extract_uart_stream");
+    }
     say(shim, "m-help-help");
     say(shim, "m-help-frame V");
 }
@@ -118,10 +122,18 @@ static void text_db(struct nr_shim *shim, const struct nr_command *command)
     }
 }
 
+/* Says why there is no `infer`. */
+static void text_no_infer(struct nr_shim *shim)
+{
+    say(shim, shim->workload->infer == NULL
+                  ? "e-[this workload knows OPTIMIZE only, in frames]"
+                  : "e-[this workload knows STREAM only, in frames]");
+}
+
 static void text_results(struct nr_shim *shim)
 {
-    if (shim->workload->infer == NULL) {
-        say(shim, "e-[this workload knows OPTIMIZE only, in frames]");
+    if (!nr_knows_run(shim)) {
+        text_no_infer(shim);
         return;
     }
     if (!shim->output_valid || shim->output_b < 4) {
@@ -166,8 +178,8 @@ static int text_infer_parts(struct nr_shim *shim, uint32_t repeat, uint32_t warm
 static void text_infer(struct nr_shim *shim, uint32_t repeat, uint32_t warmups)
 {
     int code;
-    if (shim->workload->infer == NULL) {
-        text_results(shim); /* says why not */
+    if (!nr_knows_run(shim)) {
+        text_no_infer(shim);
         return;
     }
     if (!shim->slot_loaded[0]) {
@@ -184,6 +196,67 @@ static void text_infer(struct nr_shim *shim, uint32_t repeat, uint32_t warmups)
     say_number(shim, "m-lap-us-", nr_ticks_to_us(shim, shim->mark_tick[1]), "");
     say(shim, "m-infer-done");
     text_results(shim);
+}
+
+/* True where the workload answers for windows that follow each other, else said. */
+static bool text_streams(struct nr_shim *shim)
+{
+    if (shim->workload->start == NULL) {
+        say(shim, "e-[this workload is no stream's]");
+        return false;
+    }
+    return true;
+}
+
+static void text_start_stream(struct nr_shim *shim)
+{
+    int code;
+    if (!text_streams(shim)) {
+        return;
+    }
+    code = shim->workload->start(shim->workload->state);
+    if (code != 0) {
+        say_number(shim, "e-[the workload failed, code ", (uint64_t)code, "]");
+        return;
+    }
+    say(shim, "m-stream-started");
+}
+
+static void say_bytes(struct nr_shim *shim, const char *before, const int8_t *numbers, size_t count)
+{
+    nr_text_put(&shim->text_tx, before);
+    nr_text_put_bytes(&shim->text_tx, numbers, count);
+    say(shim, "]");
+}
+
+/* Takes what slot 0 holds for the next window of a stream. */
+static void text_extract(struct nr_shim *shim)
+{
+    const struct nr_workload *workload = shim->workload;
+    int code;
+    if (!text_streams(shim)) {
+        return;
+    }
+    if (!shim->slot_loaded[0]) {
+        say(shim, "e-[no input is loaded]");
+        return;
+    }
+    code = nr_preprocess(shim, 0, 1);
+    if (code == 0) {
+        code = nr_infer(shim, 1);
+    }
+    nr_fetch_output(shim, code);
+    if (code != 0) {
+        say_number(shim, "e-[the workload failed, code ", (uint64_t)code, "]");
+        return;
+    }
+    shim->slot_loaded[0] = false; /* a window is taken once */
+    if (workload->features != NULL) {
+        uint32_t count = 0;
+        const int8_t *features = workload->features(workload->state, &count);
+        say_bytes(shim, "m-features-[", features, count);
+    }
+    say_bytes(shim, "m-activations-[", (const int8_t *)shim->memory.output, shim->output_b);
 }
 
 static void text_frame(struct nr_shim *shim, uint32_t version)
@@ -213,6 +286,8 @@ static void execute(struct nr_shim *shim, const struct nr_command *command)
     case NR_COMMAND_RESULTS: text_results(shim); break;
     case NR_COMMAND_HELP: text_help(shim); break;
     case NR_COMMAND_FRAME: text_frame(shim, command->number[0]); break;
+    case NR_COMMAND_START_STREAM: text_start_stream(shim); break;
+    case NR_COMMAND_EXTRACT: text_extract(shim); break;
     }
 }
 

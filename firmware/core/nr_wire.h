@@ -126,7 +126,8 @@ enum nr_caps_flag {
 enum nr_caps_more {
     NR_MORE_KNEW = 1,
     NR_MORE_SIMULATED = 2,
-    NR_MORE_GO = 4
+    NR_MORE_GO = 4,
+    NR_MORE_STATEFUL = 8
 };
 
 #endif

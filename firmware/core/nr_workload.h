@@ -61,6 +61,16 @@ struct nr_workload {
     int (*optimize)(void *state, const struct nr_search *search);
 
     uint32_t memory_bytes; /* see NR_LOAD_TOO_LARGE */
+
+    /* Goes to the state before the first window of a STREAM; returns 0 or a code. NULL: answers
+       depend on their own input alone. A workload that has it answers for the windows of a stream
+       one after the other, each once: its preprocess and infer need not give the same result when
+       repeated, and RUN, BATCH and `infer` are refused. */
+    int (*start)(void *state);
+
+    /* Returns `count` values that preprocess made of the last window, which the text layer prints
+       after `extract_uart_stream`. NULL: there are none. Of a workload with `start`. */
+    const int8_t *(*features)(void *state, uint32_t *count);
 };
 
 #endif

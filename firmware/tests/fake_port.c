@@ -195,6 +195,44 @@ void fake_only_searches(struct fake *fake)
     fake->workload.memory_bytes = 4096;
 }
 
+static int fake_begin(void *state)
+{
+    struct fake *fake = state;
+    fake->starts++;
+    fake->feature = 0;
+    return fake->start_code;
+}
+
+static int fake_add_up(void *state, const uint8_t *data, uint32_t length_b)
+{
+    struct fake *fake = state;
+    fake->feature = (int8_t)(fake->feature + data[0] % 16);
+    return fake_preprocess(state, data, length_b);
+}
+
+static const int8_t *fake_features(void *state, uint32_t *count)
+{
+    const struct fake *fake = state;
+    *count = 1;
+    return &fake->feature;
+}
+
+static uint32_t fake_sum(void *state, uint8_t *output)
+{
+    struct fake *fake = state;
+    fake->results++;
+    memset(output, fake->feature, fake->output_length_b);
+    return fake->output_length_b;
+}
+
+void fake_is_stateful(struct fake *fake)
+{
+    fake->workload.start = fake_begin;
+    fake->workload.preprocess = fake_add_up;
+    fake->workload.features = fake_features;
+    fake->workload.result = fake_sum;
+}
+
 static void fill_port(struct fake *fake)
 {
     fake->port.context = fake;

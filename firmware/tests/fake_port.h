@@ -67,6 +67,9 @@ struct fake {
     int baud_calls;
 
     int loads;
+    int starts;
+    int start_code;
+    int8_t feature; /* what the last preprocess made, of a workload with a state */
     int preprocesses;
     int infers;
     int results;
@@ -93,6 +96,9 @@ void fake_start(struct fake *fake);
 
 /* Makes the workload one that is searched and cannot infer. */
 void fake_only_searches(struct fake *fake);
+
+/* Makes the workload one whose answers depend on the windows before: a sum of first bytes. */
+void fake_is_stateful(struct fake *fake);
 
 /* Lets bytes arrive at once, or `delay_us` from now. */
 void fake_send(struct fake *fake, const void *bytes, size_t length_b);

@@ -4,7 +4,8 @@
    0xFD lets 101 ms pass, 0xFC makes outputs short, 0xFB shorter by one, and 0xFA has the workload
    fail or work again. The sanitizers look for memory errors; what is demanded here: nothing is sent
    in a window, nothing runs but an input as it was accepted, DONE tells the iterations there were,
-   and no window of a stream runs before it was played. */
+   no window of a stream runs before it was played, and a workload with a state runs in streams
+   alone, each window once after its start. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,6 +20,7 @@ static uint8_t drained[FAKE_OUTPUT_B];
 static uint32_t accepted_crc[FAKE_SLOTS];
 static bool counting;      /* between the marks of an inference of the workload */
 static uint32_t infers_ok; /* since then */
+static uint32_t since_start; /* windows of a workload with a state, in frames */
 
 static void need(bool condition)
 {
@@ -30,6 +32,7 @@ static void need(bool condition)
 /* ---- the device's port and workload, with an eye on what is promised ---- */
 
 static int (*fake_load)(void *state, const uint8_t *data, uint32_t length_b);
+static int (*fake_begin)(void *state);
 static int (*fake_preprocess)(void *state, const uint8_t *data, uint32_t length_b);
 static int (*fake_infer)(void *state);
 static int (*fake_optimize)(void *state, const struct nr_search *search);
@@ -52,8 +55,19 @@ static int load(void *state, const uint8_t *data, uint32_t length_b)
     return fake_load(state, data, length_b);
 }
 
+static int begin(void *state)
+{
+    since_start = 0;
+    return fake_begin(state);
+}
+
 static int preprocess(void *state, const uint8_t *data, uint32_t length_b)
 {
+    if (fake.workload.start != NULL && fake.shim.layer == NR_LAYER_FRAMED) {
+        need(fake.shim.stream.state == NR_STREAM_PLAYING
+             && fake.shim.stream.done == since_start);
+        since_start++;
+    }
     need(nr_crc32(0, data, length_b) == accepted_crc[slot_of(data)]);
     return fake_preprocess(state, data, length_b);
 }
@@ -109,9 +123,15 @@ static uint64_t mark(void *context, uint8_t phase, uint16_t hold_us)
     return fake_mark(context, phase, hold_us);
 }
 
-static void start(uint8_t *slots, uint8_t *output, bool searches)
+static void start(uint8_t *slots, uint8_t *output, bool searches, bool stateful)
 {
     fake_start(&fake);
+    if (stateful) {
+        fake_is_stateful(&fake);
+        fake_begin = fake.workload.start;
+        fake.workload.start = begin;
+    }
+    since_start = 0;
     fake.infers_max = INFERS_MAX; /* `infer 4000000000` is no finding */
     /* time must pass for a device that looks at its timer instead of waiting */
     fake.tick_a_read = A_READ_US;
@@ -212,7 +232,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     uint8_t *slots = malloc((size_t)FAKE_SLOTS * FAKE_SLOT_B);
     uint8_t *output = malloc((size_t)FAKE_SLOTS * FAKE_OUTPUT_BYTES);
     need(slots != NULL && output != NULL);
-    start(slots, output, size != 0 && data[0] % 4 >= 2);
+    start(slots, output, size != 0 && data[0] % 4 >= 2, size != 0 && data[0] % 8 >= 4);
     fake_send(&fake, "frame 1%", 8);
     if (size != 0 && data[0] % 2 == 0) {
         fake.input_used = 0; /* these stay in the text layer */

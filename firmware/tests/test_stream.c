@@ -645,8 +645,77 @@ static void bytes_that_come_in_while_a_window_is_processed_are_kept(void)
     CHECK(fake.writes_in_window == 0);
 }
 
+/* ---- a workload with a state ---- */
+
+static uint8_t more_of_caps(void)
+{
+    return got.payload[got.payload_b - 1];
+}
+
+/* Plays `windows` windows of one hop each, whose first bytes are 0, 16, 32, ... and one more each:
+   answers are sums of what came since the start. */
+static void play_and_add_up(uint32_t windows)
+{
+    uint8_t sum = 0;
+    uint32_t window;
+    fake.workload.output_bytes = 1;
+    fake.output_length_b = 1;
+    for (window = 0; window < windows; window++) {
+        load(window);
+        fake.slots[(window % FAKE_SLOTS) * FAKE_SLOT_B] = (uint8_t)(window + 1);
+    }
+    ask(NR_STREAM, put_stream(windows, HOP, HOP, HZ, HOLD_US), NR_STATUS);
+    fake_run_us(&fake, (windows + 1) * (uint64_t)HOP_US);
+    take(0);
+    CHECK(state_of() == NR_STREAM_FINISHED && count() == windows);
+    for (window = 0; window < windows; window++) {
+        sum = (uint8_t)(sum + window + 1);
+        CHECK(got.payload[FIXED_B + window * 25 + 24] == sum);
+    }
+}
+
+static void every_stream_begins_with_the_state_before_its_first_window(void)
+{
+    start();
+    CHECK((more_of_caps() & NR_MORE_STATEFUL) == 0);
+    fake_is_stateful(&fake);
+    ask(NR_HELLO, host_hello(payload, 45), NR_CAPS);
+    CHECK((more_of_caps() & NR_MORE_STATEFUL) != 0 && (got.payload[27] & NR_CAP_STREAM) != 0);
+    CHECK((got.payload[27] & NR_CAP_BATCH) == 0);
+    play_and_add_up(2);
+    play_and_add_up(2);
+    CHECK(fake.starts == 2 && fake.preprocesses == 4);
+}
+
+static void a_workload_with_a_state_runs_in_streams_alone(void)
+{
+    start();
+    fake_is_stateful(&fake);
+    load(0);
+    refused(NR_RUN, host_run(payload, 0, 1, 0, HOLD_US), NR_E_UNSUPPORTED, 0);
+    nr_put_u32(payload, 1);
+    nr_put_u32(payload + 4, 0);
+    nr_put_u16(payload + 8, HOLD_US);
+    nr_put_u16(payload + 10, 0);
+    refused(NR_BATCH, 12, NR_E_UNSUPPORTED, 0);
+    CHECK(fake.preprocesses == 0);
+}
+
+static void a_workload_that_cannot_start_plays_no_stream(void)
+{
+    start();
+    fake_is_stateful(&fake);
+    fake.start_code = 9;
+    load(0);
+    refused(NR_STREAM, put_stream(1, HOP, HOP, HZ, HOLD_US), NR_E_WORKLOAD, 9);
+    CHECK(fake.edge_count == 0 || fake.edges[fake.edge_count - 1].phase != NR_PHASE_STREAM);
+}
+
 int main(void)
 {
+    RUN(every_stream_begins_with_the_state_before_its_first_window);
+    RUN(a_workload_with_a_state_runs_in_streams_alone);
+    RUN(a_workload_that_cannot_start_plays_no_stream);
     RUN(caps_say_whether_the_answers_have_room);
     RUN(windows_are_processed_when_their_last_sample_is_captured);
     RUN(a_workload_with_one_timed_phase_has_two_marks_a_window_with_all_of_it_between_them);

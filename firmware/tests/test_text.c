@@ -329,8 +329,39 @@ static void scaled_results_sum_to_one_and_keep_their_order(void)
     }
 }
 
+static void windows_of_a_stream_come_one_by_one(void)
+{
+    restart();
+    expect("extract_uart_stream%", "e-[this workload is no stream's]\r\nm-ready\r\n");
+    expect("start_uart_stream%", "e-[this workload is no stream's]\r\nm-ready\r\n");
+    CHECK(strstr(ask("help%"), "uart_stream") == NULL);
+    fake_is_stateful(&fake);
+    fake.output_length_b = 3;
+    CHECK(strstr(ask("help%"), "m-help-extract_uart_stream\r\n") != NULL);
+    expect("infer 1%", "e-[this workload knows STREAM only, in frames]\r\nm-ready\r\n");
+    expect("results%", "e-[this workload knows STREAM only, in frames]\r\nm-ready\r\n");
+    expect("extract_uart_stream%", "e-[no input is loaded]\r\nm-ready\r\n");
+    expect("start_uart_stream%", "m-stream-started\r\nm-ready\r\n");
+    fake.feature = -20;
+    expect("db load 1%db 07%",
+           "m-[Expecting 1 bytes]\r\nm-ready\r\nm-load-done\r\nm-ready\r\n");
+    expect("extract_uart_stream%",
+           "m-features-[-13]\r\nm-activations-[-13, -13, -13]\r\nm-ready\r\n");
+    expect("extract_uart_stream%", "e-[no input is loaded]\r\nm-ready\r\n");
+    (void)ask("db load 1%db 0f%");
+    expect("extract_uart_stream%",
+           "m-features-[2]\r\nm-activations-[2, 2, 2]\r\nm-ready\r\n");
+    expect("start_uart_stream%", "m-stream-started\r\nm-ready\r\n");
+    (void)ask("db load 1%db 05%");
+    fake.infer_code = 3;
+    expect("extract_uart_stream%", "e-[the workload failed, code 3]\r\nm-ready\r\n");
+    fake.start_code = 4;
+    expect("start_uart_stream%", "e-[the workload failed, code 4]\r\nm-ready\r\n");
+}
+
 int main(void)
 {
+    RUN(windows_of_a_stream_come_one_by_one);
     RUN(it_says_what_it_is);
     RUN(a_command_may_come_in_pieces);
     RUN(a_timestamp_is_one_pulse_and_its_microseconds);

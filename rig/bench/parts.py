@@ -45,6 +45,7 @@ def open_task(
     return task, replace(
         bare,
         reference=getattr(task, "reference", None),
+        listening=getattr(task, "listening", None),
         expect=getattr(task, "expect", None),
         searcher=task.searcher if isinstance(task, OptimizationTask) else None,
         programs=task.programs,

@@ -34,6 +34,8 @@ class Searcher(Protocol):
 
 
 Wire = Callable[[str, bytes], None]
+#: Answers for the next windows of one stream, in their order.
+Listener = Callable[[Sequence[bytes]], Sequence[bytes]]
 
 _lock = threading.Lock()
 
@@ -62,13 +64,14 @@ class BenchContext:
     `folder` is that of the bench file: relative paths in it start there. `world` holds
     the true states of simulated devices. `seed` makes everything random on this bench
     repeatable. `reference` is the task's own answer to a payload, which a virtual
-    device gives, None where the task has none. `expect` announces payloads whose
-    answers will be needed, so that the task computes them together. `searcher` starts a
-    search of a payload from a seed, for a virtual device's Solve, where the task's
-    samples are workloads to search. `programs` are the task's implementations by name,
-    which a CPU runs. `network` is the task's network, for backends of SDKs, simulators
-    and GPUs, and for a CPU in floating point; `integers` is its network in whole
-    numbers, for GPUs. `phases` are the task's. `sample` is a
+    device gives, None where the task has none. `listening` begins a stream whose
+    answers depend on the windows before, None where they do not. `expect` announces
+    payloads whose answers will be needed, so that the task computes them together.
+    `searcher` starts a search of a payload from a seed, for a virtual device's Solve,
+    where the task's samples are workloads to search. `programs` are the task's
+    implementations by name, which a CPU runs. `network` is the task's network, for
+    backends of SDKs, simulators and GPUs, and for a CPU in floating point; `integers`
+    is its network in whole numbers, for GPUs. `phases` are the task's. `sample` is a
     payload that the device must accept, for a probe. `monitored`: there is an energy
     monitor, which needs a SYNC line. Everything that waits checks `stop`. `state`
     changes while the bench is open. `section` is the section of a monitor's settings in
@@ -80,6 +83,7 @@ class BenchContext:
     world: World = field(default_factory=World)
     seed: int = 0
     reference: Callable[[bytes], bytes] | None = None
+    listening: Callable[[], Listener] | None = None
     expect: Callable[[Sequence[bytes]], None] | None = None
     searcher: Callable[[bytes, int], Searcher] | None = None
     programs: Mapping[str, Program] = field(default_factory=dict)

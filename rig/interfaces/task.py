@@ -218,6 +218,26 @@ class SignalTask(Task):
         """
 
 
+#: Labels and answers of an EventTask.
+EVENT, NO_EVENT = "event", "none"
+
+
+class EventTask(SignalTask):
+    """A task whose samples are one signal from its beginning on, in which a device
+    detects events; an answer says whether it does, EVENT or NO_EVENT.
+    """
+
+    @abstractmethod
+    def events(self) -> Sequence[tuple[int, int]]:
+        """Return of each event its first sample of the signal and the one after its
+        last, in the order of time; none lies over another.
+        """
+
+    def recordings(self) -> Sequence[tuple[str, tuple[int, ...]]]:
+        """Return the signal as one recording."""
+        return [(NO_EVENT, tuple(range(len(self))))]
+
+
 class OptimizationTask(Task):
     """A task whose samples are workloads to search for a vector of low cost; its phases
     are ("solve",).

@@ -11,6 +11,7 @@ from itertools import accumulate, pairwise
 
 from rig.errors import ConfigError, RemoteProtocolError
 from rig.files import typed
+from rig.interfaces.sut import SutInfo
 from rig.interfaces.task import OptimizationTask, Task
 from rig.kinds.kind import FORESEEN_HZ, StepKind
 from rig.kinds.span import Span, Timed, Windows
@@ -93,6 +94,15 @@ class QueryKind(StepKind[Query]):
                 path=f"scenario.{scenario}",
                 try_next="[scenario.optimization]",
             )
+
+    def lacks(self, info: SutInfo) -> str:
+        """Name what a device lacks whose answers depend on the windows before."""
+        if not info.details.get("stateful"):
+            return ""
+        return (
+            "answers for the windows of a stream alone, as each answer depends on those"
+            " before it: [scenario.events]"
+        )
 
     def own_phases(self, step: Query) -> tuple[str, ...]:
         """Name the one window of a batch."""

@@ -82,7 +82,8 @@ class StreamKind(StepKind[Stream]):
         scenes = []
         for scene in step.scenes:
             signal = b"".join(map(task.payload, scene.indices))
-            scenes.append(signal[: scene.samples * width_b])
+            stop = scene.skip + scene.samples
+            scenes.append(signal[scene.skip * width_b : stop * width_b])
         return WindowPayloads(b"".join(scenes), step, width_b)
 
     def scored(

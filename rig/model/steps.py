@@ -116,13 +116,14 @@ class Solve(Step):
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """A stretch of a stream: the task's samples `indices` in order, cut after `samples`
-    samples of the signal.
+    """A stretch of a stream: the task's samples `indices` in order, without the first
+    `skip` samples of the signal, cut after `samples` samples.
     """
 
     label: str
     indices: tuple[int, ...]
     samples: int
+    skip: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -171,6 +171,8 @@ class FramedDut:
             "load_checked": True,
             "knows_thresholds": More.KNEW in caps.more,
         }
+        if More.STATEFUL in caps.more:
+            details |= {"stateful": True}
         return SutInfo(
             kind="uart",
             simulated=More.SIMULATED in caps.more,

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Self, TypeAlias
 
@@ -61,7 +61,8 @@ class VirtualSut(Backend):
     Settings: TypeAlias = VirtualSutSettings
 
     def __init__(self, settings: Settings, context: BenchContext) -> None:
-        if context.reference is None and context.searcher is None:
+        answers = (context.reference, context.listening, context.searcher)
+        if all(answer is None for answer in answers):
             raise ConfigError(
                 "this task has no reference answers, so a virtual device cannot run it",
                 path="sut.virtual",
@@ -70,6 +71,7 @@ class VirtualSut(Backend):
         self._world = context.world
         # Trials may repeat the same payloads, and a reference may take its time.
         self._reference = lru_cache(_ANSWERS_KEPT)(context.reference or _none)
+        self._listening = context.listening
         self._expect = context.expect
         self._searcher = context.searcher
         # A task without a front end has the second phase alone.
@@ -80,8 +82,12 @@ class VirtualSut(Backend):
         self._random = random.Random(f"virtual-sut-{context.seed}")
         self._loaded: dict[int, bytes] = {}
         self._free_ns = 0
+        streams = context.reference is not None or context.listening is not None
         self._info = _info(
-            settings, context.reference is not None, context.searcher is not None
+            settings,
+            streams,
+            context.searcher is not None,
+            stateful=context.listening is not None,
         )
         self._rest_until_ns(self._world.now_ns())
 
@@ -94,7 +100,8 @@ class VirtualSut(Backend):
     def restated(settings: Settings, info: SutInfo) -> SutInfo:
         """Return the device's description by its settings; the task decides whether it
         streams or searches."""
-        return _info(settings, info.streams, info.solves)
+        stateful = info.details.get("stateful") is True
+        return _info(settings, info.streams, info.solves, stateful=stateful)
 
     @staticmethod
     def answers(settings: Settings, right: bytes) -> tuple[bytes, ...]:
@@ -298,9 +305,8 @@ class VirtualSut(Backend):
         end = ""
         began = marks[0].tick
         link = WindowLink(load_ns, settings.slots, self._world.now_ns())
-        for number, window in enumerate(windows):
-            if self._expect is not None and number % _AHEAD == 0:
-                self._expect(windows[number : number + _AHEAD])
+        right = self._right(windows)
+        for number in range(len(windows)):
             wanted_ns, ready_ns = (
                 self._at(
                     began
@@ -329,7 +335,7 @@ class VirtualSut(Backend):
                 break
             marks += self._hop()
             link.decided_ns.append(self._world.now_ns())
-            answers.append(self._answer(window))
+            answers.append(self._perhaps_wrong(next(right)))
         marks.append(self._mark(END, settings.idle_w, _AFTER_S))
         return Completion(
             tuple(marks),
@@ -337,6 +343,18 @@ class VirtualSut(Backend):
             iterations=len(answers),
             faults=link.faults(end),
         )
+
+    def _right(self, windows: Sequence[bytes]) -> Iterator[bytes]:
+        """Yield the task's answers to a stream's windows, computed some at a time."""
+        listen = self._listening() if self._listening else None
+        for first in range(0, len(windows), _AHEAD):
+            ahead = windows[first : first + _AHEAD]
+            if listen is not None:
+                yield from listen(ahead)
+                continue
+            if self._expect is not None:
+                self._expect(ahead)
+            yield from map(self._reference, ahead)
 
     def _hop(self) -> list[Mark]:
         phases = enumerate(self._timed, start=1)
@@ -380,7 +398,9 @@ class VirtualSut(Backend):
         self._loaded = {}
 
     def _answer(self, payload: bytes) -> bytes:
-        right = self._reference(payload)
+        return self._perhaps_wrong(self._reference(payload))
+
+    def _perhaps_wrong(self, right: bytes) -> bytes:
         if self._random.random() >= self._settings.error_rate:
             return right
         return _wrong(right)
@@ -439,7 +459,9 @@ def _wrong(right: bytes) -> bytes:
     return turned if turned != right else bytes(255 - byte for byte in right)
 
 
-def _info(settings: VirtualSutSettings, streams: bool, solves: bool) -> SutInfo:
+def _info(
+    settings: VirtualSutSettings, streams: bool, solves: bool, *, stateful: bool
+) -> SutInfo:
     wrong = f", {settings.error_rate:g} of them wrong" if settings.error_rate else ""
     return SutInfo(
         name="virtual device",
@@ -458,7 +480,8 @@ def _info(settings: VirtualSutSettings, streams: bool, solves: bool) -> SutInfo:
             "clock_ppm": settings.clock_ppm,
             "knows_thresholds": settings.solve.tells_ticks,
             "answers": f"the task's own{wrong}",
-        },
+        }
+        | ({"stateful": True} if stateful else {}),
     )
 
 

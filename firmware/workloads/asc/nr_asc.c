@@ -275,4 +275,6 @@ void nr_asc_workload(struct nr_workload *out, struct nr_asc *state)
     out->result = asc_result;
     out->optimize = NULL;
     out->memory_bytes = 0;
+    out->start = NULL;
+    out->features = NULL;
 }

@@ -69,4 +69,6 @@ void nr_network_workload(struct nr_workload *out, struct nr_network_memory *memo
     out->result = network_result;
     out->optimize = NULL;
     out->memory_bytes = 0;
+    out->start = NULL;
+    out->features = NULL;
 }

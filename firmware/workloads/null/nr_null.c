@@ -53,4 +53,6 @@ void nr_null_workload(struct nr_workload *out, struct nr_null *state)
     out->result = null_result;
     out->optimize = NULL;
     out->memory_bytes = 0;
+    out->start = NULL;
+    out->features = NULL;
 }

@@ -79,4 +79,6 @@ void nr_qubo_workload(struct nr_workload *out, struct nr_qubo_state *state)
     out->result = qubo_result;
     out->optimize = qubo_optimize;
     out->memory_bytes = sizeof state->memory;
+    out->start = NULL;
+    out->features = NULL;
 }

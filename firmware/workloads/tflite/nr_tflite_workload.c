@@ -60,4 +60,6 @@ void nr_tflite_workload(struct nr_workload *out, struct nr_tflite_memory *memory
     out->result = tflite_result;
     out->optimize = NULL;
     out->memory_bytes = 0;
+    out->start = NULL;
+    out->features = NULL;
 }

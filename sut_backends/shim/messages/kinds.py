@@ -74,6 +74,7 @@ class More(IntFlag):
     KNEW = 1
     SIMULATED = 2
     GO = 4
+    STATEFUL = 8
 
 
 class StreamState(IntEnum):

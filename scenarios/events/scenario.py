@@ -1,0 +1,323 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Events: a stream is played once at its own rate, and the device says in which of its
+windows it detects an event.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Annotated, Self
+
+from annotated_types import Interval, Unit, doc
+
+from rig.errors import ConfigError
+from rig.interfaces.context import BenchContext
+from rig.interfaces.scenario import Scenario
+from rig.interfaces.sut import SutInfo
+from rig.interfaces.task import EVENT, NO_EVENT, EventTask, Task
+from rig.model.declaration import DeclaredMetric, DeclaredMetrics
+from rig.model.metric import Metric, Prominence, Statistic
+from rig.model.steps import Idle, Plan, Scene, Step, Stream
+from rig.model.trial import Measured, Sample, Streamed
+from rig.problems import Problem
+from rig.settings.declare import Or
+from rig.stats.summary import mean
+from scenarios.common import declared
+from scenarios.common.limits import IDLE_MAX_S, IdleTime, TimeLimit
+from scenarios.common.metrics import headline, of_mean, of_ratio
+from scenarios.events.scoring import FALSE_MOST, Detected, result_lines, scored
+from scenarios.real_time.decisions import how_played, latencies
+from scenarios.real_time.power import energies
+
+#: A window that is played, and one that is loaded meanwhile.
+SLOTS = 2
+RECALL = "recall"
+FALSE_RATE = "false_positive_rate"
+
+
+class EventDetection(Scenario):
+    """One stream a trial, between two idle times: all of the task's signal, or its
+    beginning.
+    """
+
+    name = "events"
+    states_lines = True
+
+    @dataclass(frozen=True, slots=True)
+    class Settings:
+        """Length of the stream."""
+
+        duration_s: Annotated[
+            float,
+            Or(0, "all of the task's signal"),
+            Interval(gt=0, le=IDLE_MAX_S),
+            Unit("s"),
+            doc("Duration of the stream, from the beginning of the signal on."),
+        ] = 0.0
+        preloaded: Annotated[
+            bool, doc("The device holds all windows before the stream begins.")
+        ] = False
+        idle_s: Annotated[IdleTime, doc("Idle time before and after the stream.")] = 0.5
+        limit_s: Annotated[
+            TimeLimit,
+            doc("What the device may take beyond the stream until it answers."),
+        ] = 20.0
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+
+    @classmethod
+    def open(cls, settings: Settings, context: BenchContext) -> Self:
+        """Return the scenario."""
+        return cls(settings)
+
+    def fitted(self, info: SutInfo) -> Self:
+        """Return the scenario; raise ConfigError for a device that cannot listen to a
+        stream.
+        """
+        if not info.streams or (info.slots < SLOTS and not self.settings.preloaded):
+            lacks = (
+                f"has {info.slots} slot"
+                if info.streams
+                else "cannot process a stream while it listens"
+            )
+            raise ConfigError(
+                f"{info.name} {lacks}",
+                path="scenario.events",
+                try_next=(
+                    "firmware that knows STREAM, in the framed layer, with two slots or"
+                    " more (docs/reference/PROTOCOL.md section 4)"
+                ),
+            )
+        return self
+
+    def plan(self, task: Task, seed: int) -> Plan:
+        """Yield idle time, the stream, and idle time."""
+        stream = self._stream(task)
+        yield Idle(self.settings.idle_s)
+        yield stream
+        yield Idle(self.settings.idle_s)
+
+    def summarise(self, measured: Measured, phases: Sequence[str]) -> dict[str, Metric]:
+        """Reduce one trial to the shares of events, the times of the windows, and the
+        energies of the stream.
+        """
+        metrics: dict[str, Metric] = {}
+        detected = _detected(measured)
+        if detected.found_s or detected.missed_s:
+            outcomes = [True] * len(detected.found_s)
+            outcomes += [False] * len(detected.missed_s)
+            metrics[RECALL] = Metric.of_share(outcomes, True, Prominence.HEADLINE)
+        metrics |= {
+            FALSE_RATE: _false_rate(measured, detected),
+            "throughput": headline(_throughput(measured.samples)),
+            "period": of_mean(_periods_s(measured), "s"),
+        }
+        metrics |= latencies(measured.samples, phases)
+        return metrics | energies(measured, phases)
+
+    def declared_metrics(
+        self, task: Task, steps: Sequence[Step], phases: Sequence[str]
+    ) -> DeclaredMetrics:
+        """Declare detections, times, and powers of the stream."""
+        latency = [*(f"latency_{phase}" for phase in phases), "latency_response"]
+        latency += [f"latency_response_p{percent}" for percent in (50, 90, 99)]
+        energy = [*(f"energy_{phase}" for phase in phases), "energy_total"]
+        metrics = {
+            RECALL: declared.SHARE,
+            FALSE_RATE: DeclaredMetric("1/s", higher_is_better=False),
+            "throughput": declared.THROUGHPUT,
+            "period": declared.LATENCY,
+            **dict.fromkeys(latency, declared.LATENCY),
+            "duty_cycle": DeclaredMetric("s/s", higher_is_better=False),
+            "power_idle": declared.POWER,
+            "power_active": declared.POWER,
+            "power_dynamic": declared.DYNAMIC_POWER,
+            "power_stream": declared.POWER,
+            "power_stream_dynamic": declared.DYNAMIC_POWER,
+            **dict.fromkeys(energy, declared.ENERGY),
+            "energy_dynamic": declared.DYNAMIC_ENERGY,
+            "energy_stream": declared.ENERGY,
+        }
+        return DeclaredMetrics(metrics)
+
+    def problems(self, measured: Measured) -> tuple[Problem, ...]:
+        """Return whether there is anything to score."""
+        if measured.samples:
+            return ()
+        return (Problem("rule", "no window of the stream was answered"),)
+
+    def absent(self, measured: Measured) -> dict[str, str]:
+        """Return why there is no share of events."""
+        detected = _detected(measured)
+        if detected.found_s or detected.missed_s:
+            return {}
+        return {RECALL: "the stream has no event"}
+
+    def lines(self, measured: Measured) -> tuple[str, ...]:
+        """State the result in the words of MLPerf Tiny's runner, and what it covers."""
+        detected = _detected(measured)
+        took_s = mean(_processing_s(measured.samples))
+        periods_s = _periods_s(measured)
+        period_s = mean(periods_s) if periods_s else math.nan
+        verdict = "are kept" if detected.within_limits else "are not kept"
+        return (
+            *map(how_played, measured.streams),
+            *result_lines(detected, took_s / period_s, period_s, took_s),
+            _in_time_line(measured),
+            f"The limits of the rules, {FALSE_MOST} false negatives and {FALSE_MOST}"
+            f" false positives, {verdict}; duty cycle, period and throughput are of all"
+            f" {len(measured.samples)} windows (the benchmark's interface board keeps"
+            " the first 100).",
+        )
+
+    def _stream(self, task: Task) -> Stream:
+        if not isinstance(task, EventTask):
+            raise ConfigError(
+                f"{task.name} has no signal with events in it",
+                path=f"task.{task.name}",
+                try_next="[task.sww]",
+            )
+        samples = len(task) * task.window
+        if self.settings.duration_s:
+            wanted = round(self.settings.duration_s * task.sample_hz)
+            if wanted > samples:
+                raise ConfigError(
+                    f"{self.settings.duration_s:g} s, the signal has"
+                    f" {samples / task.sample_hz:g} s",
+                    path="scenario.events.duration_s",
+                    try_next="0, for all of it",
+                )
+            samples = wanted
+        return Stream(
+            scenes=tuple(_scenes(task, samples)),
+            hop=task.window,
+            window=task.window,
+            sample_hz=task.sample_hz,
+            preloaded=self.settings.preloaded,
+            limit_s=self.settings.limit_s,
+        )
+
+
+def _false_rate(measured: Measured, detected: Detected) -> Metric:
+    """Return false positives a second; without some windows there are fewer."""
+    whole_s = math.fsum(stream.whole.latency_s for stream in measured.streams)
+    return Metric(
+        value=len(detected.false_s) / whole_s if whole_s else math.nan,
+        unit="1/s",
+        n=len(measured.streams),
+        higher_is_better=False,
+        statistic=Statistic.TOTAL,
+        prominence=Prominence.HEADLINE,
+    )
+
+
+def _throughput(samples: Sequence[Sample]) -> Metric:
+    """Return windows in the time of their processing."""
+    return of_ratio(
+        [1.0] * len(samples), _processing_s(samples), "1/s", higher_is_better=True
+    )
+
+
+def _in_time_line(measured: Measured) -> str:
+    """Return how many windows were decided before the next one was there."""
+    in_time = 0
+    for stream in measured.streams:
+        in_time += sum(
+            sample.hop.response.latency_s <= stream.hop_s
+            for sample in measured.samples
+            if sample.hop is not None and sample.step == stream.step
+        )
+    due = sum(stream.due for stream in measured.streams)
+    return f"Decided before the next window was there: {in_time} of {due} windows."
+
+
+def _scenes(task: EventTask, samples: int) -> list[Scene]:
+    """Return the events and what lies between them, as scenes of the signal's first
+    samples.
+    """
+    bounds = [(0, NO_EVENT)]
+    for begin, end in task.events():
+        if end > samples:  # cut by the end of the stream
+            break
+        bounds += [(begin, EVENT), (end, NO_EVENT)]
+    bounds.append((samples, ""))
+    scenes = []
+    for (begin, label), (end, _) in pairwise(bounds):
+        last = min(end, samples)
+        if begin < last:
+            first, skip = divmod(begin, task.window)
+            indices = tuple(range(first, -(-last // task.window)))
+            scenes.append(Scene(label, indices, last - begin, skip))
+    return scenes
+
+
+def _detected(measured: Measured) -> Detected:
+    """Score the detections of a trial's streams, one after the other.
+
+    Time zero is the first window's decision, as the reference firmware gives a pulse
+    after its first frame, from which the runner counts.
+    """
+    found: list[float] = []
+    missed: list[float] = []
+    wrong: list[float] = []
+    for stream in measured.streams:
+        own = [sample for sample in measured.samples if sample.step == stream.step]
+        one = scored(_detections_ms(stream, own), _events_s(stream))
+        found += one.found_s
+        missed += one.missed_s
+        wrong += one.false_s
+    return Detected(tuple(found), tuple(missed), tuple(wrong))
+
+
+def _detections_ms(stream: Streamed, samples: Sequence[Sample]) -> list[int]:
+    """Return the times of detections in whole milliseconds, as the interface board's
+    clock counts them, less that of the first window.
+    """
+    times_ms = [
+        math.floor(1000 * (sample.hop.response.stop_s - stream.whole.start_s))
+        for sample in samples
+        if sample.hop is not None
+    ]
+    return [
+        time_ms - times_ms[0]
+        for time_ms, sample in zip(times_ms, samples, strict=True)
+        if sample.answer == EVENT and sample is not samples[0]
+    ]
+
+
+def _events_s(stream: Streamed) -> list[tuple[float, float]]:
+    """Return beginning and end of each event of a stream, from its start on."""
+    ends_s = [*stream.onsets_s[1:], stream.whole.start_s + stream.due * stream.hop_s]
+    return [
+        (begin_s - stream.whole.start_s, end_s - stream.whole.start_s)
+        for label, begin_s, end_s in zip(
+            stream.labels, stream.onsets_s, ends_s, strict=True
+        )
+        if label == EVENT
+    ]
+
+
+def _processing_s(samples: Sequence[Sample]) -> list[float]:
+    """Return how long each window's phases took."""
+    took_s = []
+    for sample in samples:
+        took_s.append(math.fsum(window.latency_s for window in sample.windows))
+    return took_s
+
+
+def _periods_s(measured: Measured) -> list[float]:
+    """Return the times from the beginning of one window's processing to the next's."""
+    found: list[float] = []
+    for stream in measured.streams:
+        starts = [
+            (sample.hop.window, sample.windows[0].start_s)
+            for sample in measured.samples
+            if sample.hop is not None and sample.step == stream.step
+        ]
+        for (window, start_s), (later, later_s) in pairwise(starts):
+            found.append((later_s - start_s) / (later - window))
+    return found

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A recording of its user and the words in it: a WAV file, and a truth file as the
+runner of MLPerf Tiny has it.
+"""
+
+from __future__ import annotations
+
+import json
+import wave
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rig.errors import ConfigError, DataError
+from rig.files import foreign_files, small_text, typed
+from rig.network.tflite.form import Ints
+from rig.network.wake.features import HOP, SAMPLE_HZ
+
+#: Half an hour of stereo; the benchmark's recording has 20 minutes.
+_WAV_B = 1 << 27
+_WAV = "a WAV file of PCM, 16 bits, 16 kHz, mono or stereo (of which the first channel)"
+_TRUTH = (
+    'a list of {"wav_file": NAME, "detection_windows": [[start_s, stop_s], ...]}, as'
+    " sww_long_test.json of MLPerf Tiny"
+)
+
+Event = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class WordSignal:
+    """Samples of 16 bits, whole hops of them; of each word its first sample and the one
+    after its last.
+    """
+
+    samples: Ints
+    words: tuple[Event, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """An entry of a truth file; times in seconds."""
+
+    wav_file: str
+    detection_windows: tuple[tuple[float, float], ...]
+
+
+def recording(audio: Path, truth: Path) -> WordSignal:
+    """Return a recording with its words; raises ConfigError for other files."""
+    samples = _samples(audio)
+    length = len(samples) // HOP * HOP
+    if not length:
+        raise ConfigError(
+            f"{audio} has {len(samples)} samples", path="task.sww.audio", try_next=_WAV
+        )
+    return WordSignal(samples[:length], _words(truth, audio.name, length))
+
+
+def _samples(path: Path) -> Ints:
+    try:
+        with foreign_files.opened(path) as stream, wave.Wave_read(stream) as file:
+            shape = (file.getnchannels(), file.getsampwidth(), file.getframerate())
+            size_b = file.getnframes() * shape[0] * shape[1]
+            if shape not in ((1, 2, SAMPLE_HZ), (2, 2, SAMPLE_HZ)) or size_b > _WAV_B:
+                raise _no_wav(
+                    path,
+                    f"{shape[0]} channels of {8 * shape[1]} bits at "
+                    f"{shape[2]} Hz, {size_b} B",
+                )
+            content = file.readframes(file.getnframes())
+    except (OSError, EOFError, RuntimeError, wave.Error) as error:
+        raise _no_wav(path, str(error)) from error
+    whole = len(content) // (2 * shape[0]) * 2 * shape[0]
+    frames = np.frombuffer(content[:whole], "<i2").reshape(-1, shape[0])
+    return frames[:, 0].copy()
+
+
+def _no_wav(path: Path, evidence: str) -> ConfigError:
+    return ConfigError(
+        f"{path} is no recording for this task",
+        path="task.sww.audio",
+        evidence=evidence,
+        try_next=_WAV,
+    )
+
+
+def _words(path: Path, name: str, length: int) -> tuple[Event, ...]:
+    try:
+        stated = _stated(json.loads(small_text.read(path)), name, str(path))
+        words = [(_sample(begin), _sample(end)) for begin, end in stated]
+    except (OSError, ValueError, OverflowError, DataError) as error:
+        raise ConfigError(
+            f"{path} does not state the words of {name}",
+            path="task.sww.truth",
+            evidence=str(error),
+            try_next=_TRUTH,
+        ) from error
+    return checked(words, length, path)
+
+
+def _stated(entries: Any, name: str, place: str) -> tuple[tuple[float, float], ...]:
+    """Return the windows of a recording: by its name, or the only ones."""
+    if not isinstance(entries, list) or not all(isinstance(e, dict) for e in entries):
+        raise ValueError("it is no list of entries")
+    found = [typed.take(_Entry, entry, place) for entry in entries]
+    for entry in found:
+        if len(found) == 1 or Path(entry.wav_file).name == name:
+            return entry.detection_windows
+    raise ValueError(f"no entry has the wav_file {name}")
+
+
+def _sample(time_s: float) -> int:
+    return round(time_s * SAMPLE_HZ)
+
+
+def checked(words: list[Event], length: int, path: Path) -> tuple[Event, ...]:
+    """Return words in the order of time; raises ConfigError where they are none."""
+    ordered = sorted(words)
+    before = 0
+    for begin, end in ordered:
+        if not before <= begin < end <= length:
+            raise ConfigError(
+                f"{path} has a word from {begin / SAMPLE_HZ:g} to"
+                f" {end / SAMPLE_HZ:g} s",
+                path="task.sww.truth",
+                evidence=f"the one before ends at {before / SAMPLE_HZ:g} s, the"
+                f" recording at {length / SAMPLE_HZ:g} s",
+                try_next="words within the recording that do not overlap",
+            )
+        before = end
+    return tuple(ordered)

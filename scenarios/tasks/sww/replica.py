@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The task without its sound and its model: a session folder is enough to plan and to
+score again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain, pairwise
+from typing import Any, Self
+
+from rig.errors import DataError
+from rig.files import typed
+from rig.interfaces.task import EVENT, NO_EVENT, EventTask
+from rig.model.catalogue import Entry
+from rig.model.scores import Score
+from rig.network.wake.features import HOP, SAMPLE_HZ
+from scenarios.tasks.replica import CatalogueReplica
+from scenarios.tasks.sww import answer
+
+#: No model has more classes than this.
+_OUTPUTS_MAX = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class _Facts:
+    """Facts of the task's provenance that are read again."""
+
+    outputs: int
+    samples: int
+    words: tuple[tuple[int, int], ...]
+
+
+def labels_of(words: Sequence[tuple[int, int]], hops: int) -> list[str]:
+    """Return the label of each hop: EVENT where a word has a sample in it."""
+    labels = [NO_EVENT] * hops
+    for begin, end in words:
+        for hop in range(begin // HOP, min(-(-end // HOP), hops)):
+            labels[hop] = EVENT
+    return labels
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SwwReplica(CatalogueReplica, EventTask):
+    """Words of the signal, and the size of an output."""
+
+    content = "the sound of hop"
+    outputs: int
+    words: tuple[tuple[int, int], ...]
+    sample_hz: int = SAMPLE_HZ
+    window: int = HOP
+    sample_b: int = 2
+
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        phases: tuple[str, ...],
+        facts: Mapping[str, Any],
+        entries: Sequence[Entry],
+    ) -> Self:
+        """Check the session's facts of its samples; raises DataError."""
+        stated = typed.take(_Facts, dict(facts), "provenance.json, task")
+        if not 0 < stated.outputs <= _OUTPUTS_MAX:
+            raise DataError(
+                f"provenance.json has {stated.outputs} outputs of the model"
+            )
+        bounds = [0, *chain.from_iterable(stated.words), len(entries) * HOP]
+        if stated.samples != len(entries) or any(
+            before > after for before, after in pairwise(bounds)
+        ):
+            raise DataError("provenance.json has words that lie in no such signal")
+        if labels_of(stated.words, len(entries)) != [one.label for one in entries]:
+            raise DataError(
+                "catalogue.csv has other labels than the words of provenance.json"
+            )
+        return cls(
+            name=name,
+            phases=phases,
+            entries=entries,
+            facts=facts,
+            outputs=stated.outputs,
+            words=stated.words,
+        )
+
+    def events(self) -> Sequence[tuple[int, int]]:
+        """Return the words."""
+        return self.words
+
+    def score(self, index: int, output: bytes) -> Score:
+        """Score an output as the task does."""
+        return answer.scored(self.entries[index].label, self.outputs, output)
+
+    def parts(self, output: bytes) -> dict[str, list[int]]:
+        """Return the values of an output."""
+        return {"values": answer.values(self.outputs, output)}

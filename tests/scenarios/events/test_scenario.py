@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A generated stream with known words, scored end to end: on the virtual bench, on the
+firmware as a process, and on the emulated Cortex-M4.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("tflite", reason="pip install 'neurorig[tflite]'")
+
+from rig.errors import ConfigError, RigError
+from rig.interfaces.context import BenchContext
+from rig.model.steps import Stream
+from rig.session.session import SessionResult, open_bench
+from scenarios.events.scenario import EventDetection
+from scenarios.tasks.sww.task import SwwTask
+from tests.boards import image
+from tests.builds import built
+from tests.checking import check
+from tests.conftest import ROOT
+
+LENGTH_S = 24.0
+SHORT = f"task.sww.length_s={LENGTH_S}"
+
+
+def run(name: str, folder: Path, *overrides: str) -> SessionResult:
+    with open_bench(ROOT / "benches" / f"{name}.toml", [*overrides]) as bench:
+        return bench.run(1, folder)
+
+
+def said(result: SessionResult) -> str:
+    return "\n".join(result.trials[0].lines).replace("[simulated] ", "")
+
+
+def accuracy(result: SessionResult) -> tuple[int, ...]:
+    """Return true positives, false negatives and false positives."""
+    line = next(line for line in said(result).splitlines() if "Accuracy" in line)
+    return tuple(int(word) for word in line.split() if word.isdigit())
+
+
+def words() -> int:
+    return len(SwwTask(SwwTask.Settings(length_s=LENGTH_S), Path()).events())
+
+
+def test_known_words_on_the_virtual_bench(tmp_path: Path) -> None:
+    result = run("virtual-sww", tmp_path, SHORT)
+    assert result.content["problems"] == []
+    count = words()
+    assert count >= 4
+    assert accuracy(result) == (count, 0, 0)
+    period = re.search(r"Average period: (\S+) s", said(result))
+    assert period is not None
+    assert float(period[1]) == pytest.approx(0.032, rel=2e-4)
+    assert "8 false negatives and 8 false positives, are kept" in said(result)
+    assert result.metrics["recall"].value == 1.0
+    # 3 and 4 ms of a hop's 32
+    assert result.metrics["throughput"].value == pytest.approx(1 / 0.007, rel=0.01)
+    assert result.metrics["duty_cycle"].value == pytest.approx(7 / 32, rel=0.01)
+    assert check(result.folder).ok
+
+
+def test_words_that_a_device_misses_and_hears_are_counted(tmp_path: Path) -> None:
+    # Wrong answers are turned: the share of what is no word stands first.
+    result = run("virtual-sww", tmp_path, SHORT, "sut.virtual.error_rate=1.0")
+    found, missed, false = accuracy(result)
+    assert found + missed == words()
+    assert false > 8
+    assert "are not kept" in said(result)
+    assert result.metrics["false_positive_rate"].value == pytest.approx(
+        false / LENGTH_S, rel=0.01
+    )
+
+
+def test_a_device_that_is_too_slow_loses_the_stream(tmp_path: Path) -> None:
+    result = run("virtual-sww", tmp_path, "sut.virtual.infer.duration_s=0.06")
+    problems = str(result.content["problems"])
+    assert "was begun when window" in problems
+    assert not result.trials[0].valid
+
+
+@pytest.mark.posix
+def test_the_firmware_as_a_process_hears_every_word_in_real_time(
+    tmp_path: Path,
+) -> None:
+    program = f"sut.posix.program={built('posix') / 'posix' / 'sww'}"
+    short = "scenario.events.duration_s=6.0"
+    result = run("posix-sww", tmp_path, program, short)
+    assert result.content["problems"] == []
+    due = [end for _, end in SwwTask(SwwTask.Settings(), Path()).events()]
+    heard = sum(end < 4 * 16000 for end in due)
+    assert heard >= 1
+    assert accuracy(result)[0] >= heard
+    assert accuracy(result)[2] == 0
+    assert check(result.folder).ok
+
+
+def test_the_emulated_core_decides_within_a_hop(tmp_path: Path) -> None:
+    program = f"sut.qemu.program={image('stm32f405', 'sww')}"
+    result = run("stm32f405-sww", tmp_path, program)
+    assert result.content["problems"] == []
+    assert accuracy(result) == (1, 0, 0)
+    assert "Decided before the next window was there: 78 of 78 windows." in said(result)
+    assert check(result.folder).ok
+
+
+def stream(**settings: float) -> Stream:
+    task = SwwTask(SwwTask.Settings(length_s=20.0), Path())
+    scenario = EventDetection(EventDetection.Settings(**settings))  # type: ignore[arg-type]
+    return next(step for step in scenario.plan(task, 1) if isinstance(step, Stream))
+
+
+def test_a_stream_is_the_signal_without_a_gap() -> None:
+    from rig.kinds.stream import StreamKind
+
+    task = SwwTask(SwwTask.Settings(length_s=20.0), Path())
+    step = stream()
+    played = StreamKind().payloads(task, step)
+    assert list(played) == [task.payload(index) for index in range(len(task))]
+    events = [
+        (step.onset(number), step.onset(number) + scene.samples)
+        for number, scene in enumerate(step.scenes)
+        if scene.label == "event"
+    ]
+    assert tuple(events) == tuple(task.events())
+
+
+def test_a_word_that_the_end_cuts_is_none() -> None:
+    task = SwwTask(SwwTask.Settings(length_s=20.0), Path())
+    begin, end = task.events()[0]
+    cut = stream(duration_s=(begin + end) / 2 / 16000)
+    assert [scene.label for scene in cut.scenes] == ["none"]
+    whole = stream(duration_s=(end + 1) / 16000)
+    assert [scene.label for scene in whole.scenes] == ["none", "event", "none"]
+
+
+@pytest.mark.parametrize(
+    ("bench", "override", "cause"),
+    [
+        ("virtual-null", "scenario.events.duration_s=1.0", "no signal with events"),
+        ("virtual-sww", "scenario.events.duration_s=61.0", "the signal has 60 s"),
+    ],
+)
+def test_what_cannot_be_played_is_refused(
+    tmp_path: Path, bench: str, override: str, cause: str
+) -> None:
+    text = (ROOT / "benches" / f"{bench}.toml").read_text("utf-8")
+    if bench == "virtual-null":
+        head, _, rest = text.partition("[scenario.")
+        text = head + "[scenario.events]\n\n[task." + rest.partition("[task.")[2]
+    path = tmp_path / "bench.toml"
+    path.write_text(text)
+    with pytest.raises(RigError, match=cause), open_bench(path, [override]) as opened:
+        opened.run(1, tmp_path)
+
+
+def test_a_query_to_a_device_with_a_state_is_refused(tmp_path: Path) -> None:
+    text = (ROOT / "benches" / "virtual-sww.toml").read_text("utf-8")
+    path = tmp_path / "bench.toml"
+    path.write_text(text.replace("[scenario.events]", "[scenario.single_stream]"))
+    with (
+        pytest.raises(RigError, match="windows of a stream alone"),
+        open_bench(path, []) as opened,
+    ):
+        opened.run(1, tmp_path)
+
+
+def test_a_device_without_streams_is_refused() -> None:
+    from rig.interfaces.sut import SutInfo
+
+    deaf = SutInfo("a board", "uart", False, 1_000_000, "sww", slots=4)
+    with pytest.raises(ConfigError, match="cannot process a stream"):
+        EventDetection(EventDetection.Settings()).fitted(deaf)
+    single = SutInfo("a board", "uart", False, 1_000_000, "sww", streams=True)
+    with pytest.raises(ConfigError, match="has 1 slot"):
+        EventDetection.open(EventDetection.Settings(), BenchContext()).fitted(single)
