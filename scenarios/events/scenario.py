@@ -28,9 +28,9 @@ from rig.stats.summary import mean
 from scenarios.common import declared
 from scenarios.common.limits import IDLE_MAX_S, IdleTime, TimeLimit
 from scenarios.common.metrics import headline, of_mean, of_ratio
+from scenarios.common.stream_power import energies
+from scenarios.common.stream_windows import how_played, latencies
 from scenarios.events.scoring import FALSE_MOST, Detected, result_lines, scored
-from scenarios.real_time.decisions import how_played, latencies
-from scenarios.real_time.power import energies
 
 #: A window that is played, and one that is loaded meanwhile.
 SLOTS = 2

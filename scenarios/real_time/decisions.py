@@ -9,10 +9,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from rig.model.metric import Metric, Prominence
-from rig.model.trial import Measured, Sample, Streamed
+from rig.model.trial import Measured, Sample
 from rig.stats.summary import mean
 from rig.units import quantity
 from scenarios.common.metrics import of_mean
+from scenarios.common.stream_windows import percentile
 
 ONSET = "latency_onset"
 ONSET_PERCENTILES = (f"{ONSET}_p50", f"{ONSET}_p90")
@@ -62,26 +63,10 @@ def recognition(new: Sequence[LabelChange]) -> dict[str, Metric]:
     if known_s:
         metrics[ONSET] = of_mean(known_s, "s", Prominence.HEADLINE)
         metrics |= {
-            name: _percentile(known_s, int(name.rpartition("_p")[2]))
+            name: percentile(known_s, int(name.rpartition("_p")[2]))
             for name in ONSET_PERCENTILES
         }
     return metrics
-
-
-def latencies(samples: Sequence[Sample], phases: Sequence[str]) -> dict[str, Metric]:
-    """Return how long each phase took, and how long after a window was captured its
-    decision was there, waiting included.
-    """
-    metrics = {}
-    for place, phase in enumerate(phases):
-        latencies_s = [sample.windows[place].latency_s for sample in samples]
-        metrics[f"latency_{phase}"] = of_mean(latencies_s, "s")
-    response_s = [sample.hop.response.latency_s for sample in samples if sample.hop]
-    metrics["latency_response"] = of_mean(response_s, "s", Prominence.HEADLINE)
-    return metrics | {
-        f"latency_response_p{percent}": _percentile(response_s, percent)
-        for percent in (50, 90, 99)
-    }
 
 
 def by_age(measured: Measured) -> list[list[bool]]:
@@ -107,21 +92,6 @@ def by_age(measured: Measured) -> list[list[bool]]:
             found += [[] for _ in range(age + 1 - len(found))]
             found[age].append(sample.correct)
     return found
-
-
-def how_played(stream: Streamed) -> str:
-    """Describe the stream that was played, and how it reached the device."""
-    how = "preloaded: the link was silent"
-    if not stream.preloaded:
-        how = (
-            "streamed from the host: what the slots could not hold came while it"
-            " played, and the link was busy"
-        )
-    return (
-        f"Stream of {stream.whole.latency_s:.3f} s, a window of {stream.window_s:g} s"
-        f" every {stream.hop_s:g} s: {stream.due} windows, {len(stream.labels)} scenes;"
-        f" {how}."
-    )
 
 
 def recognised_line(measured: Measured, stable: int) -> str:
@@ -181,7 +151,3 @@ def _first_stable(decided: Iterator[Sample], stable: int) -> float | None:
         if len(in_a_row) == stable:
             return in_a_row[0]
     return None
-
-
-def _percentile(values_s: Sequence[float], percent: int) -> Metric:
-    return Metric.of_percentile(values_s, percent, "s", higher_is_better=False)

@@ -27,8 +27,9 @@ from rig.settings.declare import Count, Number, Or, Ratio
 from rig.units import quantity
 from scenarios.common import declared
 from scenarios.common.limits import IDLE_MAX_S, IdleTime, TimeLimit
+from scenarios.common.stream_power import energies
+from scenarios.common.stream_windows import how_played, latencies
 from scenarios.real_time import decisions, scenes
-from scenarios.real_time.power import energies
 
 #: A window that is played, and one that is loaded meanwhile.
 SLOTS = 2
@@ -163,7 +164,7 @@ class RealTime(Scenario):
         metrics |= decisions.recognition(
             decisions.changes(measured, self.settings.stable)
         )
-        metrics |= decisions.latencies(measured.samples, phases)
+        metrics |= latencies(measured.samples, phases)
         in_time = self._in_time(measured)
         metrics["within_deadline"] = Metric.of_share(in_time, True, Prominence.HEADLINE)
         return metrics | energies(measured, phases)
@@ -239,7 +240,7 @@ class RealTime(Scenario):
             f" {self.settings.share:.0%} are needed."
         )
         return (
-            *map(decisions.how_played, measured.streams),
+            *map(how_played, measured.streams),
             decisions.recognised_line(measured, self.settings.stable),
             deadline,
             decisions.by_age_line(measured),

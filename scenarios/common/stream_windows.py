@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Windows of streams: their times, and a sentence on how they were played."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rig.model.metric import Metric, Prominence
+from rig.model.trial import Sample, Streamed
+from scenarios.common.metrics import of_mean
+
+
+def latencies(samples: Sequence[Sample], phases: Sequence[str]) -> dict[str, Metric]:
+    """Return how long each phase took, and how long after a window was captured its
+    decision was there, waiting included.
+    """
+    metrics = {}
+    for place, phase in enumerate(phases):
+        latencies_s = [sample.windows[place].latency_s for sample in samples]
+        metrics[f"latency_{phase}"] = of_mean(latencies_s, "s")
+    response_s = [sample.hop.response.latency_s for sample in samples if sample.hop]
+    metrics["latency_response"] = of_mean(response_s, "s", Prominence.HEADLINE)
+    return metrics | {
+        f"latency_response_p{percent}": percentile(response_s, percent)
+        for percent in (50, 90, 99)
+    }
+
+
+def how_played(stream: Streamed) -> str:
+    """Describe the stream that was played, and how it reached the device."""
+    how = "preloaded: the link was silent"
+    if not stream.preloaded:
+        how = (
+            "streamed from the host: what the slots could not hold came while it"
+            " played, and the link was busy"
+        )
+    return (
+        f"Stream of {stream.whole.latency_s:.3f} s, a window of {stream.window_s:g} s"
+        f" every {stream.hop_s:g} s: {stream.due} windows, {len(stream.labels)} scenes;"
+        f" {how}."
+    )
+
+
+def percentile(values_s: Sequence[float], percent: int) -> Metric:
+    """Return a percentile of times."""
+    return Metric.of_percentile(values_s, percent, "s", higher_is_better=False)
