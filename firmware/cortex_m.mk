@@ -67,7 +67,8 @@ $(BUILD)/$(1)/objects-sww/%.o: %.c $(call arm_headers,$(1)) Makefile cortex_m.mk
 $(BUILD)/$(1)/%.elf: ports/cortex_m/main.c ports/cortex_m/image.ld \
     $(call arm_folder,$(1))/memory.ld \
     $$$$(call arm_objects,$(1),$$$$*) $(call arm_headers,$(1)) Makefile cortex_m.mk
-	$(ARM_PREFIX)gcc -Iworkloads/$$* $(call arm_flags,$(1)) $$(own_$(1)_$$*) $$(call arm_define,$(1),$$*) $(ARM_LINK) \
+	$(ARM_PREFIX)gcc -Iworkloads/$$* $(call arm_flags,$(1)) $$(own_$(1)_$$*) \
+	    $$(call arm_define,$(1),$$*) $(ARM_LINK) \
 	    -L $(call arm_folder,$(1)) -o $$@ $$(filter %main.c %.o,$$^) -lgcc
 endef
 .PRECIOUS: $(BUILD)/%.o

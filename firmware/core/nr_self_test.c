@@ -31,8 +31,8 @@ static uint32_t no_result(void *state, uint8_t *output)
 }
 
 static const struct nr_workload no_workload = {
-    "", "", 0, 0, 2, NULL, nothing_to_load, nothing_to_load, nothing_to_infer, no_result, NULL, 0, NULL,
-    NULL,
+    "", "", 0, 0, 2, NULL, nothing_to_load, nothing_to_load, nothing_to_infer, no_result, NULL, 0,
+    NULL, NULL,
 };
 
 /* ---- parts of the report ---- */

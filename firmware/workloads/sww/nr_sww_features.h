@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Features of the streaming wake word of MLPerf Tiny, in whole numbers: 40 bands of the last 1,024
-   samples after each hop of 512. rig/network/wake/features.py has the formula and the same bytes. */
+   samples after each hop of 512. rig/network/wake/features.py has the formula, and gives the same
+   bytes. */
 #ifndef NR_SWW_FEATURES_H
 #define NR_SWW_FEATURES_H
 
