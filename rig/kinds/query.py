@@ -96,7 +96,7 @@ class QueryKind(StepKind[Query]):
             )
 
     def lacks(self, info: SutInfo) -> str:
-        """Name what a device lacks whose answers depend on the windows before."""
+        """Refuse a device whose answers depend on the windows before."""
         if not info.details.get("stateful"):
             return ""
         return (

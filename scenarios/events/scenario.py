@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Events: a stream is played once at its own rate, and the device says in which of its
-windows it detects an event.
+"""Events: a stream is played once at its own rate, and the device answers for each of
+its windows whether it detects an event.
 """
 
 from __future__ import annotations
@@ -158,7 +158,7 @@ class EventDetection(Scenario):
         return {RECALL: "the stream has no event"}
 
     def lines(self, measured: Measured) -> tuple[str, ...]:
-        """State the result in the words of MLPerf Tiny's runner, and what it covers."""
+        """State the result in the words of MLPerf Tiny's runner, and its windows."""
         detected = _detected(measured)
         took_s = mean(_processing_s(measured.samples))
         periods_s = _periods_s(measured)

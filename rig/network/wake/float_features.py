@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Features of the streaming wake word in real numbers, as the reference firmware
-computes them: what the difference of the integer ones is stated against.
+computes them; the integer ones are compared with them.
 """
 
 from __future__ import annotations
