@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import accumulate, chain
 from typing import ClassVar
 
+from rig.files import typed
 from rig.model.completion import Completion
 
 
@@ -123,7 +124,7 @@ class Scene:
     label: str
     indices: tuple[int, ...]
     samples: int
-    skip: int = 0
+    skip: int = typed.optional(0)
 
 
 @dataclass(frozen=True, slots=True)
