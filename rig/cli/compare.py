@@ -91,7 +91,7 @@ def compare(
 ) -> int:
     """Compare one model on several backends, or sessions with each other.
 
-    With --suts, MODEL, a NIR or .tflite file, runs on each backend with the same
+    With --suts, MODEL, a NIR, .tflite or ONNX file, runs on each backend with the same
     samples. Sessions that exist already are used, and one that was cut off is resumed.
     A backend is a table [sut.NAME] of the bench file, an example bench (mps2,
     cpu-asc), a kind (rig list), or FILE.toml. If a backend cannot run, the reason is
@@ -100,7 +100,7 @@ def compare(
 
     The reference is a NIR file in floating point, with the conventions of --as and
     --reset. For a task that was trained in whole numbers it is the task's own answers;
-    for a .tflite file those of tflite-micro's arithmetic.
+    for a .tflite or ONNX file those of tflite-micro's arithmetic.
 
     Two sessions are compared by their metrics and by how they came about. Three or
     more sessions of one model are shown as the table of several backends.

@@ -20,7 +20,7 @@ from rig.bench import config
 from rig.bench.parts import open_task
 from rig.cli import exit_codes
 from rig.cli.kept_session import KeptSession
-from rig.cli.models.model_kinds import is_tflite
+from rig.cli.models.model_kinds import is_int8
 from rig.cli.options import SESSIONS_TRY
 from rig.cli.printed.progress import RunProgress
 from rig.cli.printed.terminal import (
@@ -59,7 +59,7 @@ def of_model(
         refuse_unwritable(output, "another folder: --output FOLDER")
     out = Terminal(stderr=as_json)
     # A wrong model is one mistake, not one of each backend.
-    read = network.read if is_tflite(wanted.model) else graph.read
+    read = network.read if is_int8(wanted.model) else graph.read
     read(wanted.model)
     planned = {Path(name).stem: _plan(name, wanted) for name in names}
     if len(planned) < len(names):

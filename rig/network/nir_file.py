@@ -39,7 +39,7 @@ ARRAYS_B = 1 << 30
 _KEPT = 8
 _KEPT_B = 4_000_000
 _SPOILT = "take the file from where it came from again, or write it anew (nir.write)"
-_TFLITE = (
+_INT8 = (
     "[task.tflite], or rig firmware build DIR --model FILE; rig model inspect, rig"
     " compare"
 )
@@ -61,7 +61,7 @@ def read(path: Path, *, type_check: bool = False) -> Any:
 
 
 def _not_nir(path: Path, evidence: str) -> DataError:
-    hint = _TFLITE if path.suffix == ".tflite" else _SPOILT
+    hint = _INT8 if path.suffix in (".tflite", ".onnx") else _SPOILT
     return DataError(f"{path} is not a NIR file", evidence=evidence, try_next=hint)
 
 

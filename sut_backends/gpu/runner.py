@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A network on torch, in the worker of a [sut.gpu]: numpy and torch alone, nothing of
-the rig.
+"""A network on torch, in the worker of a [sut.gpu]: numpy and torch alone.
 
 A run copies the spikes to the device, steps the network, synchronises the device, and
 copies the output back: a mark after it proves that the device has finished.

@@ -17,7 +17,7 @@ from rig.cli.boards.firmware_tflite import WORKLOAD as TFLITE
 from rig.cli.boards.firmware_tflite import put_tflite
 from rig.cli.lazy import LazyGroup
 from rig.cli.models.conventions_options import conventions_options, dt_option
-from rig.cli.models.model_kinds import is_tflite
+from rig.cli.models.model_kinds import is_int8
 from rig.cli.options import FILE, refuse_idle
 from rig.cli.printed.terminal import Terminal, escape, say, say_plain
 from rig.errors import BenchError, ConfigError
@@ -70,7 +70,7 @@ def new(folder: Path, name: str) -> None:
 @click.argument("settings", metavar="[NAME=VALUE]...", nargs=-1)
 @click.option(
     "--model",
-    metavar="MODEL.nir|.tflite",
+    metavar="MODEL.nir|.tflite|.onnx",
     type=FILE,
     help=(
         "Build only the workload `network`, or `tflite`, with this model:"
@@ -156,7 +156,7 @@ def build(
             kernels=Kernels(kernels),
             library=library,
         )
-        workload = TFLITE if is_tflite(model) else WORKLOAD
+        workload = TFLITE if is_int8(model) else WORKLOAD
         if workload == TFLITE:
             refuse_idle(_BESIDE_TFLITE, *_OF_NIR)
             if options.kernels is Kernels.PORTABLE:
@@ -222,7 +222,7 @@ def _put(
     folder: Path, port: projects.Port, options: ModelOptions, settings: tuple[str, ...]
 ) -> tuple[str, ...]:
     """Put a model into a project; return the arguments of make."""
-    if is_tflite(options.path):
+    if is_int8(options.path):
         workload = TFLITE
         memory = part(folder, settings)
         put_tflite(folder, port, options, memory)

@@ -28,13 +28,13 @@ from rig.network.tflite.sizes import IntegerSizes, sizes
 
 #: In a project.
 HEADER = Path("workloads/tflite/nr_tflite_model.h")
-MODEL = Path("model.tflite")
+MODEL = Path("model")
 #: The workload, and the task that measures it.
 WORKLOAD = "tflite"
 _WORK = """[scenario.single_stream]
 
 [task.tflite]
-model = "model.tflite"
+model = "{model}"
 {inputs}
 # labels = "labels.npy"   without them, the bytes of the rig's interpreter are right
 # source = "generated ..."   where the samples come from: results say it
@@ -68,13 +68,14 @@ def put_tflite(
         )
     (folder / HEADER).write_text(header(read, slots, kernels), encoding="utf-8")
     cmsis_nn.put(folder, projects.sources(), library)
-    if path.resolve() != (folder / MODEL).resolve():
-        shutil.copyfile(path, folder / MODEL)
+    kept = MODEL.with_suffix(path.suffix)
+    if path.resolve() != (folder / kept).resolve():
+        shutil.copyfile(path, folder / kept)
     stated = _RANDOM
     if inputs is not None:
         where = os.path.relpath(inputs.resolve(), folder.resolve())
         stated = f"inputs = {json.dumps(where)}"
-    bench = projects.bench(WORKLOAD, _WORK.format(inputs=stated), port)
+    bench = projects.bench(WORKLOAD, _WORK.format(model=kept, inputs=stated), port)
     (folder / f"{WORKLOAD}.toml").write_text(bench, encoding="utf-8")
     return read
 

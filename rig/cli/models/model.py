@@ -14,7 +14,7 @@ import numpy as np
 from rig.cli.lazy import LazyGroup
 from rig.cli.models import tflite_model
 from rig.cli.models.conventions_options import conventions_options, dt_option
-from rig.cli.models.model_kinds import is_tflite
+from rig.cli.models.model_kinds import is_int8
 from rig.cli.models.on_backend import map_model, sense_model
 from rig.cli.models.quantize import array_of, quantize, step_and_conventions
 from rig.cli.options import FILE, refuse_idle, to_write
@@ -46,16 +46,16 @@ from rig.units import quantity
 #: Exit code where something is wrong.
 _WRONG = 1
 
-_model = click.argument("path", metavar="MODEL.nir|.tflite", type=FILE)
-#: Options of a NIR file, which a .tflite file leaves no choice of.
+_model = click.argument("path", metavar="MODEL.nir|.tflite|.onnx", type=FILE)
+#: Options of a NIR file, which a file of int8 leaves no choice of.
 _OF_NIR = ("dt_s", "preset", "reset", "spikes_max", "start")
-_BESIDE = "beside a .tflite file, which states its arithmetic"
+_BESIDE = "beside a .tflite or ONNX file, whose arithmetic is known"
 
 
 @click.group(cls=LazyGroup)
 def model() -> None:
     """Look at, check, run and quantise a spiking network in a NIR file, or an int8
-    network in a .tflite file.
+    network in a .tflite or ONNX file.
     """
 
 
@@ -85,7 +85,7 @@ def inspect(
     .tflite file, print its operators and the memory of a device that each takes; it
     has no execution rate.
     """
-    if is_tflite(path):
+    if is_int8(path):
         refuse_idle(_BESIDE, *_OF_NIR)
         tflite_model.print_model(path)
         if inputs is not None:
@@ -109,11 +109,11 @@ def inspect(
 @dt_option
 @conventions_options
 def check(path: Path, dt_s: float | None, choice: ConventionChoice) -> int:
-    """Print errors and doubtful points of a NIR or .tflite file.
+    """Print errors and doubtful points of a NIR, .tflite or ONNX file.
 
     The exit code is 1 if something is wrong.
     """
-    if is_tflite(path):
+    if is_int8(path):
         refuse_idle(_BESIDE, *_OF_NIR)
         return _print_findings(path, tflite_model.findings(path))
     read = graph.read(path)
@@ -173,9 +173,10 @@ def run(
     """Run a network on inputs; print or keep its outputs.
 
     INPUT.npy is an array (samples, steps, *shape), or (steps, *shape) of one sample;
-    for a .tflite file (samples, *shape) of int8, or of real numbers as float32.
+    for a .tflite or ONNX file (samples, *shape) of int8, or of real numbers as
+    float32.
     """
-    if is_tflite(path):
+    if is_int8(path):
         refuse_idle(_BESIDE, "record", "fixed_point", *_OF_NIR)
         tflite_model.run(path, inputs, output)
         return

@@ -16,7 +16,7 @@ import click
 from rig.bench import plugins
 from rig.bench.config import settings_of
 from rig.cli.models.conventions_options import conventions_options, dt_option
-from rig.cli.models.model_kinds import refuse_tflite
+from rig.cli.models.model_kinds import refuse_int8
 from rig.cli.models.quantize import array_of
 from rig.cli.options import FILE
 from rig.cli.printed.terminal import say_plain
@@ -122,7 +122,7 @@ def _asked(
     """Return the time step to ask a backend with, and the rule of the conventions where
     they were chosen.
     """
-    refuse_tflite(path)
+    refuse_int8(path)
     read = graph.read(path)
     if dt_s is None:
         dt_s = choice.dt_s(graph.stated_dt_s(read))

@@ -12,7 +12,7 @@ import click
 import numpy as np
 
 from rig.cli.models.conventions_options import conventions_options, dt_option
-from rig.cli.models.model_kinds import refuse_tflite
+from rig.cli.models.model_kinds import refuse_int8
 from rig.cli.options import FILE, to_write
 from rig.cli.printed.terminal import (
     Terminal,
@@ -77,7 +77,7 @@ def quantize(
     docs/reference/FIXED_POINT.md describes how it runs. Without inputs, its agreement
     with floating point is not known.
     """
-    refuse_tflite(path)
+    refuse_int8(path)
     read = graph.read(path)
     values = None if inputs is None else array_of(inputs)
     dt_s, how = step_and_conventions(read, dt_s, choice)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Faults and doubts of a .tflite file."""
+"""Faults and doubts of a .tflite or ONNX file."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from rig.network.checks import ModelFinding
-from rig.network.tflite import file, network
+from rig.network.tflite import network
 from rig.network.tflite.file import Refused
 from rig.network.tflite.form import (
     Depthwise,
@@ -21,17 +21,19 @@ from rig.network.tflite.form import (
 
 
 def findings(path: Path) -> list[ModelFinding]:
-    """List faults and doubts; raises DataError where a file is no .tflite
-    file.
-    """
+    """List faults and doubts; raises DataError where a file is none."""
     try:
-        read = network.of_graph(file.read(path))
+        read = network.of_graph(network.graph_of(path))
     except Refused as refused:
         return [ModelFinding(True, path.name, refused.cause, refused.try_next)]
     return [*_doubtful(read)]
 
 
 def _doubtful(read: IntegerNetwork) -> Iterator[ModelFinding]:
+    output = read.tensors[read.output]
+    if read.channels_first and sum(size > 1 for size in output.shape[1:]) > 1:
+        what = "an image, whose values are (height, width, channels) here"
+        yield ModelFinding(False, f"output {output.name}", what)
     for number, operator in enumerate(read.operators):
         for what in _of_operator(read, operator):
             yield ModelFinding(False, f"operator {number}, {operator.name}", what)

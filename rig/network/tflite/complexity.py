@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The complexity of an integer network, counted from its run: footprint, sparsities and
 synaptic operations, as NeuroBench's algorithm track defines them
-(docs/reference/MODELS.md has what is zero here).
+(docs/reference/MODELS.md defines a zero).
 """
 
 from __future__ import annotations

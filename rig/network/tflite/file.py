@@ -27,6 +27,10 @@ _TENSORS_MAX = 10_000
 _AXES_MAX = 6
 _NAME_MAX = 80
 _IDENTIFIER = b"TFL3"
+_KIND = "a .tflite"
+#: Padding that options state side by side (Top, Left, Bottom, Right), which no
+#: .tflite file has.
+EXPLICIT = 2
 #: The place of an operator's newer code among the fields of its table.
 _NEWER_CODE = 10
 _SPOILT = "take the file from where it came from again, or convert the model anew"
@@ -88,13 +92,15 @@ class FileOperator:
 
 @dataclass(frozen=True, slots=True)
 class FileGraph:
-    """The only subgraph of a file."""
+    """The only graph of a file."""
 
     tensors: tuple[FileTensor, ...]
     operators: tuple[FileOperator, ...]
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
     sha256: str
+    #: Images of the file are (channels, height, width), those of `tensors` are not.
+    channels_first: bool = False
 
 
 class Refused(Exception):
@@ -110,44 +116,47 @@ def read(path: Path) -> FileGraph:
     """Return the graph of a file; raises DataError where it is none, and Refused where
     it has several graphs.
     """
-    content = _content(path)
-    package = _package()
+    content = content_of(path, _KIND)
+    if content[4:8] != _IDENTIFIER:
+        raise _not_of(path, _KIND, "it does not begin as one")
+    schema = package("tflite", _KIND)
     try:
-        model = package.Model.GetRootAs(content, 0)
-        return _graph(package, model, sha256(content).hexdigest())
+        model = schema.Model.GetRootAs(content, 0)
+        return _graph(schema, model, sha256(content).hexdigest())
     except Refused:
         raise
     except Exception as error:  # an offset that leads anywhere
-        raise _not_tflite(path, f"{type(error).__name__}: {error}") from error
+        raise _not_of(path, _KIND, f"{type(error).__name__}: {error}") from error
 
 
-def _not_tflite(path: Path, evidence: str) -> DataError:
-    return DataError(
-        f"{path} is not a .tflite file", evidence=evidence, try_next=_SPOILT
-    )
+def _not_of(path: Path, kind: str, evidence: str) -> DataError:
+    return DataError(f"{path} is not {kind} file", evidence=evidence, try_next=_SPOILT)
 
 
-def _content(path: Path) -> bytes:
+def content_of(path: Path, kind: str) -> bytes:
+    """Return the bytes of a model's file, of which there are not too many; `kind` is
+    "a .tflite", for its errors.
+    """
     try:
         with foreign_files.opened(path) as stream:
             content = stream.read(FILE_B + 1)
     except OSError as error:
-        raise _not_tflite(path, str(error)) from error
+        raise _not_of(path, kind, str(error)) from error
     if len(content) > FILE_B:
-        raise _not_tflite(path, f"it has more than {FILE_B:,} bytes")
-    if content[4:8] != _IDENTIFIER:
-        raise _not_tflite(path, "it does not begin as one")
+        raise _not_of(path, kind, f"it has more than {FILE_B:,} bytes")
     return content
 
 
-def _package() -> Any:
+def package(name: str, kind: str) -> Any:
+    """Return the package that reads files of a kind; DataError where it is missing."""
     try:
-        return importlib.import_module("tflite")
+        return importlib.import_module(name)
     except ImportError as error:
         raise DataError(
-            "the package tflite, which reads .tflite files, is not installed",
+            f"the package {name}, which reads {kind.partition(' ')[2]} files, is not"
+            " installed",
             evidence=str(error),
-            try_next="pip install 'neurorig[tflite]'",
+            try_next=f"pip install 'neurorig[{name}]'",
         ) from error
 
 

@@ -186,6 +186,9 @@ class IntegerNetwork:
     input: int
     output: int
     sha256: str
+    #: Images of the file are (channels, height, width), those of `tensors` (height,
+    #: width, channels).
+    channels_first: bool = False
 
     @property
     def identity(self) -> str:

@@ -20,6 +20,8 @@ def to_inputs(network: IntegerNetwork, values: Ints) -> tuple[Ints, int]:
     """
     tensor = network.tensors[network.input]
     shape = tensor.shape[1:] if tensor.shape[0] == 1 else tensor.shape
+    if network.channels_first and len(tensor.shape) == 4:
+        values = _channels_last(values, tensor.shape[1:])
     count = values.size // tensor.size
     # An axis of one place may be left out, as in (49, 10) for (49, 10, 1).
     due = {_longer_than_one(shape), _longer_than_one(tensor.shape)}
@@ -48,6 +50,22 @@ def to_inputs(network: IntegerNetwork, values: Ints) -> tuple[Ints, int]:
     rounded = np.copysign(np.floor(np.abs(steps) + 0.5), steps) + tensor.zero_point
     limited = np.clip(rounded, LOW, HIGH)
     return limited.astype(np.int8), int(np.count_nonzero(limited != rounded))
+
+
+def _channels_last(values: Ints, shape: tuple[int, ...]) -> Ints:
+    """Return images (samples, channels, height, width) as (samples, height, width,
+    channels); raises DataError for others.
+    """
+    height, width, channels = shape
+    due = (channels, height, width)
+    images = values[None] if values.shape == due else values
+    if images.shape[1:] != due:
+        raise DataError(
+            f"inputs of the shape {values.shape}",
+            evidence=f"the ONNX model takes (1, {channels}, {height}, {width})",
+            try_next=f"an array (samples, {channels}, {height}, {width})",
+        )
+    return np.moveaxis(images, 1, -1)
 
 
 def output_size(network: IntegerNetwork) -> int:

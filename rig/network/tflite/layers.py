@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from rig.network.tflite.arithmetic import factor
-from rig.network.tflite.file import FileOperator, FileTensor, Refused
+from rig.network.tflite.file import EXPLICIT, FileOperator, FileTensor, Refused
 from rig.network.tflite.form import (
     HIGH,
     LOW,
@@ -180,16 +180,22 @@ def window_of(reader: OperatorReader, height: int, width: int) -> KernelWindow:
     before = []
     for axis, kernel, stride in ((0, height, sides[2]), (1, width, sides[3])):
         count = -(-inputs[axis] // stride)
-        if padding == _VALID:
+        first = 0
+        if padding == EXPLICIT:
+            first = reader.option(("Top", "Left")[axis])
+            around = first + reader.option(("Bottom", "Right")[axis])
+            count = (inputs[axis] + around - kernel) // stride + 1
+        elif padding == _VALID:
             count = -(-(inputs[axis] - kernel + 1) // stride)
-        if padding not in (_SAME, _VALID) or count != outputs[axis]:
+        known = padding in (_SAME, _VALID, EXPLICIT)
+        if not known or count != outputs[axis] or not 0 <= first <= _SIDE_MAX:
             raise Refused(
                 f"{inputs[axis]} places become {outputs[axis]}, by its window"
                 f" {max(count, 0)}",
                 "a whole file",
             )
         missing = max((count - 1) * stride + kernel - inputs[axis], 0)
-        before.append(missing // 2 if padding == _SAME else 0)
+        before.append(missing // 2 if padding == _SAME else first)
     return KernelWindow(
         height=height,
         width=width,

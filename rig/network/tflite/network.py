@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Make an integer network of a .tflite file, or say which part of it is not supported
+"""Make an integer network of a model's file, or say which part of it is not supported
 and what would do.
 """
 
@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from rig.errors import DataError
-from rig.network.tflite import file, layers, others
+from rig.network.tflite import file, layers, onnx_file, others
 from rig.network.tflite.file import FileGraph, FileOperator, FileTensor, Refused
 from rig.network.tflite.form import (
     Body,
@@ -21,6 +21,9 @@ from rig.network.tflite.form import (
 )
 from rig.network.tflite.sizes import macs_of
 
+TFLITE, ONNX = ".tflite", ".onnx"
+#: Suffixes of files that are read here.
+SUFFIXES = (TFLITE, ONNX)
 #: A larger tensor or network would keep a computer busy, and fits no device.
 _VALUES_MAX = 1 << 24
 _MACS_MAX = 10**10
@@ -49,11 +52,18 @@ def read(path: Path) -> IntegerNetwork:
     the rig does not run.
     """
     try:
-        return of_graph(file.read(path))
+        return of_graph(graph_of(path))
     except Refused as refused:
         raise DataError(
             f"{path.name}: {refused.cause}", try_next=refused.try_next
         ) from refused
+
+
+def graph_of(path: Path) -> FileGraph:
+    """Return the graph of a .tflite file, or of an ONNX file in its form; raises as
+    `file.read`.
+    """
+    return onnx_file.read(path) if path.suffix == ONNX else file.read(path)
 
 
 def of_graph(graph: FileGraph) -> IntegerNetwork:
@@ -82,7 +92,12 @@ def of_graph(graph: FileGraph) -> IntegerNetwork:
     if found not in known or all(isinstance(one.body, Reshape) for one in operators):
         raise Refused("no operator computes its output", "a whole model")
     return IntegerNetwork(
-        tuple(values.tensors), tuple(operators), entry, found, graph.sha256
+        tensors=tuple(values.tensors),
+        operators=tuple(operators),
+        input=entry,
+        output=found,
+        sha256=graph.sha256,
+        channels_first=graph.channels_first,
     )
 
 

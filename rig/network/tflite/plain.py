@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The plain form of an integer network: an .npz file that a worker reads with numpy
-alone, whatever file the network came from.
+alone.
 
 The entry `network` is JSON text: tensors, and operators in the order of their run. Each
 array of an operator is NUMBER/FIELD.

@@ -6,6 +6,7 @@ device got them, so that `rig check` runs the model again.
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 
@@ -74,7 +75,8 @@ def inputs_in(folder: Path, network: IntegerNetwork) -> Ints | None:
         raise DataError(f"{_INPUTS} is no array", evidence=str(error)) from error
     if not isinstance(values, np.ndarray) or values.dtype != np.int8:
         raise DataError(f"{_INPUTS} holds no int8")
-    return to_inputs(network, values)[0]
+    # As the device gets them: images have their channels last already.
+    return to_inputs(replace(network, channels_first=False), values)[0]
 
 
 def answered_max(network: IntegerNetwork) -> int:

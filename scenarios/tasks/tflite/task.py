@@ -38,8 +38,8 @@ _OF_KEPT = ("samples", "labelled", "outputs", "input_b")
 
 
 class TfliteTask(Task):
-    """An int8 model in a .tflite file: a payload is its input, an output its output, an
-    int8 for each value (docs/reference/MODELS.md).
+    """An int8 model in a .tflite or ONNX file: a payload is its input, an output its
+    output, an int8 for each value (docs/reference/MODELS.md).
     """
 
     name = NAME
@@ -50,7 +50,8 @@ class TfliteTask(Task):
         """The model, its samples, and their source."""
 
         model: Annotated[
-            PathText, doc("The .tflite file, quantised to int8; empty: an example.")
+            PathText,
+            doc("The .tflite or ONNX file, quantised to int8; empty: an example."),
         ] = ""
         inputs: Annotated[
             PathText,
@@ -191,8 +192,8 @@ class TfliteTask(Task):
 
     @classmethod
     def takes(cls, model: Path) -> bool:
-        """Check whether a model is a .tflite file."""
-        return model.suffix == ".tflite"
+        """Check whether a model is a .tflite or ONNX file."""
+        return model.suffix in network.SUFFIXES
 
     def firmware_header(self) -> str:
         """Return the header of the firmware's workload."""
