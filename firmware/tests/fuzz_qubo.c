@@ -3,7 +3,8 @@
    is, byte 1 is the seed, byte 2 says how long is searched and in how large steps, the rest is the
    graph; its CRC is put right unless bit 7 of byte 0 is set, so that the fuzzer gets past it.
    Demanded: what was taken in is a simple graph whose rows fall and name each other, the best
-   vector is an independent set of as many nodes as its cost says, and the cost only falls. */
+   vector costs what the search says, it is an independent set where one is searched for, and the
+   cost only falls. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,7 +20,8 @@ enum {
     MEMORY_STEP_WORDS = 64,
     SHORT_STEP = 7,
     LONG_STEP = 600,
-    ROWS_MAX = 200
+    ROWS_MAX = 200,
+    NODE_MASK = 0x7FFF
 };
 
 static void need(bool condition)
@@ -37,11 +39,25 @@ static void put_crc(uint8_t *graph, uint32_t graph_b)
     }
 }
 
-static bool is_neighbour(const struct nr_qubo_graph *graph, uint32_t v, uint32_t w)
+static uint32_t node_at(const struct nr_qubo_graph *graph, uint32_t i)
+{
+    return graph->kind == NR_QUBO_CUT ? graph->neighbour[i] & NODE_MASK : graph->neighbour[i];
+}
+
+/* What both ends being 1 costs. */
+static int64_t weight_at(const struct nr_qubo_graph *graph, uint32_t i)
+{
+    if (graph->kind == NR_QUBO_CUT) {
+        return graph->neighbour[i] > NODE_MASK ? -2 : 2;
+    }
+    return graph->kind == NR_QUBO_GENERAL ? graph->coupling[i] : 0;
+}
+
+static bool is_neighbour(const struct nr_qubo_graph *graph, uint32_t v, uint32_t w, int64_t weight)
 {
     for (uint32_t i = graph->row[v]; i < graph->row[v + 1]; i++) {
-        if (graph->neighbour[i] == w) {
-            return true;
+        if (node_at(graph, i) == w) {
+            return weight_at(graph, i) == weight;
         }
     }
     return false;
@@ -53,23 +69,45 @@ static void check_graph(const struct nr_qubo_graph *graph)
     for (uint32_t v = 0; v < graph->nodes; v++) {
         need(graph->row[v] <= graph->row[v + 1]);
         for (uint32_t i = graph->row[v]; i < graph->row[v + 1]; i++) {
-            uint32_t w = graph->neighbour[i];
-            need(w < graph->nodes && w != v && (i == graph->row[v] || w < graph->neighbour[i - 1]));
-            need(graph->nodes > ROWS_MAX || is_neighbour(graph, w, v));
+            uint32_t w = node_at(graph, i);
+            need(w < graph->nodes && w != v && (i == graph->row[v] || w < node_at(graph, i - 1)));
+            need(graph->nodes > ROWS_MAX || is_neighbour(graph, w, v, weight_at(graph, i)));
         }
     }
 }
 
 static bool is_set(const uint8_t *bits, uint32_t v) { return (bits[v / 8] & 1U << (v % 8)) != 0; }
 
+static int64_t own_cost(const struct nr_qubo_graph *graph, uint32_t v)
+{
+    int64_t cost = graph->weight == NULL || graph->kind != NR_QUBO_WEIGHTED_SET
+                       ? -1
+                       : -(int64_t)graph->weight[v];
+    if (graph->kind == NR_QUBO_GENERAL) {
+        return graph->linear[v];
+    }
+    if (graph->kind == NR_QUBO_CUT) {
+        cost = 0;
+        for (uint32_t i = graph->row[v]; i < graph->row[v + 1]; i++) {
+            cost -= weight_at(graph, i) / 2;
+        }
+    }
+    return cost;
+}
+
 static void check_best(const struct nr_qubo *qubo)
 {
     const struct nr_qubo_graph *graph = &qubo->graph;
-    int32_t cost = 0;
+    int64_t cost = 0;
     for (uint32_t v = 0; v < graph->nodes; v++) {
-        cost -= is_set(qubo->best, v);
-        for (uint32_t i = graph->row[v]; is_set(qubo->best, v) && i < graph->row[v + 1]; i++) {
-            need(!is_set(qubo->best, graph->neighbour[i]));
+        if (!is_set(qubo->best, v)) {
+            continue;
+        }
+        cost += own_cost(graph, v);
+        for (uint32_t i = graph->row[v]; i < graph->row[v + 1]; i++) {
+            uint32_t w = node_at(graph, i);
+            need(graph->kind >= NR_QUBO_CUT || !is_set(qubo->best, w));
+            cost += w > v && is_set(qubo->best, w) ? weight_at(graph, i) : 0;
         }
     }
     for (uint32_t v = graph->nodes; v % 8 != 0; v++) {
@@ -116,7 +154,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     if (nr_qubo_load(&qubo, memory, (uint32_t)(words * sizeof *memory), graph, graph_b)
         == NR_QUBO_GOOD) {
-        need(nr_qubo_memory_b(qubo.graph.nodes, qubo.graph.edges) <= words * sizeof *memory);
+        need(nr_qubo_memory_b(qubo.graph.kind, qubo.graph.nodes, qubo.graph.edges)
+             <= words * sizeof *memory);
         check_graph(&qubo.graph);
         search(&qubo, data[1], data[2] % 2 != 0 ? SHORT_STEP : LONG_STEP, data[2] / 2U);
     }

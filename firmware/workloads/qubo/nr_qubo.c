@@ -14,11 +14,12 @@ enum {
     TABU_DENSE = 7,             /* and up to as many more as there are swaps */
     LOOKED_AT_SPARSE = 64,      /* number of swaps among which the oldest is taken */
     LOOKED_AT_DENSE = 20,
+    LOOKED_AT_FREE = 8,         /* number of free nodes among which the heaviest is taken */
     MOVE_WORK = 4,              /* cost of a move in addition to its neighbours */
 };
 
 /* xorshift32 (Marsaglia 2003). */
-static uint32_t below(struct nr_qubo *qubo, uint32_t limit)
+uint32_t nr_qubo_below(struct nr_qubo *qubo, uint32_t limit)
 {
     uint32_t x = qubo->random;
     x ^= x << 13;
@@ -67,6 +68,11 @@ static void swappable_to_others(struct nr_qubo *qubo, uint32_t v)
 
 /* ---- moves ---- */
 
+static uint32_t weight_of(const struct nr_qubo *qubo, uint32_t v)
+{
+    return qubo->graph.weight == NULL ? 1U : qubo->graph.weight[v];
+}
+
 static void choose(struct nr_qubo *qubo, uint32_t v) /* a free node */
 {
     const uint32_t start = qubo->graph.row[v];
@@ -74,6 +80,7 @@ static void choose(struct nr_qubo *qubo, uint32_t v) /* a free node */
     exchange(qubo, v, qubo->chosen);
     qubo->chosen++;
     qubo->free--;
+    qubo->heavy += weight_of(qubo, v);
     qubo->changed[v] = qubo->move;
     for (uint32_t i = start; i < stop; i++) {
         uint16_t w = qubo->graph.neighbour[i];
@@ -95,6 +102,7 @@ static void drop(struct nr_qubo *qubo, uint32_t v) /* a chosen node */
     const uint32_t stop = qubo->graph.row[v + 1];
     qubo->chosen--;
     qubo->free++;
+    qubo->heavy -= weight_of(qubo, v);
     exchange(qubo, v, qubo->chosen);
     qubo->changed[v] = qubo->move;
     for (uint32_t i = start; i < stop; i++) {
@@ -136,7 +144,7 @@ static void go_on_kicking(struct nr_qubo *qubo)
             qubo->kicks = 0;
             return;
         }
-        qubo->forced = qubo->order[qubo->chosen + below(qubo, n - qubo->chosen)];
+        qubo->forced = qubo->order[qubo->chosen + nr_qubo_below(qubo, n - qubo->chosen)];
         qubo->forced_at = qubo->graph.row[qubo->forced];
     }
     if (!make_room(qubo)) {
@@ -152,6 +160,35 @@ static bool is_tabu(const struct nr_qubo *qubo, uint32_t v)
     return qubo->tabu[v] - qubo->move - 1U < UINT32_C(1) << 17;
 }
 
+/* Returns one of some swappable nodes that gains most weight and is not tabu, of equal ones the
+   oldest; the number of nodes if none. */
+static uint32_t find_heavy_swap(struct nr_qubo *qubo)
+{
+    const uint16_t *swappable = qubo->order + qubo->graph.nodes - qubo->swappable;
+    const uint16_t *weight = qubo->graph.weight;
+    uint32_t count = qubo->swappable;
+    uint32_t at = count > LOOKED_AT_SPARSE ? nr_qubo_below(qubo, count) : 0;
+    uint32_t looked_at = count > LOOKED_AT_SPARSE ? LOOKED_AT_SPARSE : count;
+    uint32_t found = qubo->graph.nodes;
+    int32_t most = 0;
+    uint32_t age = 0;
+    for (; looked_at > 0; looked_at--, at = at + 1 == count ? 0 : at + 1) {
+        uint32_t v = swappable[at];
+        int32_t gain = (int32_t)weight[v] - (int32_t)weight[qubo->owner[v]];
+        uint32_t since = qubo->move - qubo->changed[v];
+        qubo->work++;
+        if (is_tabu(qubo, v)) {
+            continue;
+        }
+        if (found == qubo->graph.nodes || gain > most || (gain == most && since > age)) {
+            found = v;
+            most = gain;
+            age = since;
+        }
+    }
+    return found;
+}
+
 /* Returns the oldest of some swappable nodes that are not tabu (sparse) or any of them (dense); the
    number of nodes if none. */
 static uint32_t find_swap(struct nr_qubo *qubo)
@@ -159,16 +196,19 @@ static uint32_t find_swap(struct nr_qubo *qubo)
     const uint16_t *swappable = qubo->order + qubo->graph.nodes - qubo->swappable;
     uint32_t count = qubo->swappable;
     uint32_t found = qubo->graph.nodes;
+    if (qubo->graph.weight != NULL) {
+        return find_heavy_swap(qubo);
+    }
     if (!qubo->sparse) {
         for (unsigned tries = 0; count > 0 && tries < LOOKED_AT_DENSE; tries++) {
-            uint32_t v = swappable[below(qubo, count)];
+            uint32_t v = swappable[nr_qubo_below(qubo, count)];
             if (!is_tabu(qubo, v)) {
                 return v;
             }
         }
         return found;
     }
-    uint32_t at = count > LOOKED_AT_SPARSE ? below(qubo, count) : 0;
+    uint32_t at = count > LOOKED_AT_SPARSE ? nr_qubo_below(qubo, count) : 0;
     uint32_t looked_at = count > LOOKED_AT_SPARSE ? LOOKED_AT_SPARSE : count;
     for (uint32_t age = 0; looked_at > 0; looked_at--, at = at + 1 == count ? 0 : at + 1) {
         uint32_t v = swappable[at];
@@ -189,7 +229,7 @@ static void swap_in(struct nr_qubo *qubo, uint32_t v)
     drop(qubo, leaving);
     choose(qubo, v);
     if (!qubo->sparse) {
-        tenure = TABU_DENSE + below(qubo, qubo->swappable + 1);
+        tenure = TABU_DENSE + nr_qubo_below(qubo, qubo->swappable + 1);
     }
     qubo->tabu[leaving] = qubo->move + tenure;
 }
@@ -203,25 +243,41 @@ static bool keep_best(struct nr_qubo *qubo)
         qubo->best[v / 8] = (uint8_t)(qubo->best[v / 8] | 1U << (v % 8));
     }
     qubo->work += n / 8 + qubo->chosen;
-    qubo->best_cost = -(int32_t)qubo->chosen;
+    qubo->best_cost = -(int32_t)qubo->heavy;
     return qubo->best_cost <= qubo->report_at;
 }
 
-/* Chooses a free node; true when that made a reportable best. */
-static bool extend(struct nr_qubo *qubo)
+/* Returns a free node by chance: with weights, the heaviest of some. */
+static uint32_t find_free(struct nr_qubo *qubo)
 {
-    choose(qubo, qubo->order[qubo->chosen + below(qubo, qubo->free)]);
-    if (qubo->chosen > qubo->local_best) {
-        qubo->local_best = qubo->chosen;
+    const uint16_t *free = qubo->order + qubo->chosen;
+    uint32_t found = free[nr_qubo_below(qubo, qubo->free)];
+    if (qubo->graph.weight != NULL) {
+        for (unsigned tries = 1; tries < LOOKED_AT_FREE; tries++) {
+            uint32_t v = free[nr_qubo_below(qubo, qubo->free)];
+            if (weight_of(qubo, v) > weight_of(qubo, found)) {
+                found = v;
+            }
+        }
+    }
+    return found;
+}
+
+/* Looks at the weight after a move; true when that made a reportable best. */
+static bool judge(struct nr_qubo *qubo)
+{
+    if (qubo->heavy > qubo->local_best) {
+        qubo->local_best = qubo->heavy;
         qubo->idle_moves = 0;
     }
     /* A set that can still grow is kept only if its cost is waited for: it will grow at once. */
-    const int32_t cost = -(int32_t)qubo->chosen;
+    const int32_t cost = -(int32_t)qubo->heavy;
     return cost < qubo->best_cost && (qubo->free == 0 || cost <= qubo->report_at)
            && keep_best(qubo);
 }
 
-static void wander(struct nr_qubo *qubo)
+/* Swaps, or begins a kick; true when that made a reportable best. */
+static bool wander(struct nr_qubo *qubo)
 {
     qubo->idle_moves++;
     if (qubo->idle_moves
@@ -229,17 +285,20 @@ static void wander(struct nr_qubo *qubo)
         qubo->idle_moves = 0;
         qubo->local_best = 0;
         qubo->kicks = qubo->sparse ? KICK_NODES_SPARSE : KICK_NODES_DENSE;
-        return;
+        return false;
     }
     uint32_t v = find_swap(qubo);
     if (v < qubo->graph.nodes) {
         swap_in(qubo, v);
-    } else {
-        qubo->kicks = 1;
+        return qubo->graph.weight != NULL && judge(qubo);
     }
+    qubo->kicks = 1;
+    return false;
 }
 
-void nr_qubo_start(struct nr_qubo *qubo, uint32_t seed)
+static bool flips(const struct nr_qubo *qubo) { return qubo->graph.kind >= NR_QUBO_CUT; }
+
+static void start_sets(struct nr_qubo *qubo)
 {
     uint32_t n = qubo->graph.nodes;
     uint64_t pairs = (uint64_t)n * (n - (n > 0)) / 2;
@@ -248,25 +307,37 @@ void nr_qubo_start(struct nr_qubo *qubo, uint32_t seed)
         qubo->tight[v] = qubo->owner[v] = 0;
         qubo->order[v] = qubo->place[v] = (uint16_t)v;
     }
-    memset(qubo->best, 0, (size_t)((n + 7) / 8));
-    qubo->chosen = qubo->swappable = 0;
+    qubo->chosen = qubo->swappable = qubo->heavy = 0;
     qubo->free = n;
-    qubo->move = qubo->idle_moves = qubo->local_best = 0;
     qubo->kicks = 0;
     qubo->forced = n;
     qubo->forced_at = 0;
+    qubo->sparse = 1000 * (uint64_t)qubo->graph.edges < SPARSE_BELOW_PERMILLE * pairs;
+}
+
+void nr_qubo_start(struct nr_qubo *qubo, uint32_t seed)
+{
+    memset(qubo->best, 0, (size_t)((qubo->graph.nodes + 7) / 8));
+    qubo->move = qubo->idle_moves = qubo->local_best = 0;
     /* spreads small seeds; odd, so only 0 is mapped to 0, which is forbidden */
     qubo->random = seed != 0 ? seed * UINT32_C(2654435761) : 1;
     qubo->best_cost = 0;
     qubo->report_at = INT32_MIN;
-    qubo->sparse = 1000 * (uint64_t)qubo->graph.edges < SPARSE_BELOW_PERMILLE * pairs;
     qubo->work = 0;
+    if (flips(qubo)) {
+        nr_qubo_flip_start(qubo);
+    } else {
+        start_sets(qubo);
+    }
 }
 
 bool nr_qubo_step(struct nr_qubo *qubo, uint32_t work)
 {
     bool reported = false;
     qubo->work = 0;
+    if (flips(qubo)) {
+        return nr_qubo_flip_step(qubo, work);
+    }
     while (qubo->work < work && !reported) {
         if (qubo->kicks > 0) {
             go_on_kicking(qubo);
@@ -275,9 +346,10 @@ bool nr_qubo_step(struct nr_qubo *qubo, uint32_t work)
         qubo->move++;
         qubo->work += MOVE_WORK;
         if (qubo->free > 0) {
-            reported = extend(qubo);
+            choose(qubo, find_free(qubo));
+            reported = judge(qubo);
         } else {
-            wander(qubo);
+            reported = wander(qubo);
         }
     }
     return reported;
@@ -285,7 +357,9 @@ bool nr_qubo_step(struct nr_qubo *qubo, uint32_t work)
 
 void nr_qubo_settle(struct nr_qubo *qubo)
 {
-    if (-(int32_t)qubo->chosen < qubo->best_cost) {
+    if (flips(qubo)) {
+        nr_qubo_flip_settle(qubo);
+    } else if (-(int32_t)qubo->heavy < qubo->best_cost) {
         (void)keep_best(qubo);
     }
 }

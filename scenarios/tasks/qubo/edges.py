@@ -24,11 +24,13 @@ HEAD = struct.Struct("<III")
 SIZES = struct.Struct("<II")
 #: The most bytes of one number: all are below 2**16.
 NUMBER_B = 3
+#: The most bytes of a weight: all are below 2**32.
+WEIGHT_B = 5
 
 
 def encode(graph: Graph) -> bytes:
     """Return a graph as bytes."""
-    body = _written(_numbers(graph)).tobytes()
+    body = written(numbered(graph)[0]).tobytes()
     sizes = SIZES.pack(graph.nodes, graph.edges)
     return (
         HEAD.pack(graph.nodes, graph.edges, zlib.crc32(body, zlib.crc32(sizes))) + body
@@ -43,43 +45,53 @@ def decode(data: bytes) -> Graph:
     nodes, edges, checksum = HEAD.unpack_from(data)
     if zlib.crc32(data[HEAD.size :], zlib.crc32(SIZES.pack(nodes, edges))) != checksum:
         raise DataError("the checksum of the graph does not fit its bytes")
-    numbers = _read(np.frombuffer(data, np.uint8, offset=HEAD.size))
+    numbers = read(np.frombuffer(data, np.uint8, offset=HEAD.size), NUMBER_B)
     if nodes > NODES_MAX or len(numbers) != max(nodes - 1, 0) + edges:
         raise DataError(
             f"{len(numbers)} numbers do not make {nodes} nodes and {edges} edges"
         )
-    return Graph(nodes, _pairs(nodes, numbers))
+    return Graph(nodes, pairs(nodes, numbers))
 
 
-def _numbers(graph: Graph) -> NDArray[np.int64]:
+def numbered(graph: Graph) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Return the numbers of all rows, and which of them are counts of neighbours."""
     lesser, greater = (end.astype(np.int64) for end in graph.ends)
     before = np.concatenate([[0], greater[:-1]]) if graph.edges else greater
     opens = np.diff(lesser, prepend=-1) != 0
     passed = greater - np.where(opens, lesser, before) - 1
     counts = np.bincount(lesser, minlength=max(graph.nodes - 1, 0))
-    return np.insert(passed, np.cumsum(counts) - counts, counts)
+    places = np.cumsum(counts) - counts
+    numbers = np.insert(passed, places, counts)
+    opens_row = np.zeros(len(numbers), bool)
+    opens_row[places + np.arange(len(places))] = True
+    return numbers, opens_row
 
 
-def _written(numbers: NDArray[np.int64]) -> NDArray[np.uint8]:
-    length_b = 1 + (numbers >= 1 << 7) + (numbers >= 1 << 14)
+def written(numbers: NDArray[np.int64]) -> NDArray[np.uint8]:
+    """Return numbers as bytes, 7 bits in each."""
+    length_b = np.ones(len(numbers), np.int64)
+    for byte in range(1, WEIGHT_B):
+        length_b += numbers >= 1 << 7 * byte
     place = np.cumsum(length_b) - length_b
     out = np.zeros(int(length_b.sum()), np.uint8)
-    for byte in range(NUMBER_B):
+    for byte in range(WEIGHT_B):
         there = length_b > byte
         more = np.where(length_b[there] > byte + 1, 0x80, 0)
         out[place[there] + byte] = numbers[there] >> 7 * byte & 0x7F | more
     return out
 
 
-def _read(data: NDArray[np.uint8]) -> NDArray[np.int64]:
+def read(data: NDArray[np.uint8], most_b: int) -> NDArray[np.int64]:
+    """Return the numbers that `written` wrote, each of at most `most_b` bytes; raise
+    DataError for other bytes."""
     ends = np.flatnonzero(data < 0x80)
     length_b = np.diff(ends, prepend=-1)
-    if len(data) and (data[-1] >= 0x80 or length_b.max(initial=0) > NUMBER_B):
+    if len(data) and (data[-1] >= 0x80 or length_b.max(initial=0) > most_b):
         raise DataError("a number of the graph does not end")
     if (data[ends[length_b > 1]] == 0).any():
         raise DataError("a number of the graph is longer than it needs to be")
     numbers = np.zeros(len(ends), np.int64)
-    for byte in range(NUMBER_B):
+    for byte in range(most_b):
         there = length_b > byte
         numbers[there] |= (
             data[ends[there] - length_b[there] + 1 + byte].astype(np.int64) & 0x7F
@@ -87,8 +99,10 @@ def _read(data: NDArray[np.uint8]) -> NDArray[np.int64]:
     return numbers
 
 
-def _pairs(nodes: int, numbers: NDArray[np.int64]) -> NDArray[np.uint64]:
-    pairs: list[NDArray[np.int64]] = []
+def pairs(nodes: int, numbers: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """Return the pairs of the rows of numbers; raise DataError where they do not fit
+    `nodes`."""
+    found: list[NDArray[np.int64]] = []
     place = 0
     for node in range(nodes - 1):
         row = (
@@ -103,8 +117,8 @@ def _pairs(nodes: int, numbers: NDArray[np.int64]) -> NDArray[np.uint64]:
             or (len(row) and neighbours[-1] >= nodes)
         ):
             raise DataError(f"the neighbours of node {node} do not fit {nodes} nodes")
-        pairs.append(node * nodes + neighbours)
+        found.append(node * nodes + neighbours)
         place += 1 + len(row)
     if place != len(numbers):
         raise DataError(f"{len(numbers) - place} numbers follow the last node")
-    return np.concatenate([np.empty(0, np.int64), *pairs]).astype(np.uint64)
+    return np.concatenate([np.empty(0, np.int64), *found]).astype(np.uint64)

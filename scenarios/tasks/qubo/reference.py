@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from rig.errors import ConfigError
 from rig.files.shipped import shipped
-from scenarios.tasks.qubo import edges
+from scenarios.tasks.qubo import edges, problem_wire
 from scenarios.tasks.qubo.answer import encode
 from scenarios.tasks.qubo.graph import Graph
 from scenarios.tasks.qubo.library import Library
@@ -27,8 +27,18 @@ from scenarios.tasks.qubo.library import Library
 WORK_PER_POLL = 20_000
 COST_MIN = -(2**31)
 #: The search; the other files there tie it to the firmware's shim.
-SEARCH = ("nr_qubo.c", "nr_qubo_graph.c", "nr_qubo_run.c")
-REFUSALS = ("good", "truncated", "too large", "checksum", "node", "number", "edges")
+SEARCH = ("nr_qubo.c", "nr_qubo_flip.c", "nr_qubo_graph.c", "nr_qubo_run.c")
+REFUSALS = (
+    "good",
+    "truncated",
+    "too large",
+    "checksum",
+    "node",
+    "number",
+    "edges",
+    "kind",
+    "weight",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,15 +73,18 @@ class Solver:
         """Take a graph, or one on the wire; raise ConfigError where the firmware
         refuses it."""
         wire = graph if isinstance(graph, bytes) else edges.encode(graph)
-        self.nodes, count, _ = (
-            edges.HEAD.unpack_from(wire) if len(wire) >= edges.HEAD.size else (0, 0, 0)
+        head = (
+            problem_wire.head_of(wire)
+            if len(wire) >= edges.HEAD.size
+            else problem_wire.Head(0, 0, 0)
         )
+        self.nodes = head.nodes
         self._c = _functions(library().compiled(cache))
         # 0 for what 16-bit nodes cannot count: the firmware says so itself. Never more
         # than the bytes on the wire can describe.
-        memory_b = (
-            self._c.nr_qubo_memory_b(self.nodes, count) if count <= len(wire) else 0
-        )
+        memory_b = 0
+        if head.edges <= len(wire):
+            memory_b = self._c.nr_qubo_memory_b(head.kind, head.nodes, head.edges)
         self._memory = (ctypes.c_uint32 * (memory_b // 4))()
         self._state = ctypes.create_string_buffer(self._c.nr_qubo_state_b())
         refusal = self._c.nr_qubo_load(
@@ -168,6 +181,15 @@ class Steps:
         return encode(self.cost, met, self._solver.nodes, self._solver.bits)
 
 
+def memory_b(wire: bytes) -> int:
+    """Return the memory that a device needs for a problem and the search on it, in
+    bytes; 0 for one that no device takes.
+    """
+    head = problem_wire.head_of(wire)
+    c = _functions(library().compiled())
+    return int(c.nr_qubo_memory_b(head.kind, head.nodes, head.edges))
+
+
 def library() -> Library:
     """Return the firmware's search as a library for this host."""
     root = shipped("firmware")
@@ -185,7 +207,7 @@ def library() -> Library:
 def _functions(path: Path) -> ctypes.CDLL:
     c = ctypes.CDLL(str(path))
     c.nr_qubo_memory_b.restype = ctypes.c_uint64
-    c.nr_qubo_memory_b.argtypes = (ctypes.c_uint32, ctypes.c_uint32)
+    c.nr_qubo_memory_b.argtypes = (ctypes.c_uint32,) * 3
     c.nr_qubo_state_b.restype = ctypes.c_uint32
     c.nr_qubo_load.argtypes = (
         ctypes.c_void_p,

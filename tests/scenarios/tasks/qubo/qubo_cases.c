@@ -68,10 +68,11 @@ int main(void)
             return 2;
         }
         enum nr_qubo_refusal refusal = nr_qubo_load(qubo, memory, numbers[0], data, numbers[1]);
+        uint32_t kind = 0;
         uint32_t nodes = 0;
         uint32_t edges = 0;
-        uint64_t needed_b = nr_qubo_sizes(data, numbers[1], &nodes, &edges) == NR_QUBO_GOOD
-                                ? nr_qubo_memory_b(nodes, edges)
+        uint64_t needed_b = nr_qubo_sizes(data, numbers[1], &kind, &nodes, &edges) == NR_QUBO_GOOD
+                                ? nr_qubo_memory_b(kind, nodes, edges)
                                 : 0;
         printf("%d %" PRIu64, (int)refusal, needed_b);
         free(data);

@@ -63,11 +63,11 @@ def test_the_largest_workload_of_an_image_fits_and_the_next_one_does_not(
     memory_b, slot_b, most = rows()[image]
     c = ctypes.CDLL(str(reference.library().compiled(None)))
     c.nr_qubo_memory_b.restype = ctypes.c_uint64
-    c.nr_qubo_memory_b.argtypes = (ctypes.c_uint32, ctypes.c_uint32)
+    c.nr_qubo_memory_b.argtypes = (ctypes.c_uint32,) * 3
 
     def fits(nodes: int) -> bool:
         workload = Workload(nodes, DENSITIES[column], 0)
-        needed_b = c.nr_qubo_memory_b(nodes, workload.edges)
+        needed_b = c.nr_qubo_memory_b(0, nodes, workload.edges)
         return needed_b <= memory_b and len(encode(generate(workload))) <= slot_b
 
     larger = NODES[NODES.index(most[column]) + 1 :]

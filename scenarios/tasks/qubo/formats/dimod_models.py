@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Binary quadratic models of dimod, read without dimod: the JSON of
+`bqm.to_serializable()` (schema 3.0.0, without bytes), and the text of
+`dimod.serialization.coo`, `i j bias` from node 0 on.
+
+Of the text, the first line has the type of the variables: `# vartype=BINARY` or SPIN.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any
+
+from rig.errors import DataError
+from scenarios.tasks.qubo.formats.entries import (
+    Entries,
+    count,
+    ends_of,
+    fields_of,
+    wrong,
+)
+
+JSON = "dimod-json"
+COO = "dimod-coo"
+#: The beginning of the binary file of `bqm.to_file()`.
+MAGIC = b"DIMODBQM"
+VARTYPE = re.compile(r"\s*#.*?vartype[:=]\s*(\w+)", re.ASCII)
+_TYPES = ("BINARY", "SPIN")
+_TRY = "json.dump(bqm.to_serializable(), file)"
+
+
+def read_json(text: str, nodes_max: int) -> Entries:
+    """Read a model in JSON; raise DataError where it is none."""
+    try:
+        tree = json.loads(text, parse_float=Decimal, parse_constant=_refused)
+    except (ValueError, RecursionError) as error:
+        raise DataError("no JSON", evidence=str(error)[:200]) from error
+    if not isinstance(tree, dict) or tree.get("type") != "BinaryQuadraticModel":
+        raise DataError("no BinaryQuadraticModel of dimod", try_next=_TRY)
+    if tree.get("use_bytes"):
+        raise DataError("a model with its numbers as bytes", try_next=_TRY)
+    vartype = _vartype(str(tree.get("variable_type")))
+    linear = _numbers(tree, "linear_biases")
+    quadratic = _numbers(tree, "quadratic_biases")
+    if len(linear) > nodes_max:
+        raise DataError(f"{len(linear)} variables, {nodes_max} are possible")
+    heads = _nodes(tree, "quadratic_head", len(linear))
+    tails = _nodes(tree, "quadratic_tail", len(linear))
+    if not len(heads) == len(tails) == len(quadratic):
+        raise DataError(
+            f"{len(heads)} heads, {len(tails)} tails and {len(quadratic)} biases"
+        )
+    flat: list[int] = []
+    for variable in range(len(linear)):
+        flat += (variable, variable)
+    for head, tail in zip(heads, tails, strict=True):
+        if head == tail:
+            raise DataError(f"a bias of variable {head} with itself")
+        flat += (head, tail)
+    return Entries(
+        format=JSON,
+        nodes=len(linear),
+        ends=ends_of(flat),
+        weights=[*linear, *quadratic],
+        offset=_number(tree.get("offset", 0), "offset"),
+        spin=vartype == "SPIN",
+    )
+
+
+def read_coo(text: str, nodes_max: int) -> Entries:
+    """Read a model as text; raise DataError where it is none."""
+    told = VARTYPE.match(text)
+    if told is None:
+        raise DataError(
+            "no line `# vartype=BINARY`, or SPIN, at the beginning",
+            try_next="coo.dump(bqm, file, vartype_header=True)",
+        )
+    vartype = _vartype(told[1])
+    flat: list[int] = []
+    weights: list[str] = []
+    for line, fields in fields_of(text, "#"):
+        if len(fields) != 3:
+            raise wrong(line, f"{' '.join(fields)[:60]!r} is not `i j bias`")
+        flat += (count(each, line, nodes_max - 1) for each in fields[:2])
+        weights.append(fields[2])
+    return Entries(
+        format=COO,
+        nodes=max(flat, default=-1) + 1,
+        ends=ends_of(flat),
+        weights=weights,
+        spin=vartype == "SPIN",
+    )
+
+
+def _vartype(text: str) -> str:
+    if text.upper() not in _TYPES:
+        raise DataError(
+            f"variables of type {text[:20]!r}", try_next=" or ".join(_TYPES)
+        )
+    return text.upper()
+
+
+def _refused(text: str) -> Any:
+    raise ValueError(f"{text} is no bias")
+
+
+def _number(value: Any, what: str) -> str:
+    if isinstance(value, bool) or not isinstance(value, int | Decimal):
+        raise DataError(f"{what} holds {str(value)[:60]!r}, which is no number")
+    return str(value)
+
+
+def _numbers(tree: Mapping[str, Any], key: str) -> list[str]:
+    return [_number(value, key) for value in _list(tree, key)]
+
+
+def _nodes(tree: Mapping[str, Any], key: str, variables: int) -> list[int]:
+    found: list[int] = []
+    for value in _list(tree, key):
+        is_number = isinstance(value, int) and not isinstance(value, bool)
+        if not is_number or not 0 <= value < variables:
+            raise DataError(
+                f"{key} holds {str(value)[:60]!r}, and there are {variables} variables"
+            )
+        found.append(value)
+    return found
+
+
+def _list(tree: Mapping[str, Any], key: str) -> list[Any]:
+    found = tree.get(key)
+    if not isinstance(found, list):
+        raise DataError(f"no list {key}", try_next=_TRY)
+    return found

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The content of a file of a problem, as each of its readers gives it: a number of
+nodes, and entries that are counted and not believed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rig.errors import DataError
+
+#: Weights have at most so many decimals, as they are counted in whole numbers.
+DECIMALS_MAX = 9
+_DIGITS_MAX = 12
+_WHOLE = re.compile(r"[+-]?[0-9]{1,15}\Z", re.ASCII)
+_QUOTED = 60
+
+Lines = Iterator[tuple[int, list[str]]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entries:
+    """Entries (count, 2), from node 0 on, in the file's order, and their weights as the
+    file writes them; empty where every entry weighs 1.
+
+    `announced` is how many entries the file says it has. `mirrored`: an entry (i, j)
+    means (j, i) as well. `is_matrix`: entries may stand on both sides of the diagonal.
+    `spin`: the variables are -1 and 1.
+    """
+
+    format: str
+    nodes: int
+    ends: NDArray[np.int64]
+    weights: Sequence[str] = ()
+    node_weights: Sequence[str] = ()
+    offset: str = "0"
+    announced: int | None = None
+    mirrored: bool = False
+    is_matrix: bool = False
+    spin: bool = False
+
+
+def fields_of(text: str, comment: str) -> Lines:
+    """Yield the number and the fields of each line that is not empty and does not begin
+    with `comment`.
+    """
+    for number, line in enumerate(text.splitlines(), start=1):
+        fields = line.split()
+        if fields and not fields[0].startswith(comment):
+            yield number, fields
+
+
+def count(text: str, line: int, most: int) -> int:
+    """Return a number of things; raise DataError for other text, or beyond `most`."""
+    if not text.isascii() or not text.isdigit() or len(text) > 15 or int(text) > most:
+        raise wrong(line, f"{text[:_QUOTED]!r} is no number from 0 to {most}")
+    return int(text)
+
+
+def node(text: str, line: int, nodes: int) -> int:
+    """Return a node, from 0 on, of a file that counts from 1; raise DataError."""
+    number = count(text, line, nodes)
+    if number == 0:
+        raise wrong(line, f"node 0, where nodes are 1 to {nodes}")
+    return number - 1
+
+
+def wrong(line: int, what: str) -> DataError:
+    """Return the error of a line."""
+    return DataError(f"line {line}: {what}")
+
+
+def ends_of(flat: Sequence[int]) -> NDArray[np.int64]:
+    """Return entries (count, 2)."""
+    return np.array(flat, np.int64).reshape(-1, 2)
+
+
+def whole(texts: Sequence[str]) -> tuple[NDArray[np.int64], int]:
+    """Return numbers as whole numbers and the scale that makes them so: 0.25 and 3 are
+    25 and 300 at 100. Raise DataError for others, and for more decimals than are
+    counted.
+    """
+    if all(map(_WHOLE.match, texts)):
+        return np.array(list(map(int, texts)), np.int64).reshape(-1), 1
+    numbers = [_decimal(text) for text in texts]
+    digits = max(-_exponent(number) for number in numbers)
+    scale = 10 ** max(digits, 0)
+    scaled = [int(number * scale) for number in numbers]
+    if max(map(abs, scaled), default=0) >= 2**62:
+        raise DataError(
+            f"weights up to {max(map(abs, numbers))} with {digits} decimals are not"
+            " counted in whole numbers",
+            try_next="fewer decimals",
+        )
+    return np.array(scaled, np.int64), scale
+
+
+def _exponent(number: Decimal) -> int:
+    exponent = number.normalize().as_tuple().exponent
+    assert isinstance(exponent, int)  # `_decimal` lets no other number pass
+    return exponent
+
+
+def _decimal(text: str) -> Decimal:
+    try:
+        number = Decimal(text)
+    except InvalidOperation:
+        number = Decimal("NaN")
+    if not number.is_finite() or "_" in text or number.adjusted() > _DIGITS_MAX:
+        raise DataError(f"{text[:_QUOTED]!r} is no weight")
+    if number and -_exponent(number) > DECIMALS_MAX:
+        raise DataError(
+            f"the weight {text[:_QUOTED]} has more than {DECIMALS_MAX} decimals, and"
+            " costs are counted in whole numbers",
+            try_next="round the weights",
+        )
+    return number

@@ -1,0 +1,287 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files of problems: what each format means, against the library whose format it is,
+and one sentence for what is no problem.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import networkx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rig.errors import DataError
+from scenarios.tasks.qubo import problem_file
+from scenarios.tasks.qubo.formats.entries import whole
+from scenarios.tasks.qubo.problem import QuadraticProblem
+from scenarios.tasks.qubo.problem_file import READERS, ProblemFile, Wanted
+from tests.scenarios.tasks.qubo.problems import least_cost
+
+DIMACS = """c a square with a diagonal
+p edge 4 10
+n 2 5
+e 1 2
+e 2 3
+e 3 4
+e 4 1
+e 1 3
+e 2 1
+e 4 4
+"""
+GSET = "5 6\n1 2 1\n2 3 -1\n3 4 1\n4 5 1\n5 1 -1\n1 3 1\n"
+BQ = "# three variables\n3 5\n1 1 -2\n2 2 -2\n3 3 1.5\n1 2 3\n2 3 -2.25\n"
+
+
+def read(tmp_path: Path, name: str, text: str, **wanted: str | bool) -> ProblemFile:
+    """Read a text as a file of that name."""
+    path = tmp_path / name
+    path.write_text(text, encoding="utf-8")
+    return problem_file.read(path, Wanted(**wanted))  # type: ignore[arg-type]
+
+
+def vectors(nodes: int) -> np.ndarray:
+    """Return every vector."""
+    return np.arange(1 << nodes)[:, None] >> np.arange(nodes) & 1
+
+
+def values(problem: QuadraticProblem) -> list[float]:
+    """Return the value of every vector, in the numbers of the file."""
+    return [problem.value(problem.cost(vector)) for vector in vectors(problem.nodes)]
+
+
+def test_edges_of_dimacs_are_counted_and_odd_ones_reported(tmp_path: Path) -> None:
+    found = read(tmp_path, "square.col", DIMACS)
+    problem = found.problem
+    assert (found.format, problem.kind, problem.measure) == (
+        "dimacs",
+        "independent-set",
+        "weight",
+    )
+    assert (problem.nodes, problem.edges) == (4, 5)
+    assert found.notes == (
+        "10 entries are announced, 7 are there",
+        "1 loops are left out",
+        "1 edges are listed again, and count once",
+    )
+    # Nodes 2 and 4 have no edge: 5 + 1.
+    assert problem.value(least_cost(problem)) == 6
+
+
+def test_a_clique_of_dimacs_is_a_set_of_the_complement(tmp_path: Path) -> None:
+    graph = networkx.gnp_random_graph(14, 0.6, seed=3)
+    lines = [f"p edge 14 {graph.number_of_edges()}"]
+    lines += [f"e {one + 1} {other + 1}" for one, other in graph.edges]
+    found = read(tmp_path, "clique.clq", "\n".join(lines), complement=True)
+    largest = max(map(len, networkx.find_cliques(graph)))
+    assert found.problem.value(least_cost(found.problem)) == largest
+
+
+def test_every_cut_of_a_gset_file_weighs_what_networkx_says(tmp_path: Path) -> None:
+    found = read(tmp_path, "g.txt", GSET)
+    graph = networkx.Graph()
+    graph.add_nodes_from(range(1, 6))
+    for line in GSET.splitlines()[1:]:
+        one, other, weight = map(int, line.split())
+        graph.add_edge(one, other, weight=weight)
+    expected = [
+        networkx.cut_size(graph, set(np.flatnonzero(vector) + 1), weight="weight")
+        for vector in vectors(5)
+    ]
+    assert (found.format, found.problem.measure) == ("gset", "cut")
+    assert not found.problem.weighted
+    assert values(found.problem) == expected
+
+
+def test_weights_of_edges_that_are_listed_again_are_added(tmp_path: Path) -> None:
+    found = read(tmp_path, "g.mc", "3 4\n1 2 2\n2 1 3\n2 3 0\n3 3 1\n")
+    assert found.problem.edges == 1
+    assert max(values(found.problem)) == 5
+    assert found.notes == (
+        "1 loops are left out",
+        "1 edges are listed again, and their weights added",
+        "1 edges weigh 0, and are left out",
+    )
+
+
+def test_a_matrix_of_biq_mac_is_symmetric(tmp_path: Path) -> None:
+    found = read(tmp_path, "m.bq", BQ)
+    matrix = np.array([[-2, 3, 0], [3, -2, -2.25], [0, -2.25, 1.5]])
+    expected = [float(vector @ matrix @ vector) for vector in vectors(3)]
+    assert found.problem.measure == "energy" and found.problem.scale == 100
+    assert values(found.problem) == expected
+    turned = read(tmp_path, "m.bq", BQ, sense="max").problem
+    assert turned.measure == "objective"
+    assert values(turned) == expected
+    assert turned.value(least_cost(turned)) == max(expected)
+
+
+@pytest.mark.parametrize("symmetric", [True, False])
+def test_a_matrix_that_scipy_writes_is_read_as_a_cost(
+    tmp_path: Path, symmetric: bool
+) -> None:
+    io = pytest.importorskip("scipy.io")
+    sparse = pytest.importorskip("scipy.sparse")
+    random = np.random.default_rng(4)
+    matrix = random.integers(-9, 9, (6, 6)) * (random.random((6, 6)) < 0.5)
+    if symmetric:
+        matrix += matrix.T
+    path = tmp_path / "q.mtx"
+    io.mmwrite(path, sparse.coo_matrix(matrix))
+    found = problem_file.read(path, Wanted(kind="qubo"))
+    assert ("symmetric" in path.read_text()) == symmetric
+    assert values(found.problem) == [
+        float(vector @ matrix @ vector) for vector in vectors(6)
+    ]
+
+
+@pytest.mark.parametrize("symmetry", ["general", "symmetric"])
+def test_an_adjacency_matrix_is_a_graph(tmp_path: Path, symmetry: str) -> None:
+    entries = ["2 1", "3 2", "4 3", "4 1"]
+    if symmetry == "general":
+        entries += [" ".join(reversed(entry.split())) for entry in entries]
+    text = f"%%MatrixMarket matrix coordinate pattern {symmetry}\n% four in a ring\n"
+    text += "\n".join([f"4 4 {len(entries)}", *entries])
+    found = read(tmp_path, "ring.mtx", text, kind="max-cut")
+    assert (found.problem.edges, max(values(found.problem))) == (4, 4)
+    with pytest.raises(DataError, match="may be a graph or a cost"):
+        read(tmp_path, "ring.mtx", text)
+
+
+def test_a_matrix_that_is_no_graph_is_refused_as_one(tmp_path: Path) -> None:
+    text = "%%MatrixMarket matrix coordinate real general\n3 3 3\n"
+    text += "1 2 1.0\n2 1 2.0\n2 3 1\n"
+    with pytest.raises(DataError, match="differs on both sides"):
+        read(tmp_path, "a.mtx", text, kind="max-cut")
+    assert read(tmp_path, "a.mtx", text, kind="qubo").problem.edges == 2
+
+
+@pytest.mark.parametrize("vartype", ["BINARY", "SPIN"])
+def test_models_of_dimod_have_its_energies(tmp_path: Path, vartype: str) -> None:
+    dimod = pytest.importorskip("dimod")
+    from dimod.serialization import coo
+
+    random = np.random.default_rng(7)
+    linear = {node: float(random.integers(-8, 9)) / 4 for node in range(5)}
+    quadratic = {
+        (one, other): float(random.integers(-8, 9)) / 8
+        for one in range(5)
+        for other in range(one + 1, 5)
+    }
+    model = dimod.BinaryQuadraticModel(linear, quadratic, 0.75, vartype)
+    of_json = read(tmp_path, "m.json", json.dumps(model.to_serializable()))
+    states = vectors(5) if vartype == "BINARY" else 2 * vectors(5) - 1
+    assert np.allclose(values(of_json.problem), model.energies(states), atol=1e-12)
+    # The text has no offset.
+    of_text = read(tmp_path, "m.coo", coo.dumps(model, vartype_header=True))
+    assert np.allclose(
+        values(of_text.problem), model.energies(states) - 0.75, atol=1e-12
+    )
+
+
+def test_the_binary_file_of_dimod_is_refused_with_what_would_do(
+    tmp_path: Path,
+) -> None:
+    dimod = pytest.importorskip("dimod")
+    path = tmp_path / "m.bqm"
+    model = dimod.BinaryQuadraticModel({0: 1}, {(0, 1): 1}, "BINARY")
+    with model.to_file() as written:
+        path.write_bytes(written.read())
+    with pytest.raises(DataError, match="binary file of dimod") as caught:
+        problem_file.read(path)
+    assert "to_serializable" in caught.value.try_next
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "match"),
+    [
+        ("a.txt", "", "no form of a problem"),
+        ("a.txt", "3 2\n1 2 1\n", "cut off"),
+        ("a.txt", "3 1\n1 4 1\n", "line 2: '4' is no number from 0 to 3"),
+        ("a.txt", "3 1\n0 1 1\n", "node 0"),
+        ("a.txt", "3 1\n1 2 x\n", "is no weight"),
+        ("a.txt", "3 1\n1 2 nan\n", "is no weight"),
+        ("a.txt", "3 1\n1 2 1e400\n", "is no weight"),
+        ("a.txt", "3 1\n1 2 0.1234567891\n", "more than 9 decimals"),
+        ("a.txt", "3 2\n1 2 4000000000\n1 3 1\n", "add up to"),
+        ("a.txt", "3 2\n1 2 4611686018427387904\n1 3 1\n", "is no weight|add up to"),
+        ("a.txt", "3 2\n1 2 999999999999999\n1 3 1\n", "add up to"),
+        ("a.txt", "40000 1\n1 2 1\n", "40000 nodes: 1 to 32767"),
+        ("a.txt", "99999999 1\n1 2 1\n", "is no number from 0 to 65535"),
+        ("a.txt", "1_0 1\n1 2 1\n", "no form"),
+        ("a.col", "e 1 2\n", "no form"),
+        ("a.col", "p edge 3\n", "is not `p edge N M`"),
+        ("a.col", "p edge 3 1\nx 1 2\n", "neither"),
+        ("a.col", "p edge 3 1\nn 1 0\n", "weight of 0 or less"),
+        ("a.col", "p edge 3 1\ne 1 2 7\n", "edges with weights"),
+        ("a.col", "p edge 0 0\n", "has 0 nodes"),
+        ("a.mtx", "%%MatrixMarket matrix array real general\n", "array"),
+        ("a.mtx", "%%MatrixMarket matrix coordinate complex general\n", "complex"),
+        ("a.json", "{", "no JSON"),
+        ("a.json", "{}", "no BinaryQuadraticModel"),
+        ("a.json", '{"a": ' * 5000, "no JSON"),
+        ("a.coo", "0 1 1\n", "vartype"),
+        ("a.coo", "# vartype=BINARY\n0 70000 1\n", "70000"),
+    ],
+)
+def test_what_is_no_problem_is_refused_in_a_sentence(
+    tmp_path: Path, name: str, text: str, match: str
+) -> None:
+    kind = "qubo" if name.endswith(".mtx") else ""
+    with pytest.raises(DataError, match=match) as caught:
+        read(tmp_path, name, text, kind=kind)
+    assert caught.value.cause.startswith(name) and "\n" not in caught.value.cause
+
+
+TEXTS = {
+    "dimacs": DIMACS,
+    "gset": GSET,
+    "mc": GSET,
+    "bq": BQ,
+    "mtx": "%%MatrixMarket matrix coordinate real symmetric\n3 3 2\n1 1 2\n3 1 -1\n",
+    "dimod-coo": "# vartype=SPIN\n0 0 1.5\n0 1 -1\n",
+    "dimod-json": json.dumps(
+        {
+            "type": "BinaryQuadraticModel",
+            "variable_type": "SPIN",
+            "linear_biases": [1, -1],
+            "quadratic_biases": [0.5],
+            "quadratic_head": [0],
+            "quadratic_tail": [1],
+            "offset": 2,
+        }
+    ),
+}
+
+
+@settings(deadline=None, max_examples=500)
+@given(st.sampled_from(sorted(READERS)), st.data())
+def test_damaged_files_are_read_or_refused_and_never_break_the_reader(
+    form: str, data: st.DataObject
+) -> None:
+    text = TEXTS[form]
+    cut = data.draw(st.integers(0, len(text)))
+    more = data.draw(
+        st.text(st.sampled_from('0123456789-+.e _\n#%c\x00{}[]",:a'), max_size=8)
+    )
+    damaged = text[:cut] + more + text[cut + data.draw(st.integers(0, 9)) :]
+    kind = "qubo" if form in ("mtx", "dimod-coo", "dimod-json", "bq") else ""
+    try:
+        entries = READERS[form](damaged, 1000)
+        problem, _ = problem_file.problem_of(
+            entries, kind or problem_file.KIND_OF[form]
+        )
+    except DataError as error:
+        assert error.cause and "\n" not in error.cause
+    else:
+        assert problem.nodes <= 1000
+        assert (np.diff(problem.pairs) > 0).all() and (problem.quadratic != 0).all()
+
+
+@given(st.lists(st.decimals(-1000, 1000, places=3), min_size=1))
+def test_decimals_are_kept_to_the_last_one(numbers: list[object]) -> None:
+    whole_numbers, scale = whole(list(map(str, numbers)))
+    assert [number * scale for number in numbers] == whole_numbers.tolist()  # type: ignore[operator]
