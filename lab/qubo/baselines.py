@@ -56,6 +56,7 @@ def main() -> int:
             task = QuboTask.open(
                 QuboTask.Settings((nodes,), (density,), TUNING_SEEDS), BenchContext()
             )
+            assert isinstance(task, QuboTask)
             for name in PROGRAMS:
                 context = BenchContext(programs={name: task.programs[name]})
                 with closing(CpuSut.open(CpuSut.Settings(name), context)) as sut:

@@ -116,7 +116,13 @@ class Config:
 
 
 def _table(choice: PluginChoice) -> dict[str, Any]:
-    return {choice.kind: dataclasses.asdict(choice.settings)}
+    settings = dataclasses.asdict(choice.settings, dict_factory=_without_none)
+    return {choice.kind: settings}
+
+
+def _without_none(items: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    """Return a table without the keys that have no value, as TOML has none for it."""
+    return {name: value for name, value in items if value is not None}
 
 
 def load(

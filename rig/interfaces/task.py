@@ -244,9 +244,9 @@ class OptimizationTask(Task):
     """
 
     @abstractmethod
-    def target(self, index: int) -> int:
+    def target(self, index: int) -> int | None:
         """Return the target cost of workload `index` for the result: the official one,
-        the best known one where there is none.
+        the best known one where there is none; None where there is neither.
         """
 
     @abstractmethod
@@ -254,6 +254,12 @@ class OptimizationTask(Task):
         """Return the lowest cost that is known of workload `index`, None where it was
         never searched.
         """
+
+    def measure(self, index: int) -> str:
+        """Return the word for the results of workload `index` in the numbers of its
+        file, such as "cut" (rig.model.scores.MEASURES); empty where costs are all.
+        """
+        return ""
 
     @abstractmethod
     def cell(self, index: int) -> str:

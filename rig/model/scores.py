@@ -5,6 +5,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+#: Words for what a vector is worth in the numbers of its file, and whether more of it
+#: is better.
+MEASURES = {
+    "size": True,
+    "weight": True,
+    "cut": True,
+    "energy": False,
+    "objective": True,
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Costs:
@@ -12,13 +22,16 @@ class Costs:
     and the cost that the device claimed.
 
     `official` is the target that the benchmark publishes, `best_known` the cost of the
-    best vector known; None where there is none.
+    best vector known; None where there is none. Of a problem from a file, `value` is
+    the same in the file's own numbers, and `measure` the word for it (MEASURES).
     """
 
     cost: int
     official: int | None
     claimed: int
     best_known: int | None = None
+    measure: str = ""
+    value: float | None = None
 
     @property
     def met(self) -> bool:

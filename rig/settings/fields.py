@@ -175,6 +175,8 @@ def _split(hint: Any) -> tuple[Any, list[Any]]:
 
 
 def _toml(value: Any) -> str:
+    if value is None:
+        return "none"
     if isinstance(value, tuple):
         return f"[{', '.join(map(_toml, value))}]"
     plain_number = isinstance(value, int | float) and not isinstance(value, bool)

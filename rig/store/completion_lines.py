@@ -40,6 +40,8 @@ class CostsLine:
     claimed: int
     best_known: int | None = None
     target: int | None = typed.optional()
+    measure: str = typed.optional("")
+    value: float | None = typed.optional()
 
     @classmethod
     def of(cls, costs: Costs) -> CostsLine:
@@ -49,7 +51,14 @@ class CostsLine:
     def costs(self) -> Costs:
         """Return the costs."""
         best_known = self.best_known if self.target is None else self.target
-        return Costs(self.cost, self.official, self.claimed, best_known)
+        return Costs(
+            cost=self.cost,
+            official=self.official,
+            claimed=self.claimed,
+            best_known=best_known,
+            measure=self.measure,
+            value=self.value,
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from rig.interfaces.task import OptimizationTask
 from rig.model.declaration import DeclaredMetric, DeclaredMetrics
+from rig.model.scores import MEASURES
 from rig.model.steps import Solve, Step
 from scenarios.common.cost_gap import BEST_KNOWN, KINDS
 from scenarios.common.declared import DYNAMIC_POWER, ENERGY, LATENCY, POWER, SHARE
@@ -43,8 +44,13 @@ def declared(
         timeouts_s = {step.timeout_s for step in in_cell if step.target is None}
         to_target = any(step.target is not None for step in in_cell)
         without = any(task.best_known(step.index) is None for step in in_cell)
+        word = task.measure(in_cell[0].index) if cell else ""
         for timeout_s in timeouts_s:
             metrics[metric_name("power", cell, timeout_s)] = POWER
+            if word:
+                metrics[metric_name(word, cell, timeout_s)] = DeclaredMetric(
+                    "1", higher_is_better=MEASURES[word], signed=True
+                )
         for kind in KINDS:
             named = {gap_name(kind, cell, timeout_s): _GAP for timeout_s in timeouts_s}
             if to_target:

@@ -59,7 +59,7 @@ def pictures(folder: Path) -> list[Picture]:
 
 
 def searches(session: SessionFolder) -> list[DrawnSearch]:
-    """Read the searches of all trials that gave a vector."""
+    """Read the searches of all trials that gave a vector and have a target."""
     trials = document.read(session.path / session_folder.RESULTS).trials
     drawn = []
     for trial in trials:
@@ -73,7 +73,8 @@ def searches(session: SessionFolder) -> list[DrawnSearch]:
                 costs=line.costs.costs(),
                 line=line,
             )
-            drawn.append(search)
+            if search.costs.official is not None or search.costs.best_known is not None:
+                drawn.append(search)
     return drawn
 
 
@@ -84,7 +85,12 @@ def over_time(lines: Sequence[DrawnSearch], names: Sequence[str] = ()) -> Pictur
     title = "Cost over time"
     cells = sorted({line.case for line in lines}, key=_order)[-_PANELS:]
     if not cells:
-        return Picture("searches", title, None, "Not drawn: no search gave a vector.")
+        return Picture(
+            "searches",
+            title,
+            None,
+            "Not drawn: no search gave a vector, or none has a target.",
+        )
     rows = -(-len(cells) // _COLUMNS)
     figure = Figure(figsize=(10.4, 0.5 + 2.6 * rows), layout="constrained")
     grid = list(

@@ -270,7 +270,7 @@ class Optimization(Scenario):
         for cell in dict.fromkeys(sample.case for sample in samples):
             if settings.timeouts_s:
                 said.append(fixed_timeout.line(cell, samples))
-            if settings.target_limit_s:
+            if settings.target_limit_s and _is_to_target(cell, samples):
                 said.append(
                     time_to_solution.line(cell, samples, settings.gaps, settings.curve)
                 )
@@ -311,6 +311,7 @@ class Optimization(Scenario):
             *([TO_TARGET] if self.settings.target_limit_s else []),
         ]
         finished: dict[tuple[int, str], list[str]] = {}
+        without_target: set[int] = set()
         for item in done:
             if isinstance(item.step, Load) and item.completion.refusal:
                 for what in whats:
@@ -326,10 +327,15 @@ class Optimization(Scenario):
                 finished.setdefault((item.step.index, what), []).append(
                     item.score.fault
                 )
+                costs = item.score.costs
+                if costs and costs.official is None and costs.best_known is None:
+                    without_target.add(item.step.index)
         attempts = self.settings.attempts
         covered = []
         for index, name in enumerate(names):
             for what in whats:
+                if what == TO_TARGET and index in without_target:
+                    continue
                 faults = finished.get((index, what), [])
                 covered.append(_covered(name, what, attempts, faults))
         return tuple(covered)
@@ -351,13 +357,17 @@ class Optimization(Scenario):
         """
         return found_costs.compared(samples_of(trials))
 
-    def _thresholds(self, target: int, best_known: int | None) -> tuple[int, ...]:
+    def _thresholds(
+        self, target: int | None, best_known: int | None
+    ) -> tuple[int, ...]:
         """Return the costs to mark, falling; several gaps may mean the same cost, as
         costs are whole numbers.
 
         Those of the best known target come beside those of the result, unless they are
-        not wanted, or the device can mark too few.
+        not wanted, or the device can mark too few. Without a target there is none.
         """
+        if target is None:
+            return ()
         own = {threshold_cost(target, gap) for gap in self._gaps}
         both = (
             own
@@ -376,7 +386,7 @@ class Optimization(Scenario):
                 seed = random.Random(f"{trial_seed}/{index}/{seed}").getrandbits(32)
             for timeout_s in settings.timeouts_s:
                 yield Solve(index, timeout_s, seed, limit_s=settings.limit_s)
-            if settings.target_limit_s:
+            if settings.target_limit_s and costs:
                 yield Solve(
                     index,
                     settings.target_limit_s,
@@ -399,6 +409,16 @@ def _covered(workload: str, what: str, asked: int, faults: Sequence[str]) -> Cov
         asked,
         sum(not fault for fault in faults),
         tuple(fault for fault in faults if fault),
+    )
+
+
+def _is_to_target(cell: str, samples: Sequence[Sample]) -> bool:
+    """Whether a search of a cell went to a target: other cells have none."""
+    return any(
+        sample.case == cell
+        and sample.solve is not None
+        and sample.solve.target is not None
+        for sample in samples
     )
 
 

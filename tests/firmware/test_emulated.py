@@ -13,6 +13,7 @@ from contextlib import closing
 from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from rig.errors import SutError
@@ -21,8 +22,11 @@ from rig.model.completion import END, IDLE, REACHED, SYNC, Completion
 from rig.model.steps import Idle, Load, Query, Solve, Sync
 from rig.simulation.world import World
 from scenarios.tasks.asc.task import AscTask
+from scenarios.tasks.qubo import problem_wire
 from scenarios.tasks.qubo.edges import HEAD, encode
 from scenarios.tasks.qubo.graph import Workload, generate
+from scenarios.tasks.qubo.problem import cut, independent_set
+from scenarios.tasks.qubo.reference import Solver
 from sut_backends.hosted.guest_sync_wire import GuestWire
 from sut_backends.hosted.posix import PosixSut
 from sut_backends.hosted.qemu import EmulatorProcess, QemuSut
@@ -31,6 +35,7 @@ from tests.boards import BOARDS, image
 from tests.builds import built, built_with
 from tests.conftest import ROOT
 from tests.length import length
+from tests.scenarios.tasks.qubo.problems import frustrated_loops
 
 DEVICES = {
     "mps2": "mps2-an385",
@@ -245,6 +250,26 @@ SEARCHES = (
 )
 
 
+def weighted_searches() -> list[tuple[bytes, Solve]]:
+    """Return a cut of signs, one of weights, and a weighted set, with costs to reach."""
+    random = np.random.default_rng(1)
+    graph = generate(Workload(120, 0.05, 3))
+    pairs = graph.pairs.astype(np.int64)
+    signs = cut(120, pairs, random.choice([-1, 1], graph.edges))
+    planted, best = frustrated_loops(80, 90, 2)
+    heavy = independent_set(graph, random.integers(1, 1000, 120))
+    searches = []
+    for problem, share in ((signs, 0.97), (planted, 1.0), (heavy, 0.97)):
+        wire = problem_wire.encode(problem)
+        least = -best if problem is planted else Solver(wire).search(1.0).cost
+        target = int(share * least)
+        thresholds = (target // 2, target)
+        searches.append(
+            (wire, Solve(0, 10.0, seed=6, target=target, thresholds=thresholds))
+        )
+    return searches
+
+
 @pytest.mark.parametrize("port", BOARDS)
 def test_a_search_for_a_target_ends_bit_for_bit_as_in_the_process_of_the_host_and_repeats(
     start: Opener, port: str
@@ -259,8 +284,8 @@ def test_a_search_for_a_target_ends_bit_for_bit_as_in_the_process_of_the_host_an
         PosixSut.Settings(program=str(posix_program("qubo"))), context
     )
     try:
-        for workload, step in SEARCHES:
-            payload = encode(generate(workload))
+        graphs = [(encode(generate(workload)), step) for workload, step in SEARCHES]
+        for payload, step in [*graphs, *weighted_searches()]:
             for sut in (board, process):
                 sut.do(Load(0), [payload])
             first = board.do(step)

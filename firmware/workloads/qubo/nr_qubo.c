@@ -309,7 +309,6 @@ static void start_sets(struct nr_qubo *qubo)
     }
     qubo->chosen = qubo->swappable = qubo->heavy = 0;
     qubo->free = n;
-    qubo->kicks = 0;
     qubo->forced = n;
     qubo->forced_at = 0;
     qubo->sparse = 1000 * (uint64_t)qubo->graph.edges < SPARSE_BELOW_PERMILLE * pairs;
@@ -318,7 +317,7 @@ static void start_sets(struct nr_qubo *qubo)
 void nr_qubo_start(struct nr_qubo *qubo, uint32_t seed)
 {
     memset(qubo->best, 0, (size_t)((qubo->graph.nodes + 7) / 8));
-    qubo->move = qubo->idle_moves = qubo->local_best = 0;
+    qubo->move = qubo->idle_moves = qubo->local_best = qubo->kicks = 0;
     /* spreads small seeds; odd, so only 0 is mapped to 0, which is forbidden */
     qubo->random = seed != 0 ? seed * UINT32_C(2654435761) : 1;
     qubo->best_cost = 0;

@@ -22,7 +22,6 @@ enum {
     TENURE_NODES = 100,        /* one move more for so many nodes */
     KICK_AFTER_LEAST = 1000,   /* moves without a gain, and as many more as there are nodes */
     KICK_PART = 16,            /* one in so many nodes is flipped */
-    KICK_WORK = 8,
     MOVE_WORK = 4,             /* cost of a move in addition to its neighbours */
 };
 
@@ -168,20 +167,22 @@ static uint32_t tenure(struct nr_qubo *qubo)
     return least + nr_qubo_below(qubo, least + 1);
 }
 
-static void kick(struct nr_qubo *qubo)
+/* Goes on with a kick: flips a node by chance, one a call, as a kick is long. */
+static void go_on_kicking(struct nr_qubo *qubo)
 {
     struct nr_qubo_flip *flip = &qubo->flip;
-    uint32_t count = 1 + nr_qubo_below(qubo, 1 + qubo->graph.nodes / KICK_PART);
-    for (; count > 0; count--) {
-        uint32_t v = nr_qubo_below(qubo, qubo->graph.nodes);
-        if (flip->before[v] != v) {
-            take_out(qubo, v, bucket_of(qubo, flip->gain[v]));
-            flip_node(qubo, v);
-            insert(qubo, v);
-        }
+    uint32_t v = nr_qubo_below(qubo, qubo->graph.nodes);
+    qubo->work += MOVE_WORK;
+    if (flip->before[v] != v) {
+        take_out(qubo, v, bucket_of(qubo, flip->gain[v]));
+        flip_node(qubo, v);
+        insert(qubo, v);
     }
-    qubo->idle_moves = 0;
-    qubo->local_cost = flip->cost;
+    qubo->kicks--;
+    if (qubo->kicks == 0) {
+        qubo->idle_moves = 0;
+        qubo->local_cost = flip->cost;
+    }
 }
 
 static bool keep(struct nr_qubo *qubo)
@@ -224,7 +225,7 @@ static bool move(struct nr_qubo *qubo)
         qubo->idle_moves = 0;
     } else if (++qubo->idle_moves >= KICK_AFTER_LEAST + qubo->graph.nodes) {
         nr_qubo_flip_settle(qubo);
-        kick(qubo);
+        qubo->kicks = 1 + nr_qubo_below(qubo, 1 + qubo->graph.nodes / KICK_PART);
     }
     if (flip->cost < qubo->best_cost && flip->cost <= qubo->report_at) {
         reported = keep(qubo);
@@ -265,7 +266,11 @@ bool nr_qubo_flip_step(struct nr_qubo *qubo, uint32_t work)
 {
     bool reported = false;
     while (qubo->work < work && !reported) {
-        reported = move(qubo);
+        if (qubo->kicks > 0) {
+            go_on_kicking(qubo);
+        } else {
+            reported = move(qubo);
+        }
     }
     return reported;
 }

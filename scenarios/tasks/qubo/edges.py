@@ -22,6 +22,8 @@ from scenarios.tasks.qubo.graph import NODES_MAX, Graph
 
 HEAD = struct.Struct("<III")
 SIZES = struct.Struct("<II")
+#: The upper bits of the number of nodes are the kind of a problem (problem_wire.py).
+KIND_BITS = 24
 #: The most bytes of one number: all are below 2**16.
 NUMBER_B = 3
 #: The most bytes of a weight: all are below 2**32.
@@ -43,6 +45,12 @@ def decode(data: bytes) -> Graph:
     if len(data) < HEAD.size:
         raise DataError(f"{len(data)} bytes are too few for a graph")
     nodes, edges, checksum = HEAD.unpack_from(data)
+    if nodes >> KIND_BITS:
+        raise DataError(
+            "a problem with weights, or a cut, where a graph without weights is"
+            " searched",
+            try_next="another program: reference, tabu, annealing",
+        )
     if zlib.crc32(data[HEAD.size :], zlib.crc32(SIZES.pack(nodes, edges))) != checksum:
         raise DataError("the checksum of the graph does not fit its bytes")
     numbers = read(np.frombuffer(data, np.uint8, offset=HEAD.size), NUMBER_B)

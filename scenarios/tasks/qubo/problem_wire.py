@@ -34,7 +34,6 @@ from scenarios.tasks.qubo.problem import (
 
 #: The kinds of firmware/workloads/qubo/nr_qubo.h.
 PLAIN_SET, WEIGHTED_SET, UNIT_CUT, WEIGHTED = range(4)
-KIND_BITS = 24
 WEIGHT_BITS = 32
 
 
@@ -52,7 +51,7 @@ def head_of(data: bytes) -> Head:
     if len(data) < edges.HEAD.size:
         raise DataError(f"{len(data)} bytes are too few for a problem")
     first, count, _ = edges.HEAD.unpack_from(data)
-    return Head(first >> KIND_BITS, first & (1 << KIND_BITS) - 1, count)
+    return Head(first >> edges.KIND_BITS, first & (1 << edges.KIND_BITS) - 1, count)
 
 
 def kind_of(problem: QuadraticProblem) -> int:
@@ -78,7 +77,7 @@ def encode(problem: QuadraticProblem) -> bytes:
         places = np.flatnonzero(~opens) + 1
         numbers = np.insert(numbers, places, _folded(problem.quadratic))
     body = edges.written(np.concatenate([before, numbers])).tobytes()
-    sizes = edges.SIZES.pack(problem.nodes | kind << KIND_BITS, problem.edges)
+    sizes = edges.SIZES.pack(problem.nodes | kind << edges.KIND_BITS, problem.edges)
     checksum = zlib.crc32(body, zlib.crc32(sizes))
     return sizes + checksum.to_bytes(4, "little") + body
 

@@ -19,9 +19,8 @@ from typing import Any
 import numpy as np
 
 from rig.interfaces.cpu_program import Program, Routine
-from scenarios.tasks.qubo import edges, lava_solver, one_flip, tuning
+from scenarios.tasks.qubo import lava_solver, one_flip, problem_wire, tuning
 from scenarios.tasks.qubo.answer import encode, packed_bits
-from scenarios.tasks.qubo.cost import EDGE, NODE
 from scenarios.tasks.qubo.reference import COST_MIN, WORK_PER_POLL, Solver
 
 #: Tabu makes a dense copy of its problem, 8 bytes a pair of nodes: 0.5 GB of this many.
@@ -80,7 +79,7 @@ def tabu(tables: Tables) -> Routine:
     sampler = _samplers().TabuSampler()
 
     def load(payload: bytes) -> Quadratic:
-        nodes, *_ = edges.HEAD.unpack_from(payload)
+        nodes = problem_wire.head_of(payload).nodes
         if nodes > TABU_NODES_MAX:
             raise ValueError(
                 f"tabu copies its problem densely: {TABU_NODES_MAX} nodes at most, not"
@@ -127,19 +126,18 @@ class Reference:
 
 
 class Quadratic:
-    """A graph as D-Wave's samplers want it, and the parameters for its size and
+    """A problem as D-Wave's samplers want it, and the parameters for its size and
     density."""
 
     def __init__(self, payload: bytes, parameters: Mapping[str, Any]) -> None:
         import dimod
 
-        graph = edges.decode(payload)
-        self.nodes = graph.nodes
+        problem = problem_wire.decode(payload)
+        self.nodes = problem.nodes
         self.parameters = parameters
-        lesser, greater = graph.ends
-        coupling = (lesser, greater, np.full(graph.edges, float(EDGE)))
+        coupling = (*problem.ends, problem.quadratic.astype(float))
         self.model = dimod.BinaryQuadraticModel.from_numpy_vectors(
-            np.full(graph.nodes, float(NODE)), coupling, 0.0, "BINARY"
+            problem.linear.astype(float), coupling, 0.0, "BINARY"
         )
 
 
@@ -252,8 +250,8 @@ def _known(tables: Tables, own: Mapping[str, Any]) -> tuple[tuning.Rule, ...]:
 
 
 def _of(rules: Sequence[tuning.Rule], payload: bytes) -> dict[str, Any]:
-    nodes, count, _ = edges.HEAD.unpack_from(payload)
-    return tuning.values(rules, nodes, count)
+    head = problem_wire.head_of(payload)
+    return tuning.values(rules, head.nodes, head.edges)
 
 
 def _samplers() -> Any:

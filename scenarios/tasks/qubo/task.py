@@ -27,6 +27,11 @@ from scenarios.tasks.qubo.cost import cost
 from scenarios.tasks.qubo.facts import WorkloadFacts
 from scenarios.tasks.qubo.graph import NODES_MAX, Workload
 from scenarios.tasks.qubo.official import Officials
+from scenarios.tasks.qubo.problem_task import (
+    ProblemReplica,
+    ProblemSettings,
+    ProblemTask,
+)
 from scenarios.tasks.qubo.programs import KNOWN, PARAMETERS, programs
 from scenarios.tasks.qubo.reference import Steps
 from scenarios.tasks.qubo.replica import Graphs, QuboReplica, cell, name_of, scored
@@ -80,13 +85,24 @@ class QuboTask(OptimizationTask):
                 " [sut.cpu]."
             ),
         ] = ()
+        problems: Annotated[
+            tuple[ProblemSettings, ...],
+            doc(
+                "Problems from files, in place of the published workloads; nodes,"
+                " densities, seeds and tables of targets are then left out."
+            ),
+        ] = ()
 
     @classmethod
     def replica(
         cls, settings: Settings, facts: Mapping[str, Any], entries: Sequence[Entry]
-    ) -> QuboReplica:
+    ) -> QuboReplica | ProblemReplica:
         """Return a stand-in that makes its graphs again when a vector of theirs is to
         be scored."""
+        if settings.problems:
+            return ProblemReplica.of(
+                settings.problems, settings.parameters, facts, entries
+            )
         labels.refuse_other(
             facts,
             source=SOURCE,
@@ -103,6 +119,8 @@ class QuboTask(OptimizationTask):
     def regenerated(cls, settings: Settings) -> Regeneration:
         """Return the facts that the shipped tables and the seeds determine; the graphs
         are made again where vectors are scored."""
+        if settings.problems:
+            return Regeneration({}, unknown="the files of problems are not at hand")
         if settings.targets or settings.official:
             return Regeneration({}, unknown="the table of targets is not at hand")
         known = targets.read()
@@ -123,10 +141,13 @@ class QuboTask(OptimizationTask):
         return rescore.again(session, stored) if name == rescore.RESCORED else None
 
     @classmethod
-    def open(cls, settings: Settings, context: BenchContext) -> QuboTask:
-        """Read the table and make every graph once, to compare it with its target's;
-        raises ConfigError or DataError.
+    def open(cls, settings: Settings, context: BenchContext) -> QuboTask | ProblemTask:
+        """Read the table and make every graph once, to compare it with its target's; or
+        read the files of problems. Raises ConfigError or DataError.
         """
+        if settings.problems:
+            _refuse_both(settings)
+            return ProblemTask(settings.problems, settings.parameters, context)
         path = (
             context.folder / expanded(settings.targets)
             if settings.targets
@@ -229,13 +250,7 @@ class QuboTask(OptimizationTask):
         targets, the parameters of the program of this bench, and the status of the
         seeds; raises ConfigError where parameters are set that the system under test
         does not get."""
-        if self._settings.parameters and self._context.state.program == "":
-            raise ConfigError(
-                "parameters are those of the programs of [sut.cpu], and this device"
-                " gets none",
-                path=tuning.PATH,
-                try_next="leave them out: a device of its own is tuned in its firmware",
-            )
+        tuning.refuse_unused(self._settings.parameters, self._context)
         return {
             "source": SOURCE,
             "targets": self._settings.targets or "shipped",
@@ -349,6 +364,19 @@ class QuboTask(OptimizationTask):
                 ),
             )
         return graph.edges
+
+
+def _refuse_both(settings: QuboTask.Settings) -> None:
+    """Raise ConfigError where a bench names problems and published workloads."""
+    plain = QuboTask.Settings(
+        problems=settings.problems, parameters=settings.parameters
+    )
+    if settings != plain:
+        raise ConfigError(
+            "a bench has problems from files or published workloads, not both",
+            path="task.qubo.problems",
+            try_next="leave out nodes, densities, seeds, targets and official",
+        )
 
 
 def workloads(settings: QuboTask.Settings) -> list[Workload]:

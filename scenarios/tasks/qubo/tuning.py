@@ -16,6 +16,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from rig.errors import ConfigError, did_you_mean
+from rig.interfaces.context import BenchContext
 from scenarios.tasks.qubo.graph import Workload
 
 RULE = (
@@ -82,6 +83,18 @@ def rules(
     return tuple(
         _rule(table, known, f"{PATH}[{number}]") for number, table in enumerate(tables)
     )
+
+
+def refuse_unused(tables: Sequence[Mapping[str, Any]], context: BenchContext) -> None:
+    """Raise ConfigError where parameters are set that the system under test does not
+    get."""
+    if tables and context.state.program == "":
+        raise ConfigError(
+            "parameters are those of the programs of [sut.cpu], and this device gets"
+            " none",
+            path=PATH,
+            try_next="leave them out: a device of its own is tuned in its firmware",
+        )
 
 
 def values(found: Sequence[Rule], nodes: int, edges: int) -> dict[str, Any]:

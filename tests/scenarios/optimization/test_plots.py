@@ -108,7 +108,10 @@ def test_four_cells_have_four_panels_in_order_and_none_is_empty() -> None:
 
 def test_without_a_search_the_pictures_say_why_there_is_none() -> None:
     none = plots.over_time([])
-    assert (none.figure, none.caption) == (None, "Not drawn: no search gave a vector.")
+    assert (none.figure, none.caption) == (
+        None,
+        "Not drawn: no search gave a vector, or none has a target.",
+    )
     none = plots.heat([searched("10n_5pct", -9, -10, to_target=True)])
     assert (none.figure, none.caption) == (
         None,

@@ -284,4 +284,5 @@ def test_damaged_files_are_read_or_refused_and_never_break_the_reader(
 @given(st.lists(st.decimals(-1000, 1000, places=3), min_size=1))
 def test_decimals_are_kept_to_the_last_one(numbers: list[object]) -> None:
     whole_numbers, scale = whole(list(map(str, numbers)))
-    assert [number * scale for number in numbers] == whole_numbers.tolist()  # type: ignore[operator]
+    scaled = [number * scale for number in numbers]  # type: ignore[operator]
+    assert scaled == whole_numbers.tolist()

@@ -1,0 +1,266 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Problems from files as the workloads of a bench: results in the file's own numbers,
+and a session that holds what its check needs.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import networkx
+import numpy as np
+import pytest
+
+from rig.errors import ConfigError, DataError, RigError
+from rig.interfaces.context import BenchContext
+from rig.session.session import SessionResult, open_bench
+from scenarios.tasks.qubo import answer, problem_wire, programs
+from scenarios.tasks.qubo.answer import packed_bits
+from scenarios.tasks.qubo.graph import Workload, generate
+from scenarios.tasks.qubo.problem_task import (
+    ProblemReplica,
+    ProblemSettings,
+    ProblemTask,
+)
+from scenarios.tasks.qubo.reference import Solver
+from scenarios.tasks.qubo.task import QuboTask
+from tests.boards import image
+from tests.builds import built
+from tests.checking import check
+from tests.scenarios.tasks.qubo.problems import least_cost
+
+BENCH = """
+[bench]
+name = "own-problems"
+trials = 2
+seed = 1
+
+{sut}
+
+[monitor.virtual]
+sample_hz = 500_000
+
+[scenario.optimization]
+timeouts_s = [0.02]
+gaps = [0.1, 0.01]
+curve = []
+target_limit_s = 0.5
+idle_s = 0.1
+"""
+SUTS = {
+    "virtual": "[sut.virtual]\nsync_hold_us = 10\nsolve = { rate_hz = 1e7 }",
+    "posix": '[sut.posix]\nprogram = "PROGRAM"\nsync_hold_us = 10',
+    "mps2": (
+        '[sut.qemu]\nmachine = "mps2-an385"\nprogram = "PROGRAM"\nsync_hold_us = 10'
+    ),
+}
+
+
+def gset(path: Path, nodes: int, edges: int, seed: int, *, signs: bool = False) -> Path:
+    """Write a random graph in the form of Gset."""
+    graph = networkx.gnm_random_graph(nodes, edges, seed)
+    weights = np.random.default_rng(seed).choice([-1, 1] if signs else [1], edges)
+    lines = [f"{nodes} {edges}"]
+    for (one, other), weight in zip(graph.edges, weights, strict=True):
+        lines.append(f"{one + 1} {other + 1} {weight}")
+    path.write_text("\n".join([*lines, ""]))
+    return path
+
+
+def bench(folder: Path, sut: str, *problems: str) -> Path:
+    """Write a bench file with problems."""
+    text = BENCH.format(sut=SUTS[sut])
+    if sut == "posix":
+        text = text.replace("PROGRAM", str(built("posix") / "posix" / "qubo"))
+    elif sut == "mps2":
+        text = text.replace("PROGRAM", str(image("mps2", "qubo")))
+    path = folder / "bench.toml"
+    path.write_text(text + "".join(f"\n[[task.qubo.problems]]\n{p}" for p in problems))
+    return path
+
+
+def measured(path: Path, folder: Path) -> SessionResult:
+    """Run a bench."""
+    with open_bench(path) as opened:
+        return opened.run(2, folder)
+
+
+def longest(path: Path, seconds: float = 3.0) -> float:
+    """Return the best cut of a longer search on this computer."""
+    settings = ProblemSettings(str(path))
+    task = ProblemTask([settings], [], BenchContext())
+    solver = Solver(task.payload(0))
+    found = solver.search(seconds)
+    scored = task.score(0, answer.encode(found.cost, False, 100, b""))
+    assert scored.fault
+    return -found.cost
+
+
+@pytest.mark.parametrize("sut", ["virtual", "posix", "mps2"])
+def test_a_gset_file_is_searched_and_its_cuts_are_found_again(
+    tmp_path: Path, compiler: str, sut: str
+) -> None:
+    path = gset(tmp_path / "G-small.txt", 100, 600, 3, signs=True)
+    best = longest(path)
+    targets = f'target = {best}\ntarget_source = "a search of 3 s"\n'
+    result = measured(
+        bench(tmp_path, sut, f'file = "G-small.txt"\n{targets}'), tmp_path / "out"
+    )
+    assert result.content["problems"] == []
+    cut = result.metrics["cut_G_small_20ms"]
+    assert 0.9 * best < cut.value <= best and cut.unit == "1"
+    assert cut.higher_is_better
+    gap = result.metrics["gap_best_known_G_small_20ms"].value
+    assert gap == pytest.approx((best - cut.value) / best)
+    assert result.metrics["success_to_1pct_best_known_G_small"].value == 1
+    assert "latency_to_1pct_best_known_G_small" in result.metrics
+    assert "gap_20ms" in result.content["absent"]  # no official target
+    checked = check(result.folder)
+    assert checked.ok, [each for each in checked.findings if not each.ok]
+
+
+def test_without_a_target_there_are_values_and_no_search_to_a_target(
+    tmp_path: Path, compiler: str
+) -> None:
+    gset(tmp_path / "a.txt", 60, 200, 1)
+    (tmp_path / "b.bq").write_text("3 4\n1 1 -1.5\n2 2 1\n1 2 -0.25\n2 3 4\n")
+    (tmp_path / "c.col").write_text("p edge 3 2\nn 2 9\ne 1 2\ne 2 3\n")
+    files = ('file = "a.txt"\n', 'file = "b.bq"\n', 'file = "c.col"\n')
+    result = measured(bench(tmp_path, "virtual", *files), tmp_path / "out")
+    assert result.content["problems"] == []
+    # The matrix is symmetric: of nodes 1 and 2 the best is node 1 alone.
+    assert result.metrics["energy_b_20ms"].value == -1.5
+    assert result.metrics["weight_c_20ms"].value == 9
+    assert result.metrics["cut_a_20ms"].value == longest(tmp_path / "a.txt", 0.5)
+    assert not [name for name in result.metrics if "_to_" in name or "gap" in name]
+    assert "no_target" not in str(result.content["coverage"])
+    assert check(result.folder).ok
+
+
+def test_another_vector_in_a_session_is_found(tmp_path: Path, compiler: str) -> None:
+    gset(tmp_path / "a.txt", 60, 200, 1)
+    result = measured(bench(tmp_path, "virtual", 'file = "a.txt"\n'), tmp_path / "out")
+    lines = result.folder / "trial-1" / "completions.jsonl"
+    changed = []
+    for line in lines.read_text().splitlines():
+        tree = json.loads(line)
+        if tree.get("output"):
+            vector = bytearray.fromhex(tree["output"])
+            vector[9] ^= 1
+            tree["output"] = vector.hex()
+        changed.append(json.dumps(tree))
+    lines.write_text("\n".join([*changed, ""]))
+    assert not check(result.folder).ok
+
+
+def facts_of(tmp_path: Path, settings: ProblemSettings) -> ProblemTask:
+    """Open a task with one problem."""
+    return ProblemTask([settings], [], BenchContext(folder=tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("target_cost", -7),
+        ("offset", 1),
+        ("scale", 10),
+        ("sense", "min"),
+        ("wire", "AAAA"),
+        ("edges", 3),
+        ("kind", "qubo"),
+    ],
+)
+def test_facts_that_contradict_the_problem_are_refused(
+    tmp_path: Path, key: str, value: object
+) -> None:
+    gset(tmp_path / "a.txt", 20, 40, 1)
+    settings = ProblemSettings("a.txt")
+    task = facts_of(tmp_path, settings)
+    facts = task.provenance()
+    ProblemReplica.of([settings], [], facts, task.catalogue())
+    facts["problems"][0][key] = value
+    with pytest.raises(DataError):
+        ProblemReplica.of([settings], [], facts, task.catalogue())
+
+
+def test_the_score_is_of_the_vector_and_not_of_the_claim(tmp_path: Path) -> None:
+    gset(tmp_path / "a.txt", 20, 40, 1)
+    task = facts_of(tmp_path, ProblemSettings("a.txt"))
+    problem = problem_wire.decode(task.payload(0), "max-cut")
+    vector = np.arange(20) % 2
+    bits = packed_bits(vector.astype(np.int8))
+    score = task.score(0, answer.encode(-1000, False, 20, bits))
+    assert score.costs is not None
+    assert (score.costs.claimed, score.costs.cost) == (-1000, problem.cost(vector))
+    assert (score.costs.measure, score.costs.value) == ("cut", -score.costs.cost)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('file = "no.txt"\n', "cannot be read|no.txt"),
+        ('file = "a.txt"\ntarget = 30\n', "has no source"),
+        ('file = "a.txt"\ntarget = 30.5\ntarget_source = "x"\n', "no vector has"),
+        ('file = "a.txt"\ntarget = -3\ntarget_source = "x"\n', "worse than"),
+        ('file = "a.txt"\nsense = "min"\n', "sense of a file"),
+        ('file = "a.txt"\nkind = "clique"\n', "clique"),
+        ('file = "a.txt"\n[[task.qubo.problems]]\nfile = "a.txt"\n', "taken"),
+        ('file = "a.txt"\n[task.qubo]\nnodes = [10]\n', "Cannot|not both|TOML"),
+    ],
+)
+def test_what_does_not_fit_is_refused_before_anything_is_begun(
+    tmp_path: Path, text: str, said: str
+) -> None:
+    gset(tmp_path / "a.txt", 20, 40, 1)
+    with (
+        pytest.raises(RigError, match=said) as caught,
+        open_bench(bench(tmp_path, "virtual", text)),
+    ):
+        pass
+    assert "\n" not in caught.value.cause
+
+
+def test_a_bench_has_problems_or_published_workloads(tmp_path: Path) -> None:
+    settings = QuboTask.Settings(nodes=(10,), problems=(ProblemSettings("a.txt"),))
+    with pytest.raises(ConfigError, match="not both"):
+        QuboTask.open(settings, BenchContext(folder=tmp_path))
+
+
+@pytest.mark.parametrize("name", ["reference", "tabu", "annealing"])
+def test_programs_of_this_computer_find_the_best_cut(
+    tmp_path: Path, compiler: str, name: str
+) -> None:
+    if name != "reference":
+        pytest.importorskip("dwave.samplers")
+    gset(tmp_path / "a.txt", 16, 60, 1, signs=True)
+    task = facts_of(tmp_path, ProblemSettings("a.txt"))
+    least = least_cost(problem_wire.decode(task.payload(0)))
+    routine = getattr(programs, name)([])
+    search = routine.search(routine.load(task.payload(0)), 1)
+    for _ in range(200):
+        if search.cost <= least or not search.advance(1.0, least):
+            break
+    costs = task.score(0, search.output(True)).costs
+    assert costs is not None and costs.cost == costs.claimed == least
+
+
+def test_samplers_of_dwave_get_the_same_problem(tmp_path: Path) -> None:
+    dimod = pytest.importorskip("dimod")
+    from scenarios.tasks.qubo.programs import Quadratic
+
+    gset(tmp_path / "a.txt", 12, 30, 1, signs=True)
+    wire = facts_of(tmp_path, ProblemSettings("a.txt")).payload(0)
+    problem = problem_wire.decode(wire)
+    found = dimod.ExactSolver().sample(Quadratic(wire, {}).model).first
+    assert problem.cost(list(found.sample.values())) == round(found.energy)
+
+
+def test_a_program_for_graphs_alone_refuses_other_problems(tmp_path: Path) -> None:
+    from scenarios.tasks.qubo import edges
+
+    gset(tmp_path / "a.txt", 12, 30, 1)
+    wire = facts_of(tmp_path, ProblemSettings("a.txt")).payload(0)
+    with pytest.raises(DataError, match="with weights, or a cut"):
+        edges.decode(wire)
+    assert edges.decode(edges.encode(generate(Workload(10, 0.5, 0)))).nodes == 10
