@@ -43,10 +43,11 @@ def _part(name: str, about: str, settings: type) -> Iterator[str]:
     yield f"## [{name}]\n"
     for text in filter(None, (about, *(inspect.getdoc(settings) or "").split("\n\n"))):
         yield textwrap.fill(" ".join(text.split()), _WIDTH) + "\n"
-    yield (
-        "\n".join(_line(name, field) for name, field in flat(fields_of(settings)))
-        + "\n"
-    )
+    lines: list[str] = []
+    for place, field in flat(fields_of(settings)):
+        lines.append(_line(place, field))
+        lines += [_line(f"{place}[].{part.name}", part) for part in field.nested]
+    yield "\n".join(lines) + "\n"
 
 
 def _line(name: str, field: SettingField) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-#: Words for what a vector is worth in the numbers of its file, and whether more of it
-#: is better.
+#: Words for the value of a vector in the numbers of its file, and whether more of it is
+#: better.
 MEASURES = {
     "size": True,
     "weight": True,

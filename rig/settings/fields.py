@@ -103,9 +103,11 @@ def fields_of(kind: type) -> tuple[SettingField, ...]:
 def flat(
     fields: Iterable[SettingField], prefix: str = ""
 ) -> Iterator[tuple[str, SettingField]]:
-    """Yield all fields with their dotted names, those of a table in its place."""
+    """Yield all fields with their dotted names, those of a table in its place; an array
+    of tables is one field.
+    """
     for field in fields:
-        if field.nested:
+        if field.nested and not field.is_array:
             yield from flat(field.nested, f"{prefix}{field.name}.")
         else:
             yield f"{prefix}{field.name}", field

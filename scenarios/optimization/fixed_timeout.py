@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Searches that end at a time-out: gaps to both target costs, and average power, for
-each cell and time-out; of a problem from a file also what its vectors are worth in the
-file's own numbers, such as `cut_G1_1s`. Pure.
+each cell and time-out; of a problem from a file also the mean value of its vectors in
+the file's own numbers, such as `cut_G1_1s`. Pure.
 
 QUBO.md, fixed time-out: "BKS-gap" and "average power over the run-time", averaged over
 the seeds of a workload; "no timing metric". The gap of the rules is that to the
@@ -81,7 +81,7 @@ def metrics(
                 overall |= {} if cell else {kind: name}
         if cell and (word := measure_of(group)):
             found[metric_name(word, cell, timeout_s)] = replace(
-                worth(group), repeatability=repeatability
+                mean_value(group), repeatability=repeatability
             )
         found[metric_name("power", cell, timeout_s)] = replace(
             power(group), prominence=prominence(cell)
@@ -90,16 +90,16 @@ def metrics(
 
 
 def measure_of(samples: Sequence[Sample]) -> str:
-    """Return the word for what the vectors of one problem are worth in the numbers of
-    its file; empty where costs are all, or a search gave no vector.
+    """Return the word for the values of one problem in the numbers of its file; empty
+    where costs are all, or a search gave no vector.
     """
     words = {sample.costs.measure if sample.costs else "" for sample in samples}
     return words.pop() if len(words) == 1 else ""
 
 
-def worth(samples: Sequence[Sample]) -> Metric:
-    """Average what the vectors of one problem are worth."""
-    values = [worth_of(sample) for sample in samples]
+def mean_value(samples: Sequence[Sample]) -> Metric:
+    """Average the values of the vectors of one problem."""
+    values = [value_of(sample) for sample in samples]
     return Metric(
         mean(values),
         "1",
@@ -110,8 +110,8 @@ def worth(samples: Sequence[Sample]) -> Metric:
     )
 
 
-def worth_of(sample: Sample) -> float:
-    """Return what the vector of one search is worth."""
+def value_of(sample: Sample) -> float:
+    """Return the value of the vector of one search."""
     assert sample.costs is not None and sample.costs.value is not None
     return sample.costs.value
 
@@ -165,15 +165,15 @@ def line(cell: str, samples: Sequence[Sample]) -> str:
             if not _why_no_gap(group, BEST_KNOWN):
                 gap += f", to the best known {mean(_gaps(group, BEST_KNOWN)):.4g}"
             if word := measure_of(group):
-                gap = f"{_worths(word, group)}, {gap}"
+                gap = f"{_values(word, group)}, {gap}"
             average = power(group)
             drawn = quantity(average.value, "W") if average.n else "no power"
             said.append(f"{timeout_name(timeout_s)} {gap}, {drawn}")
     return f"{cell}: " + "; ".join(said)
 
 
-def _worths(word: str, samples: Sequence[Sample]) -> str:
-    values = [worth_of(sample) for sample in samples]
+def _values(word: str, samples: Sequence[Sample]) -> str:
+    values = [value_of(sample) for sample in samples]
     return f"{word} {mean(values):.10g} ({min(values):.10g} to {max(values):.10g})"
 
 

@@ -99,11 +99,11 @@ def _at_time_out(
                 search_values.of_mean(values, ValueKind.SKEWED)
             )
     if cell and (word := fixed_timeout.measure_of(group)):
-        worths = [
-            _value(sample, of_trial, fixed_timeout.worth_of(sample)) for sample in group
+        own = [
+            _value(sample, of_trial, fixed_timeout.value_of(sample)) for sample in group
         ]
         found[fixed_timeout.metric_name(word, cell, timeout_s)] = search_values.of_mean(
-            worths, ValueKind.ANY
+            own, ValueKind.ANY
         )
     whole = [
         (sample, sample.windows[0])

@@ -6,13 +6,13 @@
    by single flips: nr_qubo_flip.c.
 
    The search for sets keeps an independent set that cannot be extended, and goes on by swaps: a
-   node with exactly one chosen neighbour comes in, that neighbour leaves. Nodes that become free
-   come in at once. What may be swapped is known at all times, as each node counts its chosen
-   neighbours (the idea of Andrade, Resende & Werneck 2012); which swap is taken is decided by tabu
-   (Wu, Hao & Glover 2012) on dense graphs and by age on sparse ones. Where nothing was gained for a while, a
-   few nodes are forced in. With weights, the swap of the largest gain is taken, and of free nodes
-   the heaviest. Integers only, no allocation: all memory is the caller's. The same source runs on
-   the device and on the host. */
+   node with exactly one chosen neighbour comes in, that neighbour leaves. Nodes that become
+   free come in at once. What may be swapped is known at all times, as each node counts its
+   chosen neighbours (the idea of Andrade, Resende & Werneck 2012); which swap is taken is
+   decided by tabu (Wu, Hao & Glover 2012) on dense graphs and by age on sparse ones. Where
+   nothing was gained for a while, a few nodes are forced in. With weights, the swap of the
+   largest gain is taken, and of free nodes the heaviest. Integers only, no allocation: all
+   memory is the caller's. The same source runs on the device and on the host. */
 #ifndef NR_QUBO_H
 #define NR_QUBO_H
 

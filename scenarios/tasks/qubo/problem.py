@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Quadratic problems of binary variables, whatever file they are from.
+"""Quadratic problems of binary variables, from files of any format.
 
 A cost is linear . x + sum of quadratic over the pairs whose ends are both 1, in whole
 numbers, and the least is searched for. `offset` and `scale` lead back to the numbers of

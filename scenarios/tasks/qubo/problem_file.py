@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Problems read from files: the form is recognised, entries are counted and put in
-order, and what is odd about them is reported.
+"""Problems read from files: the format is recognised, entries are counted and put in
+order, and oddities are reported.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ READERS: dict[str, Reader] = {
     dimod_models.JSON: dimod_models.read_json,
     dimod_models.COO: dimod_models.read_coo,
 }
-#: What a file is of where nobody says so; a matrix may be anything.
+#: The kind of each format where none is named; a matrix may be of any.
 KIND_OF: dict[str, Kind] = {
     dimacs.FORMAT: SET,
     edge_list.GSET: CUT,
@@ -63,7 +63,7 @@ KIND_OF: dict[str, Kind] = {
 
 @dataclass(frozen=True, slots=True)
 class ProblemFile:
-    """A problem, the form and the SHA-256 of its file, and notes of what was odd."""
+    """A problem, the form and the SHA-256 of its file, and notes of its oddities."""
 
     problem: QuadraticProblem
     format: str
@@ -73,7 +73,7 @@ class ProblemFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """What a file is read as; empty where the file tells: kind, format and sense.
+    """The kind, format and sense of a file; empty where the file shows them.
 
     `complement`: the pairs that are no edges are the edges, as an independent set of
     these is a clique of the file.
@@ -173,8 +173,8 @@ def _kind(form: str, wanted: str) -> Kind:
 def problem_of(
     entries: Entries, kind: Kind, *, complement: bool = False
 ) -> tuple[QuadraticProblem, tuple[str, ...]]:
-    """Return the problem of a file's entries, and notes of what was odd; raise
-    DataError where there is none.
+    """Return the problem of a file's entries, and notes of its oddities;
+    raise DataError where there is none.
     """
     notes = _announced(entries)
     if complement and kind != SET:

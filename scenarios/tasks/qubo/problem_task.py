@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from annotated_types import doc
+from annotated_types import Unit, doc
 
 from rig.errors import ConfigError, DataError, NotInSession
 from rig.files import typed
@@ -40,7 +40,7 @@ KEPT_B = 8 << 20
 
 @dataclass(frozen=True, slots=True)
 class ProblemSettings:
-    """A problem in a file, what it is read as, and its target."""
+    """A problem in a file, how it is read, and its target."""
 
     file: Annotated[
         PathText, doc("The file: DIMACS, Gset, Biq Mac, Matrix Market, dimod.")
@@ -62,13 +62,14 @@ class ProblemSettings:
     ] = False
     target: Annotated[
         float | None,
+        Unit("1"),
         doc("Best known value, as the file counts; left out: none is known."),
     ] = None
     target_source: Annotated[str, doc("Where the target is from.")] = ""
 
     @property
     def wanted(self) -> Wanted:
-        """What the file is read as."""
+        """How the file is read."""
         return Wanted(
             kind=self.kind,
             format=self.format,

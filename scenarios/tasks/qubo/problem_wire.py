@@ -94,7 +94,7 @@ def sha256(problem: QuadraticProblem) -> str:
 def decode(data: bytes, kind: Kind = GENERAL) -> QuadraticProblem:
     """Return the problem that `data` describes; raise DataError where it describes
     none. A cut whose edges have other weights than 1 and -1 is a general problem on the
-    wire, and `kind` says what it was.
+    wire, and `kind` tells one from the other.
     """
     head = head_of(data)
     if head.kind == PLAIN_SET:

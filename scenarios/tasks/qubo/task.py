@@ -87,10 +87,7 @@ class QuboTask(OptimizationTask):
         ] = ()
         problems: Annotated[
             tuple[ProblemSettings, ...],
-            doc(
-                "Problems from files, in place of the published workloads; nodes,"
-                " densities, seeds and tables of targets are then left out."
-            ),
+            doc("Problems from files; the keys of published workloads are left out."),
         ] = ()
 
     @classmethod

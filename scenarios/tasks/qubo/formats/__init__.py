@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files of quadratic problems: one reader a format, each of which gives Entries."""
+"""Files of quadratic problems: one reader a format, and all give Entries."""

@@ -5,6 +5,8 @@ known by their making.
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import numpy as np
 from hypothesis import strategies as st
 
@@ -16,7 +18,7 @@ from scenarios.tasks.qubo.problem import GENERAL, QuadraticProblem, cut, indepen
 def small_problems(draw: st.DrawFn, nodes_max: int = 12) -> QuadraticProblem:
     """Draw a problem of any kind."""
     nodes = draw(st.integers(1, nodes_max))
-    every = [i * nodes + j for i in range(nodes) for j in range(i + 1, nodes)]
+    every = [one * nodes + other for one, other in combinations(range(nodes), 2)]
     chosen = draw(st.lists(st.sampled_from(every), unique=True)) if every else []
     pairs = np.array(sorted(chosen), np.int64)
     kind = draw(st.sampled_from(["signs", "cut", "set", "general"]))

@@ -6,6 +6,7 @@ and one sentence for what is no problem.
 from __future__ import annotations
 
 import json
+from itertools import combinations
 from pathlib import Path
 
 import networkx
@@ -167,9 +168,7 @@ def test_models_of_dimod_have_its_energies(tmp_path: Path, vartype: str) -> None
     random = np.random.default_rng(7)
     linear = {node: float(random.integers(-8, 9)) / 4 for node in range(5)}
     quadratic = {
-        (one, other): float(random.integers(-8, 9)) / 8
-        for one in range(5)
-        for other in range(one + 1, 5)
+        pair: float(random.integers(-8, 9)) / 8 for pair in combinations(range(5), 2)
     }
     model = dimod.BinaryQuadraticModel(linear, quadratic, 0.75, vartype)
     of_json = read(tmp_path, "m.json", json.dumps(model.to_serializable()))
