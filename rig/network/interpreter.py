@@ -7,14 +7,16 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from functools import reduce
+from typing import TypeVar, cast
 
+import nir
 import numpy as np
 from numpy.typing import NDArray
 
 from rig.errors import DataError
 from rig.network.conventions import Conventions
-from rig.network.graph import Network
+from rig.network.graph import Network, NodePlace
 from rig.network.late_spikes import with_late_spikes
 from rig.network.neurons import Neurons
 from rig.network.shapes import NEURONS, SPIKING
@@ -23,6 +25,8 @@ from rig.network.stages import Stage, has_state, stage
 Floats = NDArray[np.float64]
 _Number = TypeVar("_Number", bound=np.generic)
 _DEFAULT = Conventions()
+#: A node takes so many values at once: they stay in a processor's cache.
+_BLOCK_VALUES = 2**16
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,30 +62,137 @@ def run(
         )
     network = with_late_spikes(network, how, step_s)
     given = _given(network, inputs)
-    batch, steps = next(iter(given.values())).shape[:2]
-    stages: dict[str, Stage] = {}
-    neurons: dict[str, Neurons] = {}
-    for place in network.places:
-        if isinstance(place.node, NEURONS):
-            neurons[place.name] = Neurons(place, step_s, how, batch)
-            stages[place.name] = neurons[place.name].step
-        else:
-            stages[place.name] = stage(place, step_s, batch)
+    steps, batch = next(iter(given.values())).shape[:2]
+    neurons = {
+        place.name: Neurons(place, step_s, how, batch)
+        for place in network.places
+        if isinstance(place.node, NEURONS)
+    }
     spiking = [
         place.name for place in network.places if isinstance(place.node, SPIKING)
     ]
     kept = {
-        name: np.empty((batch, steps, *network.place(name).shape_out))
+        name: np.empty((steps, batch, *network.place(name).shape_out))
         for name in {*network.outputs, *record, *spiking}
     }
-    if network.late_edges:
-        _step_by_step(network, given, stages, kept)
-    else:
-        _node_by_node(network, given, stages, kept)
+    nodes = [
+        _RunningNode(
+            place,
+            given.get(place.name),
+            neurons.get(place.name) or stage(place, step_s, batch),
+            kept.get(place.name),
+        )
+        for place in network.places
+    ]
+    before, looped, after = _around_cycles(network, nodes)
+    largest = max(math.prod(place.shape_out) for place in network.places)
+    together = max(_BLOCK_VALUES // (batch * largest), 1)
+    last = {place.name: np.zeros((batch, *place.shape_out)) for place in network.places}
+    for first in range(0, steps, together):
+        part = slice(first, min(first + together, steps))
+        now: dict[str, Floats] = {}
+        for node in before:
+            now[node.name] = node.block(part, now)
+        now |= {node.name: node.room(part, batch) for node in looped}
+        for step in range(part.stop - part.start) if looped else ():
+            for node in looped:
+                node.step(step, now, last)
+            last = {node.name: now[node.name][step] for node in looped}
+        for node in after:
+            now[node.name] = node.block(part, now)
     return Run(
-        {name: kept[name] for name in (*network.outputs, *record)},
+        {name: np.swapaxes(kept[name], 0, 1) for name in (*network.outputs, *record)},
         {name: one.membrane for name, one in neurons.items()},
         {name: round(float(kept[name].sum())) for name in spiking},
+    )
+
+
+class _RunningNode:
+    """A node that takes some steps before the next node begins, or in a cycle one.
+    Values are (steps, batch, *shape), so that those of a step lie together.
+    """
+
+    def __init__(
+        self,
+        place: NodePlace,
+        given: Floats | None,
+        does: Neurons | Stage,
+        kept: Floats | None,
+    ) -> None:
+        self.name = place.name
+        self._place = place
+        self._given = given
+        self._does = does
+        self._kept = kept
+        self._state = has_state(place)
+        self._passes = isinstance(place.node, nir.Input | nir.Output)
+
+    def block(self, steps: slice, now: Mapping[str, Floats]) -> Floats:
+        """Return the values of the node in these steps, from those of others."""
+        if self._given is not None:
+            entered = self._given[steps]
+        else:
+            entered = reduce(np.add, [now[name] for name in self._place.sources])
+        if self._state:
+            left = self.room(steps, entered.shape[1])
+            for values, store in zip(entered, left, strict=True):
+                self._step(values, store)
+            return left
+        left = entered
+        if not self._passes:
+            count, batch = entered.shape[:2]
+            whole = entered.reshape(count * batch, *self._place.shape_in)
+            left = cast(Stage, self._does)(whole)
+            left = left.reshape(count, batch, *self._place.shape_out)
+        if self._kept is not None:
+            self._kept[steps] = left
+        return left
+
+    def step(
+        self, step: int, now: Mapping[str, Floats], last: Mapping[str, Floats]
+    ) -> None:
+        """Write the values of one step of a block to the node's part of `now`; `last`:
+        values of a cycle in the step before.
+        """
+        parts = [now[name][step] for name in self._place.sources]
+        parts += [last[name] for name in self._place.late_sources]
+        self._step(reduce(np.add, parts), now[self.name][step])
+
+    def room(self, steps: slice, batch: int) -> Floats:
+        """Return a place for the node's values in some steps."""
+        if self._kept is not None:
+            return self._kept[steps]
+        return np.empty((steps.stop - steps.start, batch, *self._place.shape_out))
+
+    def _step(self, entered: Floats, left: Floats) -> None:
+        if isinstance(self._does, Neurons):
+            self._does.step(entered, left)
+        elif self._passes:
+            left[...] = entered
+        else:
+            left[...] = self._does(entered)
+
+
+def _around_cycles(
+    network: Network, nodes: Sequence[_RunningNode]
+) -> tuple[list[_RunningNode], list[_RunningNode], list[_RunningNode]]:
+    """Part nodes into those before all cycles, those that must go step by step, and
+    those after them.
+    """
+    late = {source for source, _ in network.late_edges}
+    reached: set[str] = set()
+    for place in network.places:
+        if place.late_sources or reached.intersection(place.sources):
+            reached.add(place.name)
+    leading: set[str] = set()
+    for place in reversed(network.places):
+        if place.name in late or place.name in leading:
+            leading |= {place.name, *place.sources}
+    looped = reached & leading
+    return (
+        [node for node in nodes if node.name not in reached],
+        [node for node in nodes if node.name in looped],
+        [node for node in nodes if node.name in reached - looped],
     )
 
 
@@ -95,61 +206,6 @@ def parts(
     together = max(values_max // max(of_step * inputs.shape[1], 1), 1)
     for first in range(0, len(inputs), together):
         yield inputs[first : first + together]
-
-
-def _step_by_step(
-    network: Network,
-    given: Mapping[str, Floats],
-    stages: Mapping[str, Stage],
-    kept: Mapping[str, Floats],
-) -> None:
-    """Take every node through a step before the next one begins, as cycles need it."""
-    batch, steps = next(iter(given.values())).shape[:2]
-    now = {place.name: np.zeros((batch, *place.shape_out)) for place in network.places}
-    for step in range(steps):
-        before = now
-        now = {}
-        for place in network.places:
-            if place.name in given:
-                parts = [given[place.name][:, step]]
-            else:
-                parts = [now[name] for name in place.sources]
-                parts += [before[name] for name in place.late_sources]
-            now[place.name] = stages[place.name](_sum(parts))
-        for name, store in kept.items():
-            store[:, step] = now[name]
-
-
-def _node_by_node(
-    network: Network,
-    given: Mapping[str, Floats],
-    stages: Mapping[str, Stage],
-    kept: Mapping[str, Floats],
-) -> None:
-    """Take a node through all steps before the next one begins: quicker, without cycles
-    the same; nodes without a state take all steps at once.
-    """
-    batch, steps = next(iter(given.values())).shape[:2]
-    left: dict[str, Floats] = {}
-    for place in network.places:
-        entered = given.get(place.name)
-        if entered is None:
-            entered = _sum([left[name] for name in place.sources])
-        own = stages[place.name]
-        if has_state(place):
-            values = np.empty((batch, steps, *place.shape_out))
-            for step in range(steps):
-                values[:, step] = own(entered[:, step])
-        else:
-            whole = own(entered.reshape(batch * steps, *place.shape_in))
-            values = whole.reshape(batch, steps, *place.shape_out)
-        left[place.name] = values
-        if place.name in kept:
-            kept[place.name][...] = values
-
-
-def _sum(parts: Sequence[Floats]) -> Floats:
-    return parts[0] if len(parts) == 1 else np.sum(parts, axis=0)
 
 
 def _given(
@@ -177,7 +233,7 @@ def _given(
                 evidence=f"wanted (samples, steps, {', '.join(map(str, shape))})",
             )
         lengths.add(values.shape[:2])
-        given[name] = values.astype(np.float64)
+        given[name] = np.ascontiguousarray(np.swapaxes(values, 0, 1), np.float64)
     if len(lengths) > 1:
         raise DataError(
             "the inputs are of different length", evidence=f"{sorted(lengths)}"

@@ -21,7 +21,7 @@ class Neurons:
     """The neurons of one node, many samples side by side.
 
     `membrane` and `synaptic` are their states (batch, *shape); `step` takes the input
-    of one time step and returns spikes, or the membrane of neurons that do not spike.
+    of one time step and gives spikes, or the membrane of neurons that do not spike.
     """
 
     def __init__(
@@ -32,21 +32,22 @@ class Neurons:
         self._spiking = isinstance(node, SPIKING)
         self._cuba = isinstance(node, nir.CubaLI | nir.CubaLIF)
         self._leaky = not isinstance(node, nir.I | nir.IF)
-        self._gain = number(node.r) if how.gains is Gains.FILE else np.float64(1.0)
+        self._gain = parameter(node.r) if how.gains is Gains.FILE else number(1.0)
         leak = getattr(node, "v_leak", None)
-        self._leak = number(0.0 if leak is None else leak)
+        self._leak = parameter(0.0 if leak is None else leak)
+        self._leaks = bool(np.any(self._leak))
         tau = getattr(node, "tau_mem", getattr(node, "tau", None))
         # An integrator gains dt r i a step.
-        self._share = number(dt_s) if tau is None else share(tau, dt_s, how.scheme)
+        self._share = (
+            number(dt_s) if tau is None else share(parameter(tau), dt_s, how.scheme)
+        )
         self._kept = number(1.0) if tau is None else 1.0 - self._share
         if self._cuba:
-            self._share_synaptic = share(node.tau_syn, dt_s, how.scheme)
-            self._weight_in = (
-                number(node.w_in) if how.gains is Gains.FILE else np.float64(1.0)
-            )
+            self._share_synaptic = share(parameter(node.tau_syn), dt_s, how.scheme)
+            self._weight_in = parameter(node.w_in)
         if self._spiking:
-            self._threshold = number(node.v_threshold)
-            self._reset = number(0.0 if node.v_reset is None else node.v_reset)
+            self._threshold = parameter(node.v_threshold)
+            self._reset = parameter(0.0 if node.v_reset is None else node.v_reset)
             self._spikes_max = float(spikes_max(node, how))
             self._taken = taken(place.name, self._threshold, self._kept, how.reset)
         shape = (batch, *place.shape_in)
@@ -55,56 +56,82 @@ class Neurons:
             np.asarray(begin, np.float64), shape
         ).copy()
         self.synaptic: Floats = np.zeros(shape)
+        self._last: Floats = np.zeros(shape)
+        self._change: Floats = np.empty(shape)
+        self._fires = np.empty(shape, np.bool_)
 
-    def step(self, values: Floats) -> Floats:
-        """Go on by one time step."""
+    def step(self, values: Floats, left: Floats) -> None:
+        """Go on by one time step; write spikes, or the membranes of neurons that do not
+        spike, to `left`.
+        """
         drive = self._synapse(values) if self._cuba else values
-        unit = self._how.gains is not Gains.FILE
-        if not self._leaky:
-            self.membrane += drive if unit else self._share * self._gain * drive
-        elif unit:
-            kept = self.membrane * (1.0 - self._share)
-            self.membrane = kept + self._share * self._leak + drive
+        membrane, change = self.membrane, self._change
+        if self._how.gains is not Gains.FILE:
+            if self._leaky:
+                membrane *= 1.0 - self._share
+                membrane += self._share * self._leak
+            membrane += drive
+        elif not self._leaky:
+            np.multiply(drive, self._share * self._gain, out=change)
+            membrane += change
         else:
-            self.membrane += self._share * (
-                self._leak + self._gain * drive - self.membrane
-            )
-        return self._fired() if self._spiking else self.membrane.copy()
+            ends = _product(drive, self._gain, change)
+            if self._leaks:
+                ends = np.add(ends, self._leak, out=change)
+            np.subtract(ends, membrane, out=change)
+            change *= self._share
+            membrane += change
+        if self._spiking:
+            self._fire(left)
+        else:
+            left[...] = membrane
 
     def _synapse(self, values: Floats) -> Floats:
-        last = self.synaptic
+        """Take the currents through a step; return those that drive the membranes."""
+        late = self._how.current is Current.LAST
+        if late:
+            self._last[...] = self.synaptic
+        current, change = self.synaptic, self._change
         if self._how.gains is Gains.UNIT:
-            self.synaptic = (last + values) * (1.0 - self._share_synaptic)
+            current += values
+            current *= 1.0 - self._share_synaptic
         elif self._how.gains is Gains.WHOLE:
-            self.synaptic = last * (1.0 - self._share_synaptic) + values
+            current *= 1.0 - self._share_synaptic
+            current += values
         else:
-            self.synaptic = last + self._share_synaptic * (
-                self._weight_in * values - last
-            )
-        return self.synaptic if self._how.current is Current.NEW else last
+            ends = _product(values, self._weight_in, change)
+            np.subtract(ends, current, out=change)
+            change *= self._share_synaptic
+            current += change
+        return self._last if late else current
 
-    def _fired(self) -> Floats:
+    def _fire(self, left: Floats) -> None:
         if self._spikes_max > 1:
-            return self._fired_often()
-        above = self._how.above
-        fires = (
-            self.membrane > self._threshold
-            if above
-            else self.membrane >= self._threshold
-        )
+            self._fire_often(left)
+            return
+        above = np.greater if self._how.above else np.greater_equal
+        above(self.membrane, self._threshold, out=self._fires)
+        left[...] = self._fires
         if self._how.reset is Reset.VALUE:
-            self.membrane = np.where(fires, self._reset, self.membrane)
+            np.copyto(self.membrane, self._reset, where=self._fires)
         else:
-            self.membrane -= fires * self._taken
-        return fires.astype(np.float64)
+            np.multiply(left, self._taken, out=self._change)
+            self.membrane -= self._change
 
-    def _fired_often(self) -> Floats:
+    def _fire_often(self, left: Floats) -> None:
         times = np.maximum(self.membrane, 0.0) // self._threshold
         if self._how.above:
             times -= (times > 0) & (times * self._threshold == self.membrane)
-        spikes: Floats = np.minimum(times, self._spikes_max)
-        self.membrane -= spikes * self._threshold
-        return spikes
+        np.minimum(times, self._spikes_max, out=left)
+        np.multiply(left, self._threshold, out=self._change)
+        self.membrane -= self._change
+
+
+def _product(values: Floats, factor: Floats, out: Floats) -> Floats:
+    """Return values times a factor: themselves where it is one number, 1."""
+    if factor.ndim == 0 and factor == 1.0:
+        return values
+    return np.multiply(values, factor, out=out)
 
 
 def taken(name: str, threshold: Floats, kept: Floats, reset: Reset) -> Floats:
@@ -140,6 +167,15 @@ def spikes_max(node: Any, how: Conventions) -> int:
 def number(value: Any) -> Floats:
     """Return a parameter in double precision."""
     return np.asarray(value, np.float64)
+
+
+def parameter(value: Any) -> Floats:
+    """Return a parameter of each neuron, or one number where all have the same, which
+    is quicker.
+    """
+    each = number(value)
+    first = each.reshape(-1)[:1]
+    return first.reshape(()) if each.size and bool(np.all(each == first)) else each
 
 
 def share(tau: Any, dt_s: float, scheme: Scheme) -> Floats:

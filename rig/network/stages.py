@@ -30,7 +30,7 @@ def stage(place: NodePlace, dt_s: float, batch: int) -> Stage:
         case nir.Input() | nir.Output():
             return lambda values: values
         case nir.Linear():
-            return _linear(node, 0.0)
+            return _linear(node, None)
         case nir.Affine():
             return _linear(node, np.asarray(node.bias, np.float64))
         case nir.Scale():
@@ -61,9 +61,17 @@ def has_state(place: NodePlace) -> bool:
     return isinstance(place.node, (*NEURONS, nir.Delay))
 
 
-def _linear(node: Any, bias: Floats | float) -> Stage:
+def _linear(node: Any, bias: Floats | None) -> Stage:
     weight = np.asarray(node.weight, np.float64).T.copy()
-    return lambda values: values @ weight + bias
+    if bias is None or not bool(np.any(bias)):
+        return lambda values: values @ weight
+
+    def connected(values: Floats) -> Floats:
+        found: Floats = values @ weight
+        found += bias
+        return found
+
+    return connected
 
 
 def _convolution(node: Any) -> Stage:
@@ -84,20 +92,25 @@ def _convolution(node: Any) -> Stage:
         *(slice(None, None, stride) for stride in strides),
         *(slice(None, None, dilation) for dilation in dilations),
     )
-    grouped = weight.reshape(groups, weight.shape[0] // groups, -1)
+    grouped = weight.reshape(groups, weight.shape[0] // groups, -1).swapaxes(1, 2)
     bias = np.asarray(node.bias, np.float64).reshape(-1, *[1] * axes)
+    biased = bool(np.any(bias))
+    padded = bool(np.any(around))
 
     def convolved(values: Floats) -> Floats:
-        windows = sliding_window_view(np.pad(values, around), reach, axis=places)[pick]
+        image = np.pad(values, around) if padded else values
+        windows = sliding_window_view(image, reach, axis=places)[pick]
         batch = windows.shape[0]
         sides = windows.shape[2 : 2 + axes]
         # (batch, groups, channels of a group, sides, kernel) -> kernel after its
         # channels.
         split = windows.reshape(batch, groups, -1, *windows.shape[2:])
         split = np.moveaxis(split, 2, 2 + axes)
-        flat = split.reshape(batch, groups, *sides, -1)
-        found: Floats = np.einsum("bg...k,gok->bgo...", flat, grouped)
-        summed: Floats = found.reshape(batch, -1, *sides) + bias
+        # (batch, groups, places, kernel) @ (groups, kernel, outputs)
+        found = split.reshape(batch, groups, -1, grouped.shape[1]) @ grouped
+        summed: Floats = np.moveaxis(found, -1, 2).reshape(batch, -1, *sides)
+        if biased:
+            summed += bias
         return summed
 
     return convolved

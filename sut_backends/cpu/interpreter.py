@@ -7,13 +7,19 @@ So it imports the rig, as the runner of no SDK may.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from rig.network import conventions, graph, interpreter
 from rig.network.checks import require_sound
 from sut_backends.workers.inside.job import Job
+
+#: So many values of all nodes are in memory at once.
+_VALUES_MAX = 2**24
 
 
 @dataclass(frozen=True)
@@ -51,11 +57,27 @@ class Interpreter:
         """Run one sample: (steps, *shape) -> values (steps, outputs), and the last
         membranes of the neurons that alone feed the output, else its last values.
         """
-        done = interpreter.run(self._network, spikes[None], self._dt_s, self._how)
-        values = done.values[self._network.outputs[0]][0]
-        return values, done.membranes[self._membranes][
-            0
-        ] if self._membranes else values[-1]
+        return self._together(spikes[None])[0]
+
+    def run_many(self, samples: Sequence[Any]) -> list[tuple[Any, Any]]:
+        """Run samples together, those of one length at a time."""
+        found: dict[int, tuple[Any, Any]] = {}
+        for length in sorted({len(sample) for sample in samples}):
+            alike = [n for n, sample in enumerate(samples) if len(sample) == length]
+            stacked = np.stack([samples[n] for n in alike])
+            done: list[tuple[Any, Any]] = []
+            for part in interpreter.parts(self._network, stacked, _VALUES_MAX):
+                done += self._together(part)
+            found |= zip(alike, done, strict=True)
+        return [found[n] for n in range(len(samples))]
+
+    def _together(self, spikes: Any) -> list[tuple[Any, Any]]:
+        done = interpreter.run(self._network, spikes, self._dt_s, self._how)
+        values = done.values[self._network.outputs[0]]
+        last = values[:, -1]
+        if self._membranes:
+            last = done.membranes[self._membranes]
+        return list(zip(values, last, strict=True))
 
     def close(self) -> None:
         """Release no resource: it holds none."""

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Weights as the firmware reads them, four in a word; by columns where the input is
-spikes, so that only what is not 0 costs products.
+spikes, so that inputs of 0 cost no products.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ _MARKS = 16
 
 
 def takes_spikes(network: FixedNetwork, node: FixedNode) -> bool:
-    """Check whether a node with weights has spikes as input: counts, of which most are
-    0. Others are values, of which none may be.
+    """Check whether a node with weights has spikes as input: counts, mostly 0. Others
+    have values, which may all be active.
     """
     weighted = isinstance(node.body, Dense | Convolution)
     if not weighted or _places(node) > _PLACE_MAX:

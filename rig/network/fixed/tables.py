@@ -186,7 +186,7 @@ def _weighted(
     """Fill the row of a node with weights, and add its tables; return its kind."""
     spikes = takes_spikes(network, node)
     row.weight_at = len(made.weights)
-    # What a shift rounds by; no sum with it leaves 32 bit (checks.py).
+    # With the half for rounding; no sum with it leaves 32 bit (checks.py).
     row.bias_at = made.put(body.bias + (1 << body.shift >> 1))
     row.up = body.up
     row.shift = body.shift

@@ -5,8 +5,11 @@ answers as a device does, as a program for this computer's processor, and the ne
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from rig.interfaces.cpu_program import Program, Routine
 from rig.interfaces.network_task import NetworkWorkload
@@ -68,10 +71,18 @@ def integer(text: str) -> Routine:
     kind = "<u1" if fixed.input_b == 1 else "<i2"
 
     def infer(inputs: Any) -> Any:
-        return run(fixed, inputs[None]).answers(fixed)
+        sums, last = run(fixed, inputs[None]).answers(fixed)
+        return sums[0], last[0]
+
+    def infer_all(inputs: Sequence[Any]) -> Sequence[Any]:
+        if len({len(each) for each in inputs}) > 1:
+            return list(map(infer, inputs))
+        sums, last = run(fixed, np.stack(inputs)).answers(fixed)
+        return list(zip(sums, last, strict=True))
 
     return Routine(
         load=lambda payload: whole_numbers(payload, kind, fixed.channels),
         phases=(infer,),
-        output=lambda found: answer(found[0][0], found[1][0]),
+        output=lambda found: answer(*found),
+        batch=infer_all,
     )

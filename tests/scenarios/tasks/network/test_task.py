@@ -100,6 +100,29 @@ def test_programs_of_a_network_agree_but_for_rounding(
     assert right["integer"] >= 5
 
 
+@pytest.mark.parametrize("program", ["integer", "nir"])
+@pytest.mark.parametrize("name", [NESTED, CONV])
+def test_a_batch_gives_the_answers_of_its_samples_one_by_one(
+    networks: Path, name: str, program: str
+) -> None:
+    task = opened(networks, name, samples=5)
+    routine = (
+        integer(**task.programs["integer"].arguments)
+        if program == "integer"
+        else open_routine(**network_program(task.network).arguments)
+    )
+    payloads = [task.payload(index) for index in range(5)]
+    step_b = len(payloads[0]) // make_networks.STEPS
+    # One is shorter than the others.
+    payloads[2] = payloads[2][: 7 * step_b]
+    values = [routine.load(payload) for payload in payloads]
+    alone = [routine.output(routine.phases[0](value)) for value in values]
+    assert routine.batch is not None
+    together = [routine.output(result) for result in routine.batch(values)]
+    assert together == alone
+    assert len(set(together)) == 5
+
+
 def run(
     folder: Path, sessions: Path, sut: str, name: str, samples: int
 ) -> SessionResult:
