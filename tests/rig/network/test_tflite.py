@@ -6,6 +6,7 @@ from __future__ import annotations
 import importlib
 import os
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -422,3 +423,15 @@ def test_tflite_micro_itself_gives_these_bytes() -> None:
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.count("equal") == len(MODELS)
+
+
+def test_the_package_that_reads_a_file_is_named_where_it_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for package, suffix in (("tflite", ".tflite"), ("onnx", ".onnx")):
+        monkeypatch.setitem(sys.modules, package, None)
+        path = tmp_path / f"model{suffix}"
+        path.write_bytes((VECTORS / "example.tflite").read_bytes())
+        with pytest.raises(DataError, match=f"the package {package}") as caught:
+            network.read(path)
+        assert f"neurorig[{package}]" in caught.value.try_next
