@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from rig.network.tflite.form import IntegerNetwork
+from rig.network.tflite.real_input import identity_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,16 +40,18 @@ class NetworkWorkload:
 @dataclass(frozen=True, slots=True)
 class IntegerWorkload:
     """A task's network in whole numbers: a payload is its input, an output its output,
-    an int8 for each value. `task` is the one that the SUT then reports.
+    an int8 for each value. `task` is the one that the SUT then reports; `real_input`: a
+    payload is of float32, and is quantised in a phase of its own.
     """
 
     network: IntegerNetwork
     task: str
+    real_input: bool = False
 
     @property
     def model(self) -> str:
         """The name of the network that the SUT reports."""
-        return self.network.identity
+        return identity_of(self.network, self.real_input)
 
 
 class Codec(Protocol):

@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from rig.network.tflite.form import IntegerNetwork
+from rig.network.tflite.form import IntegerNetwork, IntegerTensor
 from rig.network.tflite.plain import read_plain
+from rig.network.tflite.real_input import quantised
 from sut_backends.gpu.integers import IntegerLayers
 from sut_backends.gpu.neurons import TorchDevice
 from sut_backends.gpu.runner import TorchRunner, TorchSettings, open_board
@@ -29,24 +30,34 @@ def open_network(job: Job) -> IntegerRunner:
     return IntegerRunner(board, read_plain(Path(job.plain)))
 
 
-def open_codec(size_b: int) -> IntegerCodec:
-    """Return the codec of a network whose input has so many bytes."""
-    return IntegerCodec(size_b)
+def open_codec(
+    size_b: int, scale: float | None = None, zero_point: int = 0
+) -> IntegerCodec:
+    """Return the codec of a network whose input has so many bytes; with a scale it is
+    of real numbers, which a first phase quantises.
+    """
+    if scale is None:
+        return IntegerCodec(size_b)
+    tensor = IntegerTensor("", (), scale, zero_point)
+    quantise = (lambda values: quantised(tensor, values)[0],)
+    return IntegerCodec(size_b, "<f4", quantise)
 
 
 class IntegerCodec:
     """Converts payloads to inputs, and outputs to bytes, an int8 for each value."""
 
-    phases: tuple[Any, ...] = ()
-
-    def __init__(self, size_b: int) -> None:
+    def __init__(
+        self, size_b: int, kind: str = "i1", phases: tuple[Any, ...] = ()
+    ) -> None:
         self._size_b = size_b
+        self._kind = np.dtype(kind)
+        self.phases = phases
 
     def load(self, payload: bytes) -> Any:
         """Return the input."""
         if len(payload) != self._size_b:
             raise ValueError(f"{len(payload)} bytes, the model takes {self._size_b}")
-        return np.frombuffer(payload, np.int8)
+        return np.frombuffer(payload, self._kind)
 
     def output(self, values: Any, membranes: Any) -> bytes:
         """Return the output."""

@@ -344,3 +344,44 @@ def test_options_of_nir_files_are_refused(tmp_path: Path) -> None:
         with pytest.raises(ConfigError, match="no effect beside"):
             invoke("build", tmp_path / "b", "--model", path, f"{option}=4")
     assert not (tmp_path / "b").exists()
+
+
+# ---- a device that quantises ----
+
+
+@pytest.mark.parametrize("port", ["posix", "stm32f405", "mps2"])
+def test_a_device_quantises_real_numbers_in_a_phase_of_its_own(
+    tmp_path: Path, port: str
+) -> None:
+    if port != "posix":
+        image(port, "null")  # where no tool is missing
+    path, read = written(tmp_path, usual())
+    tensor = read.tensors[read.input]
+    folder = tmp_path / "board"
+    words = ("build", folder, "--model", path, "--target", port, "--real-input")
+    assert "beside an input of 800" in invoke(*words)
+    assert "real_input = true" in (folder / "tflite.toml").read_text("utf-8")
+    rng = np.random.default_rng(6)
+    # Some values are beyond both ends.
+    reals = rng.normal(0.0, 90 * tensor.scale, (3, *tensor.shape[1:]))
+    reals = reals.astype(np.float32) - np.float32(tensor.zero_point * tensor.scale)
+    values = np.float64(reals) / tensor.scale
+    values = np.sign(values) * np.floor(np.abs(values) + 0.5) + tensor.zero_point
+    inputs = np.clip(values, -128, 127).astype(np.int8)
+    name = "tflite" if port == "posix" else "tflite.elf"
+    sut = opened_sut(port, folder / "build" / port / name)
+    try:
+        assert sut.info.model == f"{read.identity}-float32"
+        for real, answer in zip(reals, interpreter.run(read, inputs), strict=True):
+            sut.do(Load(0), [real.tobytes()])
+            done = sut.do(Query((0,), limit_s=60.0))
+            assert done.output == answer.tobytes()
+            assert [mark.phase for mark in done.marks] == [1, 2, 0]
+        first, second, end = (mark.tick for mark in done.marks)
+        assert 0 < second - first < (end - second) / 2
+        with pytest.raises(SutError, match="7"):
+            sut.do(Load(0), [np.full_like(real, np.nan).tobytes()])
+        with pytest.raises(SutError):
+            sut.do(Load(0), [inputs[0].tobytes()])
+    finally:
+        sut.close()

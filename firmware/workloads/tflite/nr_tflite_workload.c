@@ -5,21 +5,87 @@
 #include <stddef.h>
 #include <string.h>
 
+#if NR_TFLITE_REAL_INPUT
+
+enum { INFINITE = 0x7F800000 };
+
+/* Returns a single-precision number's bits, without its sign, negative for a negative one: keys
+   are in the order of the numbers. */
+static int32_t key_of(const uint8_t *number)
+{
+    uint32_t bits = (uint32_t)number[0] | (uint32_t)number[1] << 8 | (uint32_t)number[2] << 16
+                    | (uint32_t)number[3] << 24;
+    int32_t magnitude = (int32_t)(bits & 0x7FFFFFFFU);
+
+    return bits >> 31 ? -magnitude : magnitude;
+}
+
+static int unfit(const uint8_t *data)
+{
+    int32_t n;
+
+    for (n = 0; n < NR_TFLITE_INPUT_B; n++) {
+        int32_t key = key_of(&data[4 * n]);
+
+        if (key >= INFINITE || key <= -INFINITE) {
+            return NR_TFLITE_E_NUMBER;
+        }
+    }
+    return 0;
+}
+
+/* Returns the value of int8 whose threshold is the last that is not above a number: of 255, found
+   in eight comparisons. */
+static int8_t quantised(int32_t key)
+{
+    int32_t reached = 0;
+    int32_t step;
+
+    for (step = 128; step > 0; step /= 2) {
+        if (key >= nr_tflite_thresholds[reached + step - 1]) {
+            reached += step;
+        }
+    }
+    return (int8_t)(reached + INT8_MIN);
+}
+
+static void take_input(struct nr_tflite_memory *memory, const uint8_t *data)
+{
+    int32_t n;
+
+    for (n = 0; n < NR_TFLITE_INPUT_B; n++) {
+        memory->input[n] = quantised(key_of(&data[4 * n]));
+    }
+    memory->network.input = memory->input;
+}
+
+#else
+
+static int unfit(const uint8_t *data)
+{
+    (void)data;
+    return 0;
+}
+
+static void take_input(struct nr_tflite_memory *memory, const uint8_t *data)
+{
+    memory->network.input = (const int8_t *)data;
+}
+
+#endif
+
 static int tflite_load(void *state, const uint8_t *data, uint32_t length_b)
 {
     (void)state;
-    (void)data;
-    return length_b == NR_TFLITE_INPUT_B ? 0 : NR_TFLITE_E_LENGTH;
+    return length_b == NR_TFLITE_SLOT_B ? unfit(data) : NR_TFLITE_E_LENGTH;
 }
 
 static int tflite_preprocess(void *state, const uint8_t *data, uint32_t length_b)
 {
-    struct nr_tflite_memory *memory = state;
-
-    if (length_b != NR_TFLITE_INPUT_B) {
+    if (length_b != NR_TFLITE_SLOT_B) {
         return NR_TFLITE_E_LENGTH;
     }
-    memory->network.input = (const int8_t *)data;
+    take_input(state, data);
     return 0;
 }
 
@@ -50,9 +116,9 @@ void nr_tflite_workload(struct nr_workload *out, struct nr_tflite_memory *memory
     memory->network.patch = memory->patch;
     out->name = "tflite";
     out->model = NR_TFLITE_MODEL;
-    out->slot_bytes = NR_TFLITE_INPUT_B;
+    out->slot_bytes = NR_TFLITE_SLOT_B;
     out->output_bytes = NR_TFLITE_OUTPUT_B;
-    out->phases = 1;
+    out->phases = NR_TFLITE_REAL_INPUT ? 2 : 1;
     out->state = memory;
     out->load = tflite_load;
     out->preprocess = tflite_preprocess;

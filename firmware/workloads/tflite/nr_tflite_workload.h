@@ -8,19 +8,30 @@
 #include "nr_tflite_model.h"
 #include "nr_workload.h"
 
+/* 1: a payload has real numbers, of single precision, which the first phase quantises. */
+#ifndef NR_TFLITE_REAL_INPUT
+#define NR_TFLITE_REAL_INPUT 0
+#endif
+
+enum { NR_TFLITE_SLOT_B = NR_TFLITE_REAL_INPUT ? 4 * NR_TFLITE_INPUT_B : NR_TFLITE_INPUT_B };
+
 /* Codes of load and infer; the host sees them as ERROR 7. */
 enum nr_tflite_error {
     NR_TFLITE_E_LENGTH = 1, /* another length than that of the input */
     NR_TFLITE_E_NOT_PREPROCESSED = 2,
-    NR_TFLITE_E_KERNEL = 3 /* CMSIS-NN refuses an operator */
+    NR_TFLITE_E_KERNEL = 3, /* CMSIS-NN refuses an operator */
+    NR_TFLITE_E_NUMBER = 4  /* a real number is not finite */
 };
 
 /* All memory of the workload; the caller owns it, nr_tflite_workload initialises it. The input is
-   read where it was received. */
+   read where it was received, or quantised into `input`. */
 struct nr_tflite_memory {
     struct nr_tflite network;
     int16_t patch[NR_TFLITE_PATCH];
     int8_t arena[NR_TFLITE_ARENA_B];
+#if NR_TFLITE_REAL_INPUT
+    int8_t input[NR_TFLITE_INPUT_B];
+#endif
 };
 
 /* Fills `out` with this workload on `memory`. */

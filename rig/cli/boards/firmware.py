@@ -39,7 +39,7 @@ _workload = click.option(
 )
 _BESIDE_TFLITE = "beside a .tflite file, which states its arithmetic"
 #: Parameters of a NIR file that is built, and of a .tflite file.
-_OF_TFLITE = ("kernels", "library")
+_OF_TFLITE = ("kernels", "library", "real_input")
 _OF_NIR = ("dt_s", "bits", "steps", "preset", "reset", "spikes_max", "start")
 
 
@@ -121,6 +121,11 @@ def new(folder: Path, name: str) -> None:
     show_envvar=True,
     help="Sources of --kernels cmsis-nn: docs/reference/MODELS.md says from where.",
 )
+@click.option(
+    "--real-input",
+    is_flag=True,
+    help="The device takes float32 and quantises it, in a phase of its own.",
+)
 @click.option("-v", "--verbose", is_flag=True, help="Print all commands of make.")
 def build(
     folder: Path,
@@ -134,6 +139,7 @@ def build(
     steps: int | None,
     kernels: str,
     library: Path | None,
+    real_input: bool,
     verbose: bool,
 ) -> None:
     """Build the images of the project in DIR and show their size. Settings such as
@@ -155,6 +161,7 @@ def build(
             steps=steps,
             kernels=Kernels(kernels),
             library=library,
+            real_input=real_input,
         )
         workload = TFLITE if is_int8(model) else WORKLOAD
         if workload == TFLITE:

@@ -58,7 +58,8 @@ _ANSWERS_MAX = 512
 @dataclass(frozen=True, slots=True)
 class ModelOptions:
     """A model, and how it is put on a device: of a NIR file how it is quantised, of a
-    .tflite file whose code multiplies by weights; `library` is the folder of that code.
+    .tflite file whose code multiplies by weights, `library` is the folder of that
+    code, and whether the device quantises real numbers.
     """
 
     path: Path
@@ -69,6 +70,7 @@ class ModelOptions:
     steps: int | None = None
     kernels: Kernels = Kernels.PORTABLE
     library: Path | None = None
+    real_input: bool = False
 
 
 def put_model(

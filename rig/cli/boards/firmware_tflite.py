@@ -24,7 +24,7 @@ from rig.network.tflite.c_header import header
 from rig.network.tflite.form import IntegerNetwork
 from rig.network.tflite.inputs import to_inputs
 from rig.network.tflite.kernels import Kernels
-from rig.network.tflite.sizes import IntegerSizes, sizes
+from rig.network.tflite.sizes import IntegerSizes, sizes, with_real_input
 
 #: In a project.
 HEADER = Path("workloads/tflite/nr_tflite_model.h")
@@ -55,6 +55,9 @@ def put_tflite(
     library = _library(folder, port, options)
     read = network.read(path)
     found = sizes(read, kernels)
+    real_input = options.real_input
+    if real_input:
+        found = with_real_input(found)
     if inputs is not None:
         to_inputs(read, array_of(inputs))
     print_network(Terminal(), read, found)
@@ -66,7 +69,8 @@ def put_tflite(
             path="--model",
             try_next="a model with a smaller output",
         )
-    (folder / HEADER).write_text(header(read, slots, kernels), encoding="utf-8")
+    text = header(read, slots, kernels, real_input=real_input)
+    (folder / HEADER).write_text(text, encoding="utf-8")
     cmsis_nn.put(folder, projects.sources(), library)
     kept = MODEL.with_suffix(path.suffix)
     if path.resolve() != (folder / kept).resolve():
@@ -75,6 +79,8 @@ def put_tflite(
     if inputs is not None:
         where = os.path.relpath(inputs.resolve(), folder.resolve())
         stated = f"inputs = {json.dumps(where)}"
+    if real_input:
+        stated += "\nreal_input = true"
     bench = projects.bench(WORKLOAD, _WORK.format(model=kept, inputs=stated), port)
     (folder / f"{WORKLOAD}.toml").write_text(bench, encoding="utf-8")
     return read

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from rig.network.c_arrays import numbers, rows
 from rig.network.tflite.form import IntegerNetwork
 from rig.network.tflite.kernels import Kernels
+from rig.network.tflite.real_input import identity_of, thresholds
 from rig.network.tflite.sizes import sizes
 from rig.network.tflite.tables import IntegerTables, tables
 
@@ -51,12 +52,17 @@ def header(
     network: IntegerNetwork,
     slots: int | None = None,
     kernels: Kernels = Kernels.PORTABLE,
+    *,
+    real_input: bool = False,
 ) -> str:
     """Return the text of nr_tflite_model.h; `slots`: so many inputs in the memory of
-    the device, else as many as its board has for workloads.
+    the device, else as many as its board has for workloads; `real_input`: the device
+    quantises real numbers.
     """
     defines = "" if slots is None else f"#define NR_TFLITE_SLOTS {slots}\n"
-    return header_of(network, WORKLOAD, defines, kernels)
+    if real_input:
+        defines += "#define NR_TFLITE_REAL_INPUT 1\n"
+    return header_of(network, WORKLOAD, defines, kernels, real_input=real_input)
 
 
 def header_of(
@@ -64,6 +70,8 @@ def header_of(
     workload: str,
     defines: str = "",
     kernels: Kernels = Kernels.PORTABLE,
+    *,
+    real_input: bool = False,
 ) -> str:
     """Return the text of the header of a workload, its names and all, with further
     lines of its own.
@@ -75,7 +83,7 @@ def header_of(
     head = _HEAD.format(
         macro=name.upper(),
         include="" if own else "../tflite/",
-        identity=network.identity,
+        identity=identity_of(network, real_input),
         operators=len(made.operators),
         macs=needs.macs,
         constant_b=needs.constant_b,
@@ -91,7 +99,11 @@ def header_of(
         count=len(made.operators),
         output_at=made.output_at,
     )
-    return head + "\n".join(_arrays(made, name)) + "\n" + foot
+    arrays = [*_arrays(made, name)]
+    if real_input:
+        keys = thresholds(network.tensors[network.input])
+        arrays += numbers("int32_t", f"{name}_thresholds", keys)
+    return head + "\n".join(arrays) + "\n" + foot
 
 
 def _arrays(made: IntegerTables, name: str) -> Iterator[str]:

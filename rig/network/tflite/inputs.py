@@ -10,7 +10,8 @@ import math
 import numpy as np
 
 from rig.errors import DataError
-from rig.network.tflite.form import HIGH, LOW, IntegerNetwork, Ints
+from rig.network.tflite.form import IntegerNetwork, Ints
+from rig.network.tflite.real_input import quantised, reals_of
 
 
 def to_inputs(network: IntegerNetwork, values: Ints) -> tuple[Ints, int]:
@@ -18,6 +19,28 @@ def to_inputs(network: IntegerNetwork, values: Ints) -> tuple[Ints, int]:
     many real numbers did not fit and were limited. One sample may come without the
     first axis. Raises DataError for another size or type.
     """
+    samples = _samples(network, values)
+    if samples.dtype == np.int8:
+        return samples, 0
+    return quantised(network.tensors[network.input], samples)
+
+
+def to_real_inputs(network: IntegerNetwork, values: Ints) -> tuple[Ints, int]:
+    """Return samples in single precision, of int8 the numbers that they stand for, and
+    how many will not fit and be limited. Raises DataError as `to_inputs` does.
+    """
+    tensor = network.tensors[network.input]
+    if values.dtype.kind == "f":
+        with np.errstate(over="ignore"):
+            values = values.astype(np.float32)
+    samples = _samples(network, values)
+    if samples.dtype == np.int8:
+        return reals_of(tensor, samples), 0
+    return np.ascontiguousarray(samples), quantised(tensor, samples)[1]
+
+
+def _samples(network: IntegerNetwork, values: Ints) -> Ints:
+    """Return int8 or finite real numbers as the network's input lies."""
     tensor = network.tensors[network.input]
     shape = tensor.shape[1:] if tensor.shape[0] == 1 else tensor.shape
     if network.channels_first and len(tensor.shape) == 4:
@@ -34,7 +57,7 @@ def to_inputs(network: IntegerNetwork, values: Ints) -> tuple[Ints, int]:
         )
     samples = values.reshape(count, *shape)
     if samples.dtype == np.int8:
-        return samples, 0
+        return samples
     if samples.dtype.kind != "f":
         raise DataError(
             f"inputs of {samples.dtype}",
@@ -46,10 +69,7 @@ def to_inputs(network: IntegerNetwork, values: Ints) -> tuple[Ints, int]:
         )
     if not np.isfinite(samples).all():
         raise DataError("inputs that are not finite", try_next="numbers")
-    steps = samples.astype(np.float64) / tensor.scale
-    rounded = np.copysign(np.floor(np.abs(steps) + 0.5), steps) + tensor.zero_point
-    limited = np.clip(rounded, LOW, HIGH)
-    return limited.astype(np.int8), int(np.count_nonzero(limited != rounded))
+    return samples
 
 
 def _channels_last(values: Ints, shape: tuple[int, ...]) -> Ints:

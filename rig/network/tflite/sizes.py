@@ -5,7 +5,7 @@ bytes of constants, and places of tensors in one array.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rig.network.tflite.form import (
     Body,
@@ -22,11 +22,14 @@ from rig.network.tflite.form import (
     Sum,
 )
 from rig.network.tflite.kernels import Kernels, patch_of
+from rig.network.tflite.real_input import REAL_B
 
 #: Bytes of an operator's row in flash: 26 numbers of 32 bits (tables.py).
 ROW_B = 104
 #: Bytes of a bias, of a multiplier and of an exponential.
 _NUMBER_B = 4
+#: The thresholds of real numbers.
+_THRESHOLDS_B = 255 * _NUMBER_B
 #: Tensors begin at a multiple of it.
 _ALIGNED_B = 4
 
@@ -59,7 +62,8 @@ class Arena:
 class IntegerSizes:
     """A network on a device: bytes of flash and of RAM. `patch_b` is the memory beside
     the arena for a patch of an image, or what other kernels keep there; `code_b` the
-    flash for their code.
+    flash for their code and for thresholds; `quantised_b` the memory for an input of
+    real numbers, once it is quantised.
     """
 
     operators: tuple[OperatorSize, ...]
@@ -68,6 +72,7 @@ class IntegerSizes:
     input_b: int
     output_b: int
     code_b: int = 0
+    quantised_b: int = 0
 
     @property
     def macs(self) -> int:
@@ -82,7 +87,7 @@ class IntegerSizes:
     @property
     def memory_b(self) -> int:
         """Return the bytes of RAM beside the slots of inputs."""
-        return self.arena.size_b + self.patch_b
+        return self.arena.size_b + self.patch_b + self.quantised_b
 
     def largest(self, count: int = 3) -> list[OperatorSize]:
         """Return the operators that take most, flash and RAM together."""
@@ -101,6 +106,16 @@ def sizes(network: IntegerNetwork, kernels: Kernels = Kernels.PORTABLE) -> Integ
         input_b=network.tensors[network.input].size,
         output_b=network.tensors[network.output].size,
         code_b=kernels.code_b,
+    )
+
+
+def with_real_input(found: IntegerSizes) -> IntegerSizes:
+    """Return the needs of a network whose device quantises real numbers."""
+    return replace(
+        found,
+        input_b=REAL_B * found.input_b,
+        quantised_b=found.input_b,
+        code_b=found.code_b + _THRESHOLDS_B,
     )
 
 

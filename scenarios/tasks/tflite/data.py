@@ -3,28 +3,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 
 from rig.errors import ConfigError, DataError
 from rig.network.tflite.form import IntegerNetwork, Ints
-from rig.network.tflite.inputs import output_size, to_inputs
+from rig.network.tflite.inputs import output_size, to_inputs, to_real_inputs
 from scenarios.tasks.tflite import generate
 from scenarios.tasks.user_files import array, digest, require_labels
 
 _INPUTS = "task.tflite.inputs"
 _LABELS = "task.tflite.labels"
+_Take: TypeAlias = Callable[[IntegerNetwork, Ints], tuple[Ints, int]]
 #: Files of a folder of samples.
 _FILES_MAX = 200_000
 
 
 @dataclass(frozen=True, slots=True)
 class LabelledInputs:
-    """Inputs of int8 and their right outputs, None where none are known; how many real
-    numbers were limited, and a SHA-256 over all files, "" where there are none.
+    """Inputs of int8, or real numbers, and their right outputs, None where none are
+    known; how many real numbers were limited, and a SHA-256 over all files, "" where
+    there are none.
     """
 
     values: Ints
@@ -34,15 +38,21 @@ class LabelledInputs:
 
 
 def samples(
-    network: IntegerNetwork, inputs: Path | None, labels: Path | None
+    network: IntegerNetwork,
+    inputs: Path | None,
+    labels: Path | None,
+    *,
+    real_input: bool = False,
 ) -> LabelledInputs:
-    """Return a model's samples: of an array, of a folder for each class, or random
-    ones. Raises ConfigError where they do not fit.
+    """Return a model's samples, int8 or real numbers: of an array, of a folder for each
+    class, or random ones. Raises ConfigError where they do not fit.
     """
+    take = to_real_inputs if real_input else to_inputs
     if inputs is None:
         shape = network.tensors[network.input].shape
         shape = shape[1:] if shape[0] == 1 else shape
-        return LabelledInputs(generate.samples(shape), _labels(labels))
+        made, _ = take(network, generate.samples(shape))
+        return LabelledInputs(made, _labels(labels))
     if inputs.is_dir():
         if labels is not None:
             raise ConfigError(
@@ -50,8 +60,8 @@ def samples(
                 path=_LABELS,
                 try_next="no labels, or inputs in one array",
             )
-        return _of_folder(network, inputs)
-    values, limited = _fitted(network, array(inputs, _INPUTS))
+        return _of_folder(network, inputs, take)
+    values, limited = _fitted(network, array(inputs, _INPUTS), take)
     return LabelledInputs(values, _labels(labels), limited, digest(inputs))
 
 
@@ -64,9 +74,9 @@ def right(network: IntegerNetwork, found: LabelledInputs) -> list[str]:
     return require_labels(found.labels, len(found.values), output_size(network))
 
 
-def _fitted(network: IntegerNetwork, values: Ints) -> tuple[Ints, int]:
+def _fitted(network: IntegerNetwork, values: Ints, take: _Take) -> tuple[Ints, int]:
     try:
-        return to_inputs(network, values)
+        return take(network, values)
     except DataError as error:
         raise ConfigError(
             error.cause, path=_INPUTS, evidence=error.evidence, try_next=error.try_next
@@ -80,7 +90,7 @@ def _labels(path: Path | None) -> Ints | None:
     return labels
 
 
-def _of_folder(network: IntegerNetwork, folder: Path) -> LabelledInputs:
+def _of_folder(network: IntegerNetwork, folder: Path, take: _Take) -> LabelledInputs:
     """Return the samples of a folder with a folder for each class, in the order of
     their names; a name that is a number is the output.
     """
@@ -104,7 +114,7 @@ def _of_folder(network: IntegerNetwork, folder: Path) -> LabelledInputs:
                 f"{folder} has more than {_FILES_MAX:,} files", path=_INPUTS
             )
         for file in files:
-            fitted, beyond = _fitted(network, array(file, _INPUTS))
+            fitted, beyond = _fitted(network, array(file, _INPUTS), take)
             values.append(fitted)
             limited += beyond
             labels += [int(each.name) if numbered else number] * len(fitted)

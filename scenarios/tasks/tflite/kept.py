@@ -15,7 +15,7 @@ import numpy as np
 from rig.errors import DataError
 from rig.files import foreign_files
 from rig.network.tflite.form import IntegerNetwork, Ints
-from rig.network.tflite.inputs import to_inputs
+from rig.network.tflite.inputs import to_inputs, to_real_inputs
 from rig.network.tflite.sizes import sizes
 
 _MODEL = "model"
@@ -61,7 +61,9 @@ def model_in(folder: Path) -> Path:
     return found[0]
 
 
-def inputs_in(folder: Path, network: IntegerNetwork) -> Ints | None:
+def inputs_in(
+    folder: Path, network: IntegerNetwork, *, real_input: bool = False
+) -> Ints | None:
     """Return the inputs that a session kept, None where it kept none; raises DataError
     where they are not those of its model.
     """
@@ -73,10 +75,12 @@ def inputs_in(folder: Path, network: IntegerNetwork) -> Ints | None:
         values = np.load(io.BytesIO(content), allow_pickle=False)
     except (ValueError, EOFError, MemoryError) as error:
         raise DataError(f"{_INPUTS} is no array", evidence=str(error)) from error
-    if not isinstance(values, np.ndarray) or values.dtype != np.int8:
-        raise DataError(f"{_INPUTS} holds no int8")
+    kind = np.dtype(np.float32 if real_input else np.int8)
+    if not isinstance(values, np.ndarray) or values.dtype != kind:
+        raise DataError(f"{_INPUTS} holds no {kind}")
+    take = to_real_inputs if real_input else to_inputs
     # As the device gets them: images have their channels last already.
-    return to_inputs(replace(network, channels_first=False), values)[0]
+    return take(replace(network, channels_first=False), values)[0]
 
 
 def answered_max(network: IntegerNetwork) -> int:

@@ -15,18 +15,23 @@ from rig.errors import DataError
 from rig.interfaces.cpu_program import Program, Routine
 from rig.network.tflite import interpreter, network
 from rig.network.tflite.form import IntegerNetwork
+from rig.network.tflite.real_input import identity_of, quantised
 
 NAME = "tflite"
 
 
-def programs(path: Path, read: IntegerNetwork) -> dict[str, Program]:
+def programs(
+    path: Path, read: IntegerNetwork, *, real_input: bool = False
+) -> dict[str, Program]:
     """Return the programs of a model: its integer arithmetic."""
     arguments = {"path": str(path.resolve()), "sha256": read.sha256}
+    of_real = {"real_input": True} if real_input else {}
     entry = f"{__name__}:integer"
-    return {"integer": Program(entry, NAME, read.identity, arguments)}
+    model = identity_of(read, real_input)
+    return {"integer": Program(entry, NAME, model, arguments | of_real)}
 
 
-def integer(path: str, sha256: str) -> Routine:
+def integer(path: str, sha256: str, *, real_input: bool = False) -> Routine:
     """Return the interpreter of a file: the firmware's bytes."""
     read = network.read(Path(path))
     if read.sha256 != sha256:
@@ -34,27 +39,33 @@ def integer(path: str, sha256: str) -> Routine:
             f"{path} is another file than when the bench was opened",
             try_next="start the run again",
         )
-    return routine(read)
+    return routine(read, real_input=real_input)
 
 
-def routine(read: IntegerNetwork) -> Routine:
-    """Return what runs a network."""
-    size = read.tensors[read.input].size
+def routine(read: IntegerNetwork, *, real_input: bool = False) -> Routine:
+    """Return what runs a network; with `real_input` it quantises first."""
+    tensor = read.tensors[read.input]
+    kind = np.dtype("<f4" if real_input else "i1")
+    size = tensor.size * kind.itemsize
 
     def load(payload: bytes) -> Any:
         if len(payload) != size:
             raise ValueError(f"{len(payload)} bytes, the model takes {size}")
-        return np.frombuffer(payload, np.int8)
+        return np.frombuffer(payload, kind)
+
+    def preprocess(values: Any) -> Any:
+        return quantised(tensor, values)[0]
 
     def infer(values: Any) -> Any:
         return interpreter.run(read, values[None])[0]
 
     def together(values: Sequence[Any]) -> Sequence[Any]:
-        return list(interpreter.run(read, np.stack(values)))
+        given = np.stack(values)
+        return list(interpreter.run(read, preprocess(given) if real_input else given))
 
     return Routine(
         load=load,
-        phases=(infer,),
+        phases=(preprocess, infer) if real_input else (infer,),
         output=lambda found: found.tobytes(),
         batch=together,
     )

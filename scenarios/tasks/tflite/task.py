@@ -20,6 +20,7 @@ from rig.model.scores import Score
 from rig.network.tflite import network
 from rig.network.tflite.c_header import header
 from rig.network.tflite.form import IntegerNetwork
+from rig.network.tflite.real_input import identity_of
 from rig.results.labels import refuse_other
 from rig.settings.declare import Count, Or, PathText
 from scenarios.tasks.tflite import answer, data, kept
@@ -39,7 +40,8 @@ _OF_KEPT = ("samples", "labelled", "outputs", "input_b")
 
 class TfliteTask(Task):
     """An int8 model in a .tflite or ONNX file: a payload is its input, an output its
-    output, an int8 for each value (docs/reference/MODELS.md).
+    output, an int8 for each value (docs/reference/MODELS.md). With `real_input` a
+    payload is of float32, and the device quantises it in a phase of its own.
     """
 
     name = NAME
@@ -77,6 +79,13 @@ class TfliteTask(Task):
         samples: Annotated[
             Count, Or(0, "all"), Ge(1), doc("The first so many samples.")
         ] = 0
+        real_input: Annotated[
+            bool,
+            doc(
+                "The device takes real numbers (float32) and quantises them in a phase"
+                " of its own, preprocess."
+            ),
+        ] = False
 
     @classmethod
     def replica(
@@ -86,7 +95,7 @@ class TfliteTask(Task):
         refuse_other(
             facts, source=source_of(settings), official=False, samples=len(entries)
         )
-        return TfliteReplica.of(cls.name, cls.phases, facts, entries)
+        return TfliteReplica.of(cls.name, phases_of(settings), facts, entries)
 
     @classmethod
     def regenerated(cls, settings: Settings) -> Regeneration:
@@ -111,8 +120,9 @@ class TfliteTask(Task):
         """
         path = kept.model_in(folder)
         read = network.read(path)
-        same = {"model": read.identity, "model_file_sha256": read.sha256}
-        values = kept.inputs_in(folder, read)
+        identity = identity_of(read, settings.real_input)
+        same = {"model": identity, "model_file_sha256": read.sha256}
+        values = kept.inputs_in(folder, read, real_input=settings.real_input)
         if values is None:
             missing = (
                 f"inputs of more than {kept.INPUTS_TEXT} are not in the session, only"
@@ -139,7 +149,8 @@ class TfliteTask(Task):
         path = _of(folder, settings.model) or EXAMPLE
         read = network.read(path)
         labels = _of(folder, settings.labels)
-        found = data.samples(read, _of(folder, settings.inputs), labels)
+        inputs = _of(folder, settings.inputs)
+        found = data.samples(read, inputs, labels, real_input=settings.real_input)
         return cls(settings, path, read, found, digest(labels) if labels else "")
 
     def __init__(
@@ -153,7 +164,8 @@ class TfliteTask(Task):
         self._settings = settings
         self._path = path
         self._network = read
-        self._routine = routine(self._network)
+        self.phases = phases_of(settings)
+        self._routine = routine(self._network, real_input=settings.real_input)
         self._available = len(found.values)
         count = min(settings.samples or self._available, self._available)
         self._labels_sha256 = labels_sha256
@@ -163,15 +175,15 @@ class TfliteTask(Task):
         self._inputs_sha256 = found.sha256
         self._labelled = bool(right)
         self._right = right or self._own()
-        self.programs = programs(path, self._network)
-        self.integers = IntegerWorkload(self._network, NAME)
+        self.programs = programs(path, self._network, real_input=settings.real_input)
+        self.integers = IntegerWorkload(self._network, NAME, settings.real_input)
 
     def __len__(self) -> int:
         """Return the number of samples."""
         return len(self._values)
 
     def payload(self, index: int) -> bytes:
-        """Return the model's input, an int8 for each value."""
+        """Return the model's input, an int8 or a float32 for each value."""
         payload: bytes = self._values[index].tobytes()
         return payload
 
@@ -197,7 +209,7 @@ class TfliteTask(Task):
 
     def firmware_header(self) -> str:
         """Return the header of the firmware's workload."""
-        return header(self._network)
+        return header(self._network, real_input=self._settings.real_input)
 
     def kept(self) -> Mapping[str, bytes]:
         """Return the model and the inputs, where they are files of the bench's
@@ -209,7 +221,9 @@ class TfliteTask(Task):
 
     def reference(self, payload: bytes) -> bytes:
         """Compute the expected answer by the interpreter."""
-        found = self._routine.phases[0](self._routine.load(payload))
+        found = self._routine.load(payload)
+        for phase in self._routine.phases:
+            found = phase(found)
         return self._routine.output(found)
 
     def provenance(self) -> dict[str, Any]:
@@ -234,11 +248,11 @@ class TfliteTask(Task):
             "subset": "all" if whole else f"the first {len(self)} of {self._available}",
             "labelled": self._labelled,
             "outputs": self._outputs,
-            "input_b": self._network.tensors[self._network.input].size,
+            "input_b": int(self._values[0].nbytes),
             "inputs_limited": self._limited,
             "inputs_sha256": self._inputs_sha256,
             "labels_sha256": self._labels_sha256,
-            "model": self._network.identity,
+            "model": identity_of(self._network, settings.real_input),
             "model_file_sha256": self._network.sha256,
         }
 
@@ -262,6 +276,11 @@ class TfliteTask(Task):
         assert self._routine.batch is not None
         found = self._routine.batch(values)
         return [answer.digest(self._routine.output(each)) for each in found]
+
+
+def phases_of(settings: TfliteTask.Settings) -> tuple[str, ...]:
+    """Return the phases that a device marks."""
+    return ("preprocess", "infer") if settings.real_input else ("infer",)
 
 
 def source_of(settings: TfliteTask.Settings) -> str:

@@ -33,9 +33,11 @@ from rig.session.session import SessionResult, open_bench
 from scenarios.tasks.tflite import kept
 from scenarios.tasks.tflite.programs import integer
 from scenarios.tasks.tflite.task import EXAMPLE, TfliteTask
+from sut_backends.gpu.integer_runner import open_codec
 from tests.boards import BOARDS, image
 from tests.builds import FIRMWARE, built
 from tests.checking import check
+from tests.commands import rig
 from tests.conftest import ROOT
 from tests.rig.network.tflite_models import MODELS
 
@@ -82,6 +84,7 @@ def run(folder: Path, sessions: Path, sut: str, **others: Any) -> SessionResult:
         f"{key} = {getattr(chosen, key)!r}"
         for key in ("model", "inputs", "labels", "source", "samples")
     )
+    fields += f"\nreal_input = {str(chosen.real_input).lower()}"
     bench.write_text(
         f"{sut}\n[monitor.virtual]\nsample_hz = 100_000\nclock_ppm = 0.0\n"
         f"[scenario.single_stream]\nidle_s = 0.1\n[task.tflite]\n{fields}\n",
@@ -406,3 +409,94 @@ def test_without_settings_it_is_the_example_in_the_tree_over_random_inputs() -> 
             facts | {"source": "a colleague"},
             task.catalogue(),
         )
+
+
+# ---- a device that quantises ----
+
+#: Seconds and watts of the virtual device's phases, and what it draws between them.
+_TRUE_S = {"preprocess": 0.004, "infer": 0.011}
+_TRUE_W = {"preprocess": 0.150, "infer": 0.090}
+
+
+def test_phases_of_a_device_that_quantises_are_those_of_the_simulated_truth(
+    models: Path, tmp_path: Path
+) -> None:
+    sut = "[sut.virtual]"
+    for name, duration_s in _TRUE_S.items():
+        power_w = _TRUE_W[name]
+        sut += f"\n{name} = {{ duration_s = {duration_s}, power_w = {power_w} }}"
+    real = run(models, tmp_path, sut, inputs="real.npy", real_input=True)
+    whole = run(models, tmp_path, sut, inputs="real.npy")
+    metrics = real.content["metrics"]
+    due = {
+        **{f"latency_{name}": duration_s for name, duration_s in _TRUE_S.items()},
+        **{f"energy_{name}": _TRUE_S[name] * _TRUE_W[name] for name in _TRUE_S},
+        "latency_total": sum(_TRUE_S.values()),
+        "energy_total": sum(_TRUE_S[name] * _TRUE_W[name] for name in _TRUE_S),
+    }
+    for name, true in due.items():
+        found = metrics[name]
+        interval = found["same_samples"]
+        # Each of 12 queries is drawn with 0.5 % of both.
+        assert found["value"] == pytest.approx(true, rel=0.01), name
+        assert interval["expanded_uncertainty"] > 0, name
+        away = abs(found["value"] - true)
+        assert away < 2 * interval["expanded_uncertainty"] + 0.004 * true, name
+    assert accuracy(real) == 1.0
+    assert "latency_preprocess" not in whole.content["metrics"]
+    assert "energy_preprocess" not in whole.content["metrics"]
+    assert whole.content["metrics"]["latency_total"]["value"] == pytest.approx(
+        _TRUE_S["infer"], rel=0.01
+    )
+    for session in (real, whole):
+        found = check(session.folder)
+        assert found.ok, found
+
+
+@pytest.mark.parametrize("backend", ["cpu", "posix"])
+def test_a_device_that_quantises_is_checked_from_its_session(
+    models: Path, tmp_path: Path, backend: str
+) -> None:
+    sut = f"[sut.{backend}]"
+    if backend == "posix":
+        board = tmp_path / "board"
+        words = ("--model", str(models / "example.tflite"), "--target", "posix")
+        done = rig("firmware", "build", str(board), *words, "--real-input")
+        assert done.returncode == 0, done.stderr
+        sut += f'\nprogram = "{board / "build" / "posix" / "tflite"}"'
+    result = run(
+        models, tmp_path, sut, inputs="real.npy", labels="", samples=4, real_input=True
+    )
+    metrics = result.content["metrics"]
+    assert accuracy(result) == 1.0
+    assert metrics["latency_preprocess"]["value"] > 0
+    assert metrics["energy_preprocess"]["value"] > 0
+    task = result.content["provenance"]["task"]
+    assert task["model"].endswith("-float32")
+    assert task["input_b"] == 4 * 144
+    found = check(result.folder)
+    assert found.ok, found
+
+
+def test_real_numbers_and_values_are_devices_of_two_names(
+    models: Path, tmp_path: Path
+) -> None:
+    sut = f'[sut.posix]\nprogram = "{built("posix") / "posix" / "tflite"}"'
+    with pytest.raises(RigError, match=r"the bench says 'tflite-.*-float32'"):
+        run(models, tmp_path, sut, labels="", real_input=True)
+
+
+def test_a_task_of_real_numbers_answers_as_one_of_values(models: Path) -> None:
+    values = opened(models, inputs="real.npy")
+    real = opened(models, inputs="real.npy", real_input=True)
+    assert real.phases == ("preprocess", "infer")
+    assert values.phases == ("infer",)
+    assert len(real.payload(0)) == 4 * len(values.payload(0))
+    assert outputs(real) == outputs(values)
+    routine = integer(**real.programs["integer"].arguments)
+    loaded = [routine.load(real.payload(index)) for index in range(len(real))]
+    assert [routine.output(each) for each in routine.batch(loaded)] == outputs(real)
+    assert real.firmware_header() != values.firmware_header()
+    codec = open_codec(4 * 144, 0.02, -128)
+    (quantise,) = codec.phases
+    assert quantise(codec.load(real.payload(3))).tobytes() == values.payload(3)

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Real numbers as the input of a network: how they are quantised, by the host in
+floating point or by a device with comparisons alone.
+
+A device holds for each value of int8 but the lowest the least single-precision number
+that is quantised to it or more, and counts how many of these 255 are not above its
+input. Numbers compare as their bits do, once these are in the order of the numbers.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from rig.network.tflite.form import HIGH, LOW, IntegerNetwork, IntegerTensor, Ints
+
+REAL_B = 4
+#: Behind the name of a network whose device takes real numbers.
+SUFFIX = "-float32"
+_INFINITY = 0x7F800000
+
+
+def identity_of(network: IntegerNetwork, real_input: bool) -> str:
+    """Return the network's name in a device's report."""
+    return network.identity + (SUFFIX if real_input else "")
+
+
+def quantised(tensor: IntegerTensor, reals: Ints) -> tuple[Ints, int]:
+    """Return finite real numbers as values of a tensor, halves away from zero, and how
+    many did not fit and were limited.
+    """
+    steps = reals.astype(np.float64) / tensor.scale
+    rounded = np.copysign(np.floor(np.abs(steps) + 0.5), steps) + tensor.zero_point
+    limited = np.clip(rounded, LOW, HIGH)
+    return limited.astype(np.int8), int(np.count_nonzero(limited != rounded))
+
+
+def reals_of(tensor: IntegerTensor, values: Ints) -> Ints:
+    """Return the real numbers that values stand for, in single precision."""
+    steps = values.astype(np.int64) - tensor.zero_point
+    return (steps * tensor.scale).astype(np.float32)
+
+
+def thresholds(tensor: IntegerTensor) -> list[int]:
+    """Return the keys of the least numbers that are quantised to -127 or more, to -126
+    or more, and so on to 127; a key that no finite number has where none is.
+    """
+    wanted = np.arange(LOW + 1, HIGH + 1)
+    below = np.full(wanted.size, -_INFINITY, np.int64)
+    reaching = np.full(wanted.size, _INFINITY, np.int64)
+    while np.any(reaching - below > 1):
+        middle = (below + reaching) // 2
+        found, _ = quantised(tensor, _number(middle))
+        enough = found >= wanted
+        reaching = np.where(enough, middle, reaching)
+        below = np.where(enough, below, middle)
+    keys: list[int] = reaching.tolist()
+    return keys
+
+
+def _number(keys: Any) -> Any:
+    """Return the single-precision numbers with keys: of a positive number its bits, of
+    a negative one those of its magnitude, negative.
+    """
+    numbers = np.abs(keys).astype(np.uint32).view(np.float32)
+    return np.where(keys < 0, -numbers, numbers)
