@@ -33,6 +33,7 @@ class QueryForm:
     warmup: bool
     timed: bool = typed.optional(True)
     batch: bool = typed.optional(False)
+    window: int | None = typed.optional()
 
 
 class QueryKind(StepKind[Query]):

@@ -72,6 +72,8 @@ class Query(Step):
     Where it is not `timed` only the answer is wanted: its windows may be shorter than a
     monitor can resolve. A `batch` has its samples processed back to back in one window,
     with all phases in it, `repeat` rounds over them; its output is theirs, joined.
+    `window`: the sample is so many windows from the beginning of a stream, and the
+    device is in the state that those before it left; 0 begins the stream.
     """
 
     kind: ClassVar[str] = "query"
@@ -82,6 +84,7 @@ class Query(Step):
     warmup: bool = False
     timed: bool = True
     batch: bool = False
+    window: int | None = None
 
     @property
     def samples_named(self) -> tuple[int, ...]:

@@ -9,9 +9,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Annotated, Self
+from typing import Annotated, Literal, Self
 
-from annotated_types import Interval, Unit, doc
+from annotated_types import Interval as Within
+from annotated_types import Unit, doc
 
 from rig.errors import ConfigError
 from rig.interfaces.context import BenchContext
@@ -20,7 +21,7 @@ from rig.interfaces.sut import SutInfo
 from rig.interfaces.task import EVENT, NO_EVENT, EventTask, Task
 from rig.model.declaration import DeclaredMetric, DeclaredMetrics
 from rig.model.metric import Metric, Prominence, Statistic
-from rig.model.steps import Idle, Plan, Scene, Step, Stream
+from rig.model.steps import Idle, Load, Plan, Query, Scene, Step, Stream
 from rig.model.trial import Measured, Sample, Streamed
 from rig.problems import Problem
 from rig.settings.declare import Or
@@ -30,7 +31,16 @@ from scenarios.common.limits import IDLE_MAX_S, IdleTime, TimeLimit
 from scenarios.common.metrics import headline, of_mean, of_ratio
 from scenarios.common.stream_power import energies
 from scenarios.common.stream_windows import how_played, latencies
-from scenarios.events.scoring import FALSE_MOST, Detected, result_lines, scored
+from scenarios.events.scoring import (
+    FALSE_MOST,
+    HOP_MS,
+    HOP_S,
+    Detected,
+    Interval,
+    accuracy_line,
+    result_lines,
+    scored,
+)
 
 #: A window that is played, and one that is loaded meanwhile.
 SLOTS = 2
@@ -48,12 +58,19 @@ class EventDetection(Scenario):
 
     @dataclass(frozen=True, slots=True)
     class Settings:
-        """Length of the stream."""
+        """Length of the stream, and how the device takes it."""
 
+        mode: Annotated[
+            Literal["stream", "accuracy"],
+            doc(
+                "stream: played at its own rate; accuracy: window by window over the"
+                " text layer, without times."
+            ),
+        ] = "stream"
         duration_s: Annotated[
             float,
             Or(0, "all of the task's signal"),
-            Interval(gt=0, le=IDLE_MAX_S),
+            Within(gt=0, le=IDLE_MAX_S),
             Unit("s"),
             doc("Duration of the stream, from the beginning of the signal on."),
         ] = 0.0
@@ -78,6 +95,9 @@ class EventDetection(Scenario):
         """Return the scenario; raise ConfigError for a device that cannot listen to a
         stream.
         """
+        if self.settings.mode == "accuracy":
+            self._refuse_frames(info)
+            return self
         if not info.streams or (info.slots < SLOTS and not self.settings.preloaded):
             lacks = (
                 f"has {info.slots} slot"
@@ -94,25 +114,52 @@ class EventDetection(Scenario):
             )
         return self
 
+    @staticmethod
+    def _refuse_frames(info: SutInfo) -> None:
+        if info.details.get("layer") != "text":
+            raise ConfigError(
+                f"{info.name} takes windows one by one in the text layer alone",
+                path="scenario.events.mode",
+                try_next='layer = "text" in its [sut.*]; or mode = "stream"',
+            )
+
     def plan(self, task: Task, seed: int) -> Plan:
         """Yield idle time, the stream, and idle time."""
         stream = self._stream(task)
         yield Idle(self.settings.idle_s)
-        yield stream
+        if self.settings.mode == "accuracy":
+            yield from self._one_by_one(stream)
+        else:
+            yield stream
         yield Idle(self.settings.idle_s)
+
+    def _one_by_one(self, stream: Stream) -> Plan:
+        if stream.hop / stream.sample_hz != HOP_S:
+            raise ConfigError(
+                f"windows of {stream.hop / stream.sample_hz:g} s",
+                path="scenario.events.mode",
+                try_next=f"stream: one by one they are of {HOP_S:g} s",
+            )
+        for window in range(stream.windows):
+            yield Load(window)
+            yield Query((window,), self.settings.limit_s, timed=False, window=window)
 
     def summarise(self, measured: Measured, phases: Sequence[str]) -> dict[str, Metric]:
         """Reduce one trial to the shares of events, the times of the windows, and the
         energies of the stream.
         """
         metrics: dict[str, Metric] = {}
-        detected = _detected(measured)
+        detected = self._detected(measured)
         if detected.found_s or detected.missed_s:
             outcomes = [True] * len(detected.found_s)
             outcomes += [False] * len(detected.missed_s)
             metrics[RECALL] = Metric.of_share(outcomes, True, Prominence.HEADLINE)
+        if self.settings.mode == "accuracy":
+            length_s = len(measured.samples) * HOP_S
+            return metrics | {FALSE_RATE: _false_rate(length_s, detected)}
+        whole_s = math.fsum(stream.whole.latency_s for stream in measured.streams)
         metrics |= {
-            FALSE_RATE: _false_rate(measured, detected),
+            FALSE_RATE: _false_rate(whole_s, detected),
             "throughput": headline(_throughput(measured.samples)),
             "period": of_mean(_periods_s(measured), "s"),
         }
@@ -123,12 +170,17 @@ class EventDetection(Scenario):
         self, task: Task, steps: Sequence[Step], phases: Sequence[str]
     ) -> DeclaredMetrics:
         """Declare detections, times, and powers of the stream."""
+        found = {
+            RECALL: declared.SHARE,
+            FALSE_RATE: DeclaredMetric("1/s", higher_is_better=False),
+        }
+        if self.settings.mode == "accuracy":
+            return DeclaredMetrics(found)
         latency = [*(f"latency_{phase}" for phase in phases), "latency_response"]
         latency += [f"latency_response_p{percent}" for percent in (50, 90, 99)]
         energy = [*(f"energy_{phase}" for phase in phases), "energy_total"]
         metrics = {
-            RECALL: declared.SHARE,
-            FALSE_RATE: DeclaredMetric("1/s", higher_is_better=False),
+            **found,
             "throughput": declared.THROUGHPUT,
             "period": declared.LATENCY,
             **dict.fromkeys(latency, declared.LATENCY),
@@ -152,27 +204,37 @@ class EventDetection(Scenario):
 
     def absent(self, measured: Measured) -> dict[str, str]:
         """Return why there is no share of events."""
-        detected = _detected(measured)
+        detected = self._detected(measured)
         if detected.found_s or detected.missed_s:
             return {}
         return {RECALL: "the stream has no event"}
 
     def lines(self, measured: Measured) -> tuple[str, ...]:
         """State the result in the words of MLPerf Tiny's runner, and its windows."""
-        detected = _detected(measured)
+        detected = self._detected(measured)
+        limits = _limits_line(detected)
+        if self.settings.mode == "accuracy":
+            about = (
+                f"{len(measured.samples)} windows, one by one over the link: their"
+                " times are those of the signal, and there is no duty cycle."
+            )
+            return (about, accuracy_line(detected), limits)
         took_s = mean(_processing_s(measured.samples))
         periods_s = _periods_s(measured)
         period_s = mean(periods_s) if periods_s else math.nan
-        verdict = "are kept" if detected.within_limits else "are not kept"
         return (
             *map(how_played, measured.streams),
             *result_lines(detected, took_s / period_s, period_s, took_s),
             _in_time_line(measured),
-            f"The limits of the rules, {FALSE_MOST} false negatives and {FALSE_MOST}"
-            f" false positives, {verdict}; duty cycle, period and throughput are of all"
+            f"{limits} Duty cycle, period and throughput are of all"
             f" {len(measured.samples)} windows (the benchmark's interface board keeps"
             " the first 100).",
         )
+
+    def _detected(self, measured: Measured) -> Detected:
+        if self.settings.mode == "accuracy":
+            return _detected_one_by_one(measured.samples)
+        return _detected(measured)
 
     def _stream(self, task: Task) -> Stream:
         if not isinstance(task, EventTask):
@@ -202,13 +264,11 @@ class EventDetection(Scenario):
         )
 
 
-def _false_rate(measured: Measured, detected: Detected) -> Metric:
+def _false_rate(length_s: float, detected: Detected) -> Metric:
     """Return false positives a second; without some windows there are fewer."""
-    whole_s = math.fsum(stream.whole.latency_s for stream in measured.streams)
     return Metric(
-        value=len(detected.false_s) / whole_s if whole_s else math.nan,
+        value=len(detected.false_s) / length_s if length_s else math.nan,
         unit="1/s",
-        n=len(measured.streams),
         higher_is_better=False,
         statistic=Statistic.TOTAL,
         prominence=Prominence.HEADLINE,
@@ -219,6 +279,14 @@ def _throughput(samples: Sequence[Sample]) -> Metric:
     """Return windows in the time of their processing."""
     return of_ratio(
         [1.0] * len(samples), _processing_s(samples), "1/s", higher_is_better=True
+    )
+
+
+def _limits_line(detected: Detected) -> str:
+    verdict = "are kept" if detected.within_limits else "are not kept"
+    return (
+        f"The limits of the rules, {FALSE_MOST} false negatives and {FALSE_MOST} false"
+        f" positives, {verdict}."
     )
 
 
@@ -271,6 +339,21 @@ def _detected(measured: Measured) -> Detected:
         missed += one.missed_s
         wrong += one.false_s
     return Detected(tuple(found), tuple(missed), tuple(wrong))
+
+
+def _detected_one_by_one(samples: Sequence[Sample]) -> Detected:
+    """Score the detections of windows that had no time of their own."""
+    times_ms = [
+        sample.indices[0] * HOP_MS
+        for sample in samples
+        if sample.answer == EVENT and sample.indices[0] > 0
+    ]
+    events: dict[str, Interval] = {}
+    for sample in samples:
+        for word in filter(None, sample.case.split(" ")):
+            begin_s, end_s = word.split("-")
+            events[word] = (float(begin_s), float(end_s))
+    return scored(times_ms, list(events.values()))
 
 
 def _detections_ms(stream: Streamed, samples: Sequence[Sample]) -> list[int]:

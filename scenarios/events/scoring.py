@@ -17,6 +17,10 @@ DEAD_MS = 1000
 #: submission_checker.py: at most 8 false positives and 8 false negatives.
 FALSE_MOST = 8
 
+#: "g_i2s_chunk_size_bytes": a window is 32 ms.
+HOP_MS = 32
+HOP_S = HOP_MS / 1000
+
 Interval = tuple[float, float]
 
 
@@ -71,10 +75,17 @@ def result_lines(
     for.
     """
     return (
-        f"Accuracy: {len(detected.found_s)} True positives,"
-        f" {len(detected.missed_s)} False negatives,"
-        f" {len(detected.false_s)} False positives",
+        accuracy_line(detected),
         f"Average duty cycle: {duty_cycle:1.5}",
         f"Average period: {period_s:1.5} s",
         f"Estimated throughput: {1 / processing_s:1.5} inf./sec.",
+    )
+
+
+def accuracy_line(detected: Detected) -> str:
+    """Return the first line of the result."""
+    return (
+        f"Accuracy: {len(detected.found_s)} True positives,"
+        f" {len(detected.missed_s)} False negatives,"
+        f" {len(detected.false_s)} False positives"
     )

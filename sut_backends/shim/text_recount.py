@@ -2,7 +2,8 @@
 """Decoding of a recorded log of the text layer: the commands of windows with their
 answers. No port, no clock.
 
-`infer` is a query. The stamps of `timestamp` are those of SYNC bursts and idle times,
+`infer` is a query, and so is `extract_uart_stream` with the stamps before and after it.
+The stamps of `timestamp` are those of SYNC bursts and idle times,
 between which the log does not distinguish: each is a step of one mark.
 """
 
@@ -16,13 +17,14 @@ from dataclasses import dataclass, replace
 from rig.errors import RigError
 from rig.interfaces.recount import HeardStep, Recount, WireBlock
 from rig.model.completion import END, Completion, Mark
-from sut_backends.shim.text_answers import LAP, take_apart, thousandths
+from sut_backends.shim.text_answers import LAP, activations, take_apart, thousandths
 
 #: The stamps of the text layer have 32 bits.
 _WRAP = 1 << 32
 _READY = "m-ready"
 _PREFIX = "[dut]: "
 _INFER = re.compile(r"(?:dut )?infer (\d+) 0")
+_EXTRACT = re.compile(r"(?:dut )?extract_uart_stream")
 _STAMP = re.compile(r"(?:dut )?timestamp")
 _NAMED = re.compile(r"(?:dut )?name")
 _PROFILED = re.compile(r"(?:dut )?profile")
@@ -75,7 +77,7 @@ class TextRecount:
             if opened and _STAMP.fullmatch(exchange.words):
                 opened = False
                 continue
-            steps += _steps(exchange)
+            steps = _with(steps, exchange)
         return steps
 
     def _facts(self) -> dict[str, object]:
@@ -132,6 +134,43 @@ def _dropped(steps: Sequence[HeardStep]) -> list[HeardStep]:
         count += 1
     kept = len(steps) - max(count, 1) if steps else 0
     return [*steps[:kept], *(replace(step, dropped=True) for step in steps[kept:])]
+
+
+def _with(steps: list[HeardStep], exchange: _Exchange) -> list[HeardStep]:
+    """Return steps with that of an exchange. A window of a stream takes the stamp
+    before it for its beginning, and the one after it for its end.
+    """
+    if _EXTRACT.fullmatch(exchange.words):
+        before = steps[-1:] if steps and steps[-1].kind == "stamp" else []
+        kept = steps[: len(steps) - len(before)]
+        return [*kept, _window(exchange, before)]
+    made = [*_steps(exchange)]
+    last = steps[-1].answer if steps and steps[-1].kind == "query" else None
+    if last is None or len(last.marks) != 1 or not made or made[0].answer is None:
+        return [*steps, *made]
+    end = Mark(END, made[0].answer.marks[0].tick)
+    answer = replace(last, marks=(*last.marks, end))
+    return [*steps[:-1], replace(steps[-1], answer=answer), *made[1:]]
+
+
+def _window(exchange: _Exchange, before: Sequence[HeardStep]) -> HeardStep:
+    known = [line for line in exchange.lines if line.startswith("m-")]
+    numbers = activations([line for line in known if line != _READY])
+    answer = None
+    if numbers is not None:
+        marks = []
+        for stamp in before:
+            assert stamp.answer is not None
+            marks.append(Mark(_PHASE, stamp.answer.marks[0].tick))
+        answer = Completion(tuple(marks), struct.pack(f"{len(numbers)}b", *numbers))
+    return HeardStep(
+        kind="query",
+        asked={"repeat": 1},
+        answer=answer,
+        mark_modulus=_WRAP,
+        asked_s=exchange.asked_s,
+        answered_s=exchange.answered_s,
+    )
 
 
 def _steps(exchange: _Exchange) -> Iterator[HeardStep]:

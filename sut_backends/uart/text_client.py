@@ -24,6 +24,7 @@ from sut_backends.shim.text_answers import (
     REFUSALS,
     RESULTS,
     Inference,
+    activations,
     take_apart,
     thousandths,
 )
@@ -240,6 +241,32 @@ class TextClient:
                 cause, evidence=f"{lines[-1]!r}, then {again!r}", try_next=try_next
             )
         return Inference(start_us, stop_us, thousandths(answer.results))
+
+    def start_stream(self) -> None:
+        """Bring the DUT to the state before the first window of a stream.
+
+        The public firmware for streaming wake words has no command for it alone: its
+        `start` clears what it has heard, and listens to its audio input until `stop`.
+        """
+        if self.command("start_uart_stream") == ["m-stream-started"]:
+            return
+        for words in ("stop", "start", "stop"):
+            self.ask(words)
+
+    def extract(self, limit_s: float) -> tuple[int, ...]:
+        """Take the loaded sample for the next window of a stream; return the numbers
+        that the DUT answers. It is not asked again: a window is taken once.
+        """
+        lines = self.ask("extract_uart_stream", limit_s)
+        numbers = activations(lines)
+        if numbers is None:
+            raise RemoteProtocolError(
+                "the answer to `extract_uart_stream` is unreadable",
+                evidence=repr(lines),
+                try_next="m-features and m-activations of int8 are due; or a byte was"
+                " lost on the line",
+            )
+        return numbers
 
     def frame(self) -> bool:
         """Ask for the framed layer; return False where the DUT does not have it.

@@ -136,6 +136,8 @@ class TextDut:
             raise LocalProtocolError(
                 f"sample {index} is not loaded", evidence=f"in the DUT: {there}"
             )
+        if query.window is not None:
+            return self._window(query)
         inference = self._client.infer(query.repeat, query.limit_s)
         output = struct.pack(
             f"<{len(inference.output_thousandths)}i", *inference.output_thousandths
@@ -143,6 +145,19 @@ class TextDut:
         return Completion(
             (Mark(PHASE, inference.start_us), Mark(END, inference.stop_us)), output
         )
+
+    def _window(self, query: Query) -> Completion:
+        """Take the loaded sample for the next window of a stream, between two stamps
+        that include the link; the output is a signed byte for each class.
+        """
+        if query.window == 0:
+            self._client.start_stream()
+        start_us = self._client.timestamp()
+        numbers = self._client.extract(query.limit_s)
+        self._loaded = None
+        stop_us = self._client.timestamp()
+        output = struct.pack(f"{len(numbers)}b", *numbers)
+        return Completion((Mark(PHASE, start_us), Mark(END, stop_us)), output)
 
     @property
     def unreported_retransmissions(self) -> int:

@@ -5,11 +5,14 @@ threshold.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from rig.errors import RemoteProtocolError
 from rig.interfaces.task import EVENT, NO_EVENT
 from rig.model.scores import Score
+from rig.network.wake.features import HOP, SAMPLE_HZ
 
 #: DETECT_THRESHOLD of the reference firmware (sww_ref_util_submitter.h): an int8 share
 #: of output 0, "out_data[0] > DETECT_THRESHOLD".
@@ -29,7 +32,21 @@ def values(outputs: int, output: bytes) -> list[int]:
     return found
 
 
-def scored(label: str, outputs: int, output: bytes) -> Score:
-    """Compare the decision of a window with its label."""
-    found = EVENT if values(outputs, output)[0] > THRESHOLD else NO_EVENT
-    return Score(found == label, label, found)
+def scored(words: str, outputs: int, output: bytes) -> Score:
+    """Compare the decision of a window with the words in it, by name."""
+    share = values(outputs, output)[0]
+    label = EVENT if words else NO_EVENT
+    found = EVENT if share > THRESHOLD else NO_EVENT
+    return Score(found == label, label, found, (float(share),), words)
+
+
+def names_of(words: Sequence[tuple[int, int]], hops: int) -> list[str]:
+    """Return the words of which each hop has a sample, by their beginning and end in
+    seconds.
+    """
+    names = [""] * hops
+    for begin, end in words:
+        name = f"{begin / SAMPLE_HZ:.9g}-{end / SAMPLE_HZ:.9g}"
+        for hop in range(begin // HOP, min(-(-end // HOP), hops)):
+            names[hop] = f"{names[hop]} {name}".strip()
+    return names

@@ -32,13 +32,9 @@ class _Facts:
     words: tuple[tuple[int, int], ...]
 
 
-def labels_of(words: Sequence[tuple[int, int]], hops: int) -> list[str]:
-    """Return the label of each hop: EVENT where a word has a sample in it."""
-    labels = [NO_EVENT] * hops
-    for begin, end in words:
-        for hop in range(begin // HOP, min(-(-end // HOP), hops)):
-            labels[hop] = EVENT
-    return labels
+def labels_of(names: Sequence[str]) -> list[str]:
+    """Return the label of each hop by the words in it."""
+    return [EVENT if name else NO_EVENT for name in names]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +44,7 @@ class SwwReplica(CatalogueReplica, EventTask):
     content = "the sound of hop"
     outputs: int
     words: tuple[tuple[int, int], ...]
+    names: tuple[str, ...]
     sample_hz: int = SAMPLE_HZ
     window: int = HOP
     sample_b: int = 2
@@ -71,7 +68,8 @@ class SwwReplica(CatalogueReplica, EventTask):
             before > after for before, after in pairwise(bounds)
         ):
             raise DataError("provenance.json has words that lie in no such signal")
-        if labels_of(stated.words, len(entries)) != [one.label for one in entries]:
+        names = answer.names_of(stated.words, len(entries))
+        if labels_of(names) != [one.label for one in entries]:
             raise DataError(
                 "catalogue.csv has other labels than the words of provenance.json"
             )
@@ -82,7 +80,13 @@ class SwwReplica(CatalogueReplica, EventTask):
             facts=facts,
             outputs=stated.outputs,
             words=stated.words,
+            names=tuple(names),
         )
+
+    @property
+    def score_count(self) -> int:
+        """Return 1, as the task does."""
+        return 1
 
     def events(self) -> Sequence[tuple[int, int]]:
         """Return the words."""
@@ -90,7 +94,7 @@ class SwwReplica(CatalogueReplica, EventTask):
 
     def score(self, index: int, output: bytes) -> Score:
         """Score an output as the task does."""
-        return answer.scored(self.entries[index].label, self.outputs, output)
+        return answer.scored(self.names[index], self.outputs, output)
 
     def parts(self, output: bytes) -> dict[str, list[int]]:
         """Return the values of an output."""

@@ -124,7 +124,7 @@ class SwwTask(EventTask):
             length = round((settings.length_s or _LENGTH_S) * SAMPLE_HZ)
             made = generate.stream(settings.signal_seed, max(length // HOP, 1) * HOP)
             self._signal = data.WordSignal(*made)
-        self._labels = labels_of(self._signal.words, len(self))
+        self._names = answer.names_of(self._signal.words, len(self))
 
     def __len__(self) -> int:
         """Return the number of hops."""
@@ -138,7 +138,7 @@ class SwwTask(EventTask):
 
     def catalogue(self) -> list[Entry]:
         """Return of every hop whether a word has a sample in it."""
-        return [Entry(label) for label in self._labels]
+        return [Entry(label) for label in labels_of(self._names)]
 
     def events(self) -> Sequence[tuple[int, int]]:
         """Return the words."""
@@ -146,7 +146,7 @@ class SwwTask(EventTask):
 
     def score(self, index: int, output: bytes) -> Score:
         """Take output 0 above its threshold for a detection."""
-        return answer.scored(self._labels[index], self._outputs, output)
+        return answer.scored(self._names[index], self._outputs, output)
 
     def parts(self, output: bytes) -> dict[str, list[int]]:
         """Return the values of an output."""
@@ -186,6 +186,11 @@ class SwwTask(EventTask):
             "model": self._network.identity,
             "model_file_sha256": self._network.sha256,
         }
+
+    @property
+    def score_count(self) -> int:
+        """Return 1: the share of the wake word."""
+        return 1
 
     @property
     def _outputs(self) -> int:

@@ -107,6 +107,30 @@ def test_the_emulated_core_decides_within_a_hop(tmp_path: Path) -> None:
     assert check(result.folder).ok
 
 
+@pytest.mark.posix
+def test_windows_one_by_one_over_the_text_layer_have_the_same_accuracy(
+    tmp_path: Path,
+) -> None:
+    program = f"sut.posix.program={built('posix') / 'posix' / 'sww'}"
+    result = run(
+        "posix-sww",
+        tmp_path,
+        program,
+        *("sut.posix.layer=text", "scenario.events.mode=accuracy"),
+        "scenario.events.duration_s=2.5",
+    )
+    assert result.content["problems"] == []
+    assert accuracy(result) == (1, 0, 0)
+    assert "there is no duty cycle" in said(result)
+    assert set(result.metrics) == {"recall", "false_positive_rate"}
+    assert check(result.folder).ok
+
+
+def test_one_by_one_needs_the_text_layer(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="in the text layer alone"):
+        run("virtual-sww", tmp_path, "scenario.events.mode=accuracy")
+
+
 def stream(**settings: float) -> Stream:
     task = SwwTask(SwwTask.Settings(length_s=20.0), Path())
     scenario = EventDetection(EventDetection.Settings(**settings))  # type: ignore[arg-type]

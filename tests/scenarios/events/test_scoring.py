@@ -54,6 +54,10 @@ def test_a_detection_in_two_words_is_the_first_ones() -> None:
     assert detected.missed_s == (1.9,)
 
 
+def test_a_detection_in_two_words_is_the_first_one_of_them() -> None:
+    assert scored([1900], [(0.5, 1.0), (1.0, 2.0)]).found_s == (0.5,)
+
+
 @pytest.mark.parametrize(
     ("missed", "false", "kept"), [(8, 8, True), (9, 0, False), (0, 9, False)]
 )

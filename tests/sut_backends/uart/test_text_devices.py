@@ -27,6 +27,7 @@ from tests.sut_backends.uart.text_devices import (
     EchoingWords,
     Late,
     StreamingOnly,
+    WakeWord,
     WrongWayRound,
 )
 
@@ -227,3 +228,44 @@ def test_a_late_end_that_comes_with_the_next_answer_is_an_answer(
     assert client.attention(2.0) == "x"
     assert client.command("timestamp") == ["m-lap-us-7"]
     assert not line.due
+
+
+def windows_of(sut: UartSut, count: int) -> list[bytes]:
+    outputs = []
+    for number in range(count):
+        sut.do(Load(number), [sample(number, SIZE_B)])
+        query = Query((number,), limit_s=5.0, timed=False, window=number)
+        outputs.append(sut.do(query).output)
+    return outputs
+
+
+def sums(count: int) -> list[bytes]:
+    total = 0
+    found = []
+    for number in range(count):
+        total += sum(sample(number, SIZE_B))
+        found.append(bytes((total * factor - 128) % 256 for factor in (1, 3, 7)))
+    return found
+
+
+def test_windows_of_a_stream_go_to_the_public_firmware_one_by_one(
+    context: BenchContext,
+) -> None:
+    with driven(WakeWord(ENERGY), context) as sut:
+        assert windows_of(sut, 4) == sums(4)
+        assert windows_of(sut, 3) == sums(3)
+        with pytest.raises(RigError, match="not loaded"):
+            sut.do(Query((2,), timed=False, window=3))
+
+
+@pytest.mark.parametrize("lose", ["x", ", +1"])
+def test_a_spoilt_answer_to_a_window_is_refused(
+    lose: str, context: BenchContext
+) -> None:
+    device = WakeWord(ENERGY)
+    device.lose = lose
+    with (
+        driven(device, context) as sut,
+        pytest.raises(RemoteProtocolError, match="extract_uart_stream"),
+    ):
+        windows_of(sut, 1)

@@ -105,3 +105,44 @@ class StreamingOnly(Announcing):
             self._say(f"Unrecognized command {word}")
         else:
             super()._obey(word, *rest)
+
+
+class WakeWord(StreamingOnly):
+    """Takes windows of a stream: `extract_uart_stream` answers with the bytes of the
+    sums of all samples since `start`, in the form of sww_ref_util_submitter.c,
+    `printf("%+3d")` each; `start` and `stop` say what they say there.
+    """
+
+    listens = False
+    sum = 0
+    lose = ""
+
+    def _obey(self, word: str, *rest: str) -> None:
+        if word not in ("start", "stop", "extract_uart_stream", "start_uart_stream"):
+            super()._obey(word, *rest)
+            return
+        self._say(f"Received command: {' '.join((word, *rest))}")
+        match word:
+            case "start":
+                self.listens, self.sum = True, 0
+                self._say("Listening for I2S data ... ")
+                self._say("DMA receive initiated.")
+            case "stop" if self.listens:
+                self.listens = False
+                self._say("Streaming stopped.")
+                self._say("target activations: ")
+                self._say("[]")
+            case "stop":
+                self._say("I2S is already idle.  Ignoring stop request")
+            case "extract_uart_stream":
+                self._extract()
+            case _:
+                self._say(f"Unrecognized command {word}")
+
+    def _extract(self) -> None:
+        self.sum += sum(self._memory[: self._at])
+        numbers = [(self.sum * factor) % 256 - 128 for factor in (1, 3, 7)]
+        features = ", ".join(f"{number:+3d}" for number in numbers * 13 + numbers[:1])
+        answer = ", ".join(f"{number:+3d}" for number in numbers)
+        self._say(f"m-features-[{features}]")
+        self._say(f"m-activations-[{answer}]{self.lose}")
