@@ -25,8 +25,6 @@ from rig.network.tflite.form import (
     Weighted,
 )
 
-#: Samples whose values are kept at a time.
-_TOGETHER = 16
 _WEIGHTED = (IntegerConvolution, Depthwise, FullyConnected)
 #: Bytes of a bias, as a file stores it.
 _BIAS_B = 4
@@ -49,8 +47,9 @@ def count(network: IntegerNetwork, inputs: Ints) -> Complexity:
         raise DataError("no inputs: there is nothing to count")
     layers = [each for each in network.operators if isinstance(each.body, _WEIGHTED)]
     found = _Counts()
-    for first in range(0, len(inputs), _TOGETHER):
-        values = interpreter.all_values(network, inputs[first : first + _TOGETHER])
+    some = interpreter.together(network)
+    for first in range(0, len(inputs), some):
+        values = interpreter.all_values(network, inputs[first : first + some])
         _count_activations(network, values, found)
         for layer in layers:
             tensor = layer.inputs[0]

@@ -29,9 +29,12 @@ from rig.network.tflite.form import (
     Sum,
     Weighted,
 )
+from rig.network.tflite.sizes import macs_of
 
-#: Samples that are run together: their patches take some ten megabytes.
+#: Samples that are run together at most, and as this work allows: patches of images
+#: take eight bytes for each value of it.
 _TOGETHER = 16
+_WORK = 1.2e8
 #: Rows that are run together.
 _ROWS = 256
 
@@ -50,11 +53,28 @@ def run(network: IntegerNetwork, inputs: Ints) -> Ints:
             evidence=f"the model takes int8 {shape}",
         )
     outputs = []
-    for start in range(0, len(inputs), _TOGETHER):
-        some = inputs[start : start + _TOGETHER].astype(np.int64)
+    count = together(network)
+    for start in range(0, len(inputs), count):
+        some = inputs[start : start + count].astype(np.int64)
         outputs.append(_run(network, some.reshape(len(some), *shape)))
     result: Ints = np.concatenate(outputs).astype(np.int8)
     return result
+
+
+def work(network: IntegerNetwork) -> int:
+    """Return the products of a sample, and the values that its pools read."""
+    total = 0
+    for each in network.operators:
+        output = network.tensors[each.output]
+        total += macs_of(each.body, output)
+        if isinstance(each.body, Pooling):
+            total += output.size * each.body.window.height * each.body.window.width
+    return total
+
+
+def together(network: IntegerNetwork) -> int:
+    """Return how many samples are run together."""
+    return max(1, min(_TOGETHER, int(_WORK // max(work(network), 1))))
 
 
 class RowByRow:

@@ -14,6 +14,7 @@ import numpy as np
 
 from rig.errors import DataError
 from rig.files import foreign_files
+from rig.network.tflite import interpreter
 from rig.network.tflite.form import IntegerNetwork, Ints
 from rig.network.tflite.inputs import to_inputs, to_real_inputs
 from rig.network.tflite.sizes import sizes
@@ -23,9 +24,11 @@ _INPUTS = "inputs.npy"
 #: Inputs of more bytes are left out of a session.
 _INPUTS_B = 1 << 25
 INPUTS_TEXT = "32 MiB"
-#: A check runs a model for so many products at most, some half a minute.
+#: A check runs a model for so many products at most, some half a minute, and none of
+#: more products or bytes of tensors than this: the file may be made to keep it busy.
 _PRODUCTS_MAX = 2 * 10**10
-_ANSWERED_MAX = 500
+_MODEL_PRODUCTS_MAX = 10**8
+_MODEL_TENSORS_B = 1 << 24
 
 
 def fits(values: Ints) -> bool:
@@ -83,7 +86,12 @@ def inputs_in(
     return take(replace(network, channels_first=False), values)[0]
 
 
-def answered_max(network: IntegerNetwork) -> int:
-    """Return for how many samples a check runs a model."""
-    products = max(sizes(network).macs, 1)
-    return min(_ANSWERED_MAX, _PRODUCTS_MAX // products)
+def too_large(network: IntegerNetwork, samples: int) -> str:
+    """Return why a check does not run a model over samples; empty where it does."""
+    products = interpreter.work(network)
+    if products > _MODEL_PRODUCTS_MAX or products * samples > _PRODUCTS_MAX:
+        return f"{samples:,} samples of {products:,} products"
+    tensors_b = sizes(network).arena.size_b
+    if tensors_b > _MODEL_TENSORS_B or tensors_b * samples > _PRODUCTS_MAX:
+        return f"{samples:,} samples of {tensors_b:,} B of tensors"
+    return ""

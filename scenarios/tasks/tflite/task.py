@@ -129,6 +129,8 @@ class TfliteTask(Task):
                 " their SHA-256 (provenance.json, inputs_sha256)"
             )
             return Regeneration(same, unknown=missing)
+        if large := kept.too_large(read, len(values)):
+            return Regeneration(same, unknown=f"{large} are more than a check runs")
         labels = None
         if facts.get("labelled") is True:
             labels = np.array([int(entry.label) for entry in entries])
@@ -139,7 +141,7 @@ class TfliteTask(Task):
             same,
             None if labels is not None else task.catalogue(),
             task,
-            answered_max=kept.answered_max(read),
+            answered_max=len(values),
         )
 
     @classmethod

@@ -231,6 +231,21 @@ def test_inputs_of_many_bytes_are_left_out_and_that_is_stated(
     assert "not checked against its data: inputs of more than" in said
 
 
+def test_a_kept_model_that_would_keep_a_check_busy_is_not_run(
+    kept_session: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for limit, said in (
+        ("_PRODUCTS_MAX", "4 samples of"),
+        ("_MODEL_TENSORS_B", " B of"),
+    ):
+        with monkeypatch.context() as patched:
+            patched.setattr(kept, limit, 100)
+            assert check(kept_session).ok
+            found = said_of(kept_session, "catalogue.csv", ok=True)
+            assert "are more than a check runs" in found
+            assert said in found
+
+
 def test_a_model_that_changed_since_the_bench_was_opened_is_not_kept(
     models: Path, tmp_path: Path
 ) -> None:
