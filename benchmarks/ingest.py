@@ -85,7 +85,7 @@ class Ingest:
 
     def cpu_s(self, step: str, own: bool = False) -> float:
         """Return the median of a step."""
-        return median(one[step].own if own else one[step].cpu for one in self.rounds)
+        return median(item[step].own if own else item[step].cpu for item in self.rounds)
 
     def sums_s(self, kind: str) -> list[float]:
         """Return a kind of time of all steps together, for each round."""
@@ -190,7 +190,7 @@ def joulescope(
     wanted = RequestedSettings(0, "3.3 V", "auto", "15 V")
     limits_a = ranges_a(promised(kind, wanted))
     believed = readable(kind, wanted)
-    found = []
+    result = []
     for _ in range(rounds):
         watch = Stopwatch()
         with tempfile.TemporaryDirectory() as name:
@@ -219,10 +219,10 @@ def joulescope(
             trace, energy_j = _read(Path(name), watch, limits_a)
         require(energy_j, prepared.energy_j(PULSE_S) * (len(trace.falls_s) - 1), 1e-3)
         require(len(trace.falls_s), round(seconds / PULSE_S), 0)
-        found.append(watch.times)
+        result.append(watch.times)
     name = f"Joulescope {model.upper()}{', power stored too' if power_too else ''}"
     return Ingest(
-        name, trace.length, seconds, 2 + power_too + prepared.sample_ticks, found
+        name, trace.length, seconds, 2 + power_too + prepared.sample_ticks, result
     )
 
 
@@ -231,7 +231,7 @@ def powershield(output: str, sample_hz: int, seconds: float, rounds: int) -> Ing
     integrals; checks the energy.
     """
     pieces, charge_c = lpm01a(output, sample_hz, seconds)
-    found = []
+    result = []
     for _ in range(rounds):
         watch = Stopwatch()
         with tempfile.TemporaryDirectory() as name:
@@ -260,8 +260,8 @@ def powershield(output: str, sample_hz: int, seconds: float, rounds: int) -> Ing
                             writer.stamp((item.at + 0.5) / sample_hz)
             trace, _ = _read(Path(name), watch, [0.05, 1.0])
             require(trace.energy_j(0.0, trace.duration_s), 3.3 * charge_c, 1e-3)
-        found.append(watch.times)
-    return Ingest(f"LPM01A {output}", trace.length, seconds, 2, found)
+        result.append(watch.times)
+    return Ingest(f"LPM01A {output}", trace.length, seconds, 2, result)
 
 
 def keysight(seconds: float) -> Ingest:
@@ -296,7 +296,7 @@ def three_floats(seconds: float, rounds: int) -> list[Times]:
     prepared = JoulescopeStreams.prepare("js110")
     power = prepared.current * prepared.voltage
     signals = ((1, prepared.current), (2, prepared.voltage), (3, power))
-    found = []
+    result = []
     for _ in range(rounds):
         watch = Stopwatch()
         with tempfile.TemporaryDirectory() as name, watch.step("write"):
@@ -323,8 +323,8 @@ def three_floats(seconds: float, rounds: int) -> list[Times]:
                     writer.fsr_f32(number, at, values[first : first + 100_000])
                 writer.fsr(10, at, prepared.packed[first // 8 : first // 8 + 12_500])
             writer.close()
-        found.append(watch.times["write"])
-    return found
+        result.append(watch.times["write"])
+    return result
 
 
 def peers(ingests: Sequence[Ingest]) -> Iterator[tuple[str, float, Ingest]]:
@@ -399,28 +399,26 @@ def show_ingests(ingests: Sequence[Ingest]) -> None:
         f"{'instrument, step':<44} {'MS/s of CPU':>12} {'M values/s':>11} "
         f"{'of a core at full rate':>23}"
     )
-    for one in ingests:
-        print(
-            f"{one.name}, {one.samples / one.seconds / 1e6:g} MS/s, {one.values} values"
-            " a sample"
-        )
-        for step, times in one.rounds[0].items():
-            _show_step(one, f"  {step}", one.cpu_s(step))
-            if times.own and step == next(iter(one.rounds[0])):
-                own_s = one.cpu_s(step, own=True)
-                _show_step(one, "    of that, the rig's thread", own_s)
+    for ingest in ingests:
+        rate_mhz = ingest.samples / ingest.seconds / 1e6
+        print(f"{ingest.name}, {rate_mhz:g} MS/s, {ingest.values} values a sample")
+        for step, times in ingest.rounds[0].items():
+            _show_step(ingest, f"  {step}", ingest.cpu_s(step))
+            if times.own and step == next(iter(ingest.rounds[0])):
+                own_s = ingest.cpu_s(step, own=True)
+                _show_step(ingest, "    of that, the rig's thread", own_s)
                 _show_step(
-                    one,
+                    ingest,
                     "    of that, the trace library's thread",
-                    one.cpu_s(step) - own_s,
+                    ingest.cpu_s(step) - own_s,
                 )
-        _show_step(one, "  whole", one.whole_s)
-        sums = one.sums_s("cpu")
+        _show_step(ingest, "  whole", ingest.whole_s)
+        sums = ingest.sums_s("cpu")
         slowest, fastest = max(sums), min(sums)
-        if len(one.rounds) > 1:
+        if len(ingest.rounds) > 1:
             print(
-                f"    rounds from {one.samples / slowest / 1e6:.1f} to "
-                f"{one.samples / fastest / 1e6:.1f} MS/s"
+                f"    rounds from {ingest.samples / slowest / 1e6:.1f} to "
+                f"{ingest.samples / fastest / 1e6:.1f} MS/s"
             )
 
 
@@ -449,21 +447,21 @@ def verdicts(
         f"{AIM_MS:g} MS/s on one core, {three.name}, three floats and SYNC, all steps: "
         f"{three.whole_ms:.1f}"
     )
-    found: list[tuple[str, bool | None]] = [(about, three.whole_ms >= AIM_MS)]
-    for one, wide in zip(ingests, spread, strict=False):
-        first_ms = one.samples / one.cpu_s("merge, write") / 1e6
-        found += [
+    result: list[tuple[str, bool | None]] = [(about, three.whole_ms >= AIM_MS)]
+    for item, wide in zip(ingests, spread, strict=False):
+        first_ms = item.samples / item.cpu_s("merge, write") / 1e6
+        result += [
             (
                 (
-                    f"{AIM_MS:g} MS/s on one core, {one.name}, two floats and SYNC, all"
-                    f" steps: {one.whole_ms:.1f}"
+                    f"{AIM_MS:g} MS/s on one core, {item.name}, two floats and SYNC,"
+                    f" all steps: {item.whole_ms:.1f}"
                 ),
-                one.whole_ms >= AIM_MS,
+                item.whole_ms >= AIM_MS,
             ),
             (
                 (
                     f"  without integrals: {first_ms:.1f}; of the rig's thread alone,"
-                    f" all steps: {one.own_ms:.1f}"
+                    f" all steps: {item.own_ms:.1f}"
                 ),
                 None,
             ),
@@ -471,7 +469,7 @@ def verdicts(
         ]
     narrow_ms = seconds * TICK_HZ / median(times.cpu for times in alone[0]) / 1e6
     wide_ms = seconds * TICK_HZ / median(times.wall for times in alone[1]) / 1e6
-    found += [
+    result += [
         (
             (
                 "  the trace library alone, three floats and SYNC, on one core:"
@@ -481,26 +479,29 @@ def verdicts(
         ),
         (f"  time that passes, a core for each of its threads: {wide_ms:.1f}", None),
     ]
-    for one, wide in zip(ingests, spread, strict=False):
+    for item, wide in zip(ingests, spread, strict=False):
         ratios = (
-            f"{one.whole_ms / narrow_ms:.2f}; a core for each thread:"
+            f"{item.whole_ms / narrow_ms:.2f}; a core for each thread:"
             f" {wide.wall_ms / wide_ms:.2f}"
         )
-        found.append(
-            (f"  {one.name}, all steps, times these rates, on one core: {ratios}", None)
+        result.append(
+            (
+                f"  {item.name}, all steps, times these rates, on one core: {ratios}",
+                None,
+            )
         )
-    for one in ingests[:2]:
-        share = one.whole_s / one.seconds
-        found.append(
+    for item in ingests[:2]:
+        share = item.whole_s / item.seconds
+        result.append(
             (
                 (
-                    f"under {AIM_SHARE:.0%} of a core at full rate, {one.name}, all"
+                    f"under {AIM_SHARE:.0%} of a core at full rate, {item.name}, all"
                     f" steps: {share:.1%}"
                 ),
                 share < AIM_SHARE,
             )
         )
-    return found
+    return result
 
 
 def main() -> int:
@@ -550,13 +551,13 @@ def main() -> int:
         "Loops over single samples in Python, as the runner of mlcommons/tiny has them"
         f" at {peer.REVISION[:7]}, on the same data"
     )
-    for name, rate_hz, one in peers(ingests):
-        ratio = one.samples / one.whole_s / rate_hz
-        first = one.samples / one.cpu_s(next(iter(one.rounds[0]))) / rate_hz
+    for name, rate_hz, item in peers(ingests):
+        ratio = item.samples / item.whole_s / rate_hz
+        first = item.samples / item.cpu_s(next(iter(item.rounds[0]))) / rate_hz
         print(f"  {name:<46} {rate_hz / 1e6:>5.2f} MS/s of CPU")
         print(
-            f"    this rig, {one.name}: {first:.3g} times as many to the trace on disk,"
-            f" {ratio:.3g} times with all steps"
+            f"    this rig, {item.name}: {first:.3g} times as many to the trace on"
+            f" disk, {ratio:.3g} times with all steps"
         )
     print(
         "  The loops keep one sum a millisecond (JS220), or 5000 values a second"

@@ -402,12 +402,12 @@ def population(runs: int, name: str, seed: int = 0) -> list[Found]:
 
 def summed(rows: list[Row]) -> list[Found]:
     """Return what all runs say of each interval."""
-    found = []
+    result = []
     for name in dict.fromkeys(row.name for row in rows):
         mine = [row for row in rows if row.name == name]
         stated = [row for row in mine if row.inside is not None]
         count = max(len(stated), 1)
-        found.append(
+        result.append(
             Found(
                 name,
                 len(stated),
@@ -418,7 +418,7 @@ def summed(rows: list[Row]) -> list[Found]:
                 exact=mine[0].exact,
             )
         )
-    return found
+    return result
 
 
 def finding(inside: float, runs: int, confidence: float = 0.95) -> bool:
@@ -481,22 +481,22 @@ def main() -> int:
             flush=True,
         )
         run = experiment if name in EXPERIMENTS else population
-        for found in run(asked.runs, name, seed=asked.seed):
+        for result in run(asked.runs, name, seed=asked.seed):
             # The coverage of the binomial interval of clustered samples is shown for
             # comparison: it is not printed as theirs.
             remark = (
-                "for comparison" if found.name.endswith(BINOMIAL) else found.finding
+                "for comparison" if result.name.endswith(BINOMIAL) else result.finding
             )
-            known = remark and (name, found.name) in KNOWN
+            known = remark and (name, result.name) in KNOWN
             remark = KNOWN_REMARK if known else remark
             good = good and remark in ("", "for comparison", KNOWN_REMARK)
-            inside = f"{found.inside:>11.1%}" if found.stated else f"{'-':>11}"
-            half = f"{found.half:>9.3%}" if found.stated else f"{'-':>9}"
-            told = (
-                f"{found.name:<28} {found.stated / found.runs:>7.0%} {inside}  {half} "
-                f"{found.error:>9.3%}  {remark}"
+            inside = f"{result.inside:>11.1%}" if result.stated else f"{'-':>11}"
+            half = f"{result.half:>9.3%}" if result.stated else f"{'-':>9}"
+            row = (
+                f"{result.name:<28} {result.stated / result.runs:>7.0%} {inside}  "
+                f"{half} {result.error:>9.3%}  {remark}"
             )
-            print(told.rstrip(), flush=True)
+            print(row.rstrip(), flush=True)
     return 0 if good else 1
 
 

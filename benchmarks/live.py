@@ -72,11 +72,11 @@ class Row:
     @property
     def good(self) -> bool:
         """Return whether no sample was lost, or so late that it might be."""
-        found, _, told = self.edges.partition("/")
+        result, _, reported = self.edges.partition("/")
         return (
             not self.gaps
             and not self.lost
-            and found == (told or found)
+            and result == (reported or result)
             and self.late_s < _LATE_S + _LATE_SHARE * self.asked_s
         )
 
@@ -330,7 +330,7 @@ class _PreparedDriver:
     def publish(self, topic: str, value: Any, timeout: float | None = None) -> None:
         self._values[topic] = value
         if value and len(self._receivers) == sum(
-            bool(one) for one in self._values.values()
+            bool(item) for item in self._values.values()
         ):
             self._thread.start()
 
@@ -397,11 +397,11 @@ def used(before: Mapping[int, float]) -> Iterator[Used]:
     """Yield what will hold the times; `before` are the threads that ran before the
     driver was opened.
     """
-    found = Used()
+    result = Used()
     first = threads_s()
     began = (time.process_time(), time.monotonic())
-    yield found
-    found.ended, found.elapsed = (
+    yield result
+    result.ended, result.elapsed = (
         time.process_time() - began[0],
         time.monotonic() - began[1],
     )
@@ -409,26 +409,26 @@ def used(before: Mapping[int, float]) -> Iterator[Used]:
     for number, cpu_s in threads_s().items():
         name = names.get(number, "")
         cpu_s = cpu_s - first.get(number, 0.0)
-        found.ended -= cpu_s
+        result.ended -= cpu_s
         if name in _OWN:
-            found.rig += cpu_s
+            result.rig += cpu_s
         elif "simulat" in name:
-            found.simulator += cpu_s
+            result.simulator += cpu_s
         elif not name and number not in before:
-            found.library += cpu_s
+            result.library += cpu_s
 
 
 def threads_s(process: int | str = "self") -> dict[int, float]:
     """Return the CPU time of each thread of a process, also of those that Python does
     not know."""
     tasks = Path(f"/proc/{process}/task").iterdir()
-    found = {}
+    result = {}
     for task in tasks:
         with suppress(OSError):  # a thread may end while its neighbours are being read
-            found[int(task.name)] = (
+            result[int(task.name)] = (
                 int((task / "schedstat").read_text().split()[0]) / NS_PER_S
             )
-    return found
+    return result
 
 
 def _row(
@@ -442,7 +442,7 @@ def _row(
     cpu: Used,
 ) -> Row:
     lost = sum(gap.stop - gap.start for gap in trace.gaps)
-    shares = (one / cpu.elapsed for one in (cpu.rig, cpu.library, cpu.simulator))
+    shares = (item / cpu.elapsed for item in (cpu.rig, cpu.library, cpu.simulator))
     return Row(
         name,
         busy,

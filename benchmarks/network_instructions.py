@@ -124,13 +124,13 @@ def counted(fixed: FixedNetwork, sample: Ints, core: str = CORE) -> tuple[float,
         (folder / "nr_network_model.h").write_text(text, "utf-8")
         (folder / "nr_network_inputs.h").write_text(f"{data}\n{steps}\n", "utf-8")
         program = _built(folder, f"nr_network_{kind.lower()}", core)
-        said = _emulated(program)
-    in_layer, in_steps, found = map(int, said.split())
+        output = _emulated(program)
+    in_layer, in_steps, result = map(int, output.split())
     both = np.concatenate(run(fixed, sample[None]).answers(fixed), axis=1)
     wanted = 0
     for byte in both.astype("<i4").tobytes():
         wanted = (31 * wanted + byte) % 2**32
-    if found != wanted:
+    if result != wanted:
         raise ValueError("the emulated answer is not that of the integer model")
     return in_layer / len(sample), in_steps / len(sample)
 
@@ -224,10 +224,10 @@ def main() -> int:
     missed = 0
     print(f"{'layer':<36}{'instructions':>13}{'limit':>11}{'per effective':>15}")
     for case in CASES[: 1 if arguments.quick else None]:
-        found = count(case, core)
-        each = found.layer / found.effective
-        print(f"{case.text:<36}{found.layer:>13,.0f}{case.limit:>11,.0f}{each:>15.2f}")
-        missed += core == CORE and found.layer > case.limit
+        result = count(case, core)
+        each = result.layer / result.effective
+        print(f"{case.text:<36}{result.layer:>13,.0f}{case.limit:>11,.0f}{each:>15.2f}")
+        missed += core == CORE and result.layer > case.limit
     return int(missed > 0)
 
 

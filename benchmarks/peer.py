@@ -75,12 +75,12 @@ def lpm01a(text: str) -> tuple[float, int]:
             if line.startswith("TimeStamp"):
                 put(line)
             elif re.match(r"\d{4}[+-]\d{2}", line):
-                found = [
+                result = [
                     match.group() for match in re.finditer(r"\d{4}[-+]\d{2}", line)
                 ]
                 for value in [
                     float(digits.replace("+", "e+").replace("-", "e-"))
-                    for digits in found
+                    for digits in result
                 ]:
                     put(value)
             elif re.match(r"event \d+ ris", line):

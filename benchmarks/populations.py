@@ -90,7 +90,7 @@ def recordings(
         catalogue = tuple(Entry("a", f"clip-{n // each}") for n in range(count * each))
         scenario = SingleStream(SingleStream.Settings())
         gain = rng.gauss(0, GAIN)
-        found = [_queries(rng, slow, right, gain) for _ in range(trials)]
+        result = [_queries(rng, slow, right, gain) for _ in range(trials)]
         kind = NormalDist(1, math.hypot(OF_RECORDINGS, OF_SAMPLES, OF_RUNS, OF_TRIALS))
         truth = _truth(sum(slow) / len(slow))
         other = _truth(1.0) | {"accuracy": mean}
@@ -99,7 +99,7 @@ def recordings(
             for p in (50, 90, 99)
         }
         return Draw(
-            _trials(found, scenario.summarise), catalogue, _of(scenario), truth, other
+            _trials(result, scenario.summarise), catalogue, _of(scenario), truth, other
         )
 
     return draw
@@ -131,10 +131,10 @@ def cities(
                     slow.append(1 + of_recording + rng.gauss(0, OF_SAMPLES))
         scenario = SingleStream(SingleStream.Settings())
         gain = rng.gauss(0, GAIN)
-        found = [_queries(rng, slow, right, gain) for _ in range(trials)]
+        result = [_queries(rng, slow, right, gain) for _ in range(trials)]
         other = _truth(1.0) | {"accuracy": mean}
         truth = _truth(sum(slow) / len(slow))
-        drawn = _trials(found, scenario.summarise)
+        drawn = _trials(result, scenario.summarise)
         return Draw(drawn, tuple(catalogue), _of(scenario), truth, other)
 
     return draw
@@ -150,7 +150,7 @@ def ranked(
     def draw(rng: random.Random) -> Draw:
         scenario = SingleStream(SingleStream.Settings())
         slow = [1 + rng.gauss(0, OF_RECORDINGS) for _ in range(count)]
-        found = []
+        result = []
         for _ in range(trials):
             drift = rng.gauss(0, of_trials * OF_RECORDINGS)
             runs = [each + drift + rng.gauss(0, noise * OF_RECORDINGS) for each in slow]
@@ -158,13 +158,13 @@ def ranked(
                 _query(n, LATENCY_S * each, POWER_W, True, 0.0)
                 for n, each in enumerate(runs)
             ]
-            found.append(_measured(queries))
+            result.append(_measured(queries))
         spread = math.hypot(noise, of_trials) * OF_RECORDINGS
         truth = {
             f"latency_infer_p{p}": LATENCY_S * _blurred(slow, spread, p / 100)
             for p in (50, 90, 99)
         }
-        return Draw(_trials(found, scenario.summarise), (), _of(scenario), truth, {})
+        return Draw(_trials(result, scenario.summarise), (), _of(scenario), truth, {})
 
     return draw
 
@@ -209,17 +209,17 @@ def unsteady(
             rng.random() if rng.random() < share else float(rng.random() < mean)
             for _ in range(count)
         ]
-        found = []
+        result = []
         for _ in range(trials):
             queries = [
                 _query(n, LATENCY_S, POWER_W, rng.random() < chance, 0.0)
                 for n, chance in enumerate(chances)
             ]
-            found.append(_measured(queries))
+            result.append(_measured(queries))
         scenario = SingleStream(SingleStream.Settings())
         other = {"accuracy": share / 2 + (1 - share) * mean}
         return Draw(
-            _trials(found, scenario.summarise),
+            _trials(result, scenario.summarise),
             (),
             _of(scenario),
             {"accuracy": sum(chances) / count},
@@ -403,12 +403,12 @@ def _queries(
     rng: random.Random, slow: Sequence[float], right: Sequence[bool], gain: float
 ) -> Measured:
     drift = rng.gauss(0, OF_TRIALS)
-    found = [
+    result = [
         _query(n, LATENCY_S * (each + drift + rng.gauss(0, OF_RUNS)), POWER_W, ok, gain)
         for n, (each, ok) in enumerate(zip(slow, right, strict=True))
     ]
-    rng.shuffle(found)
-    return _measured(found)
+    rng.shuffle(result)
+    return _measured(result)
 
 
 def _query(
@@ -470,12 +470,12 @@ def _trials(
     def of(one: Measured) -> dict[str, Metric]:
         return summarise(one, ("infer",))
 
-    found = []
+    result = []
     for number, one in enumerate(measured, start=1):
         metrics = of(one)
         influences = budget.influences(one, metrics, of)
-        found.append(Trial(number, number, one, metrics, None, influences=influences))
-    return tuple(found)
+        result.append(Trial(number, number, one, metrics, None, influences=influences))
+    return tuple(result)
 
 
 def _blurred(values: Sequence[float], spread: float, share: float) -> float:

@@ -56,11 +56,11 @@ def main(words: list[str]) -> int:
     application = QApplication.instance() or QApplication(["screenshots"])
     options.out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as scratch:
-        place = Path(scratch) / "lab"
-        place.mkdir()
+        position = Path(scratch) / "lab"
+        position.mkdir()
         theme = "dark" if options.dark else "light"
         wide, tall = (int(part) for part in options.size.split("x"))
-        studio = Studio(place, options.out, theme, (wide, tall))
+        studio = Studio(position, options.out, theme, (wide, tall))
         try:
             for name, picture in studio.pictures().items():
                 if not options.only or name in options.only:
@@ -251,7 +251,7 @@ def _sessions(root: Path) -> Path:
     """Make the sessions of the pictures: the demonstration, two to compare, one that
     was stopped; return the first.
     """
-    found = demonstration.make(root)
+    result = demonstration.make(root)
     bench = shipped("benches") / "virtual-asc.toml"
     few = ["task.asc.samples=20"]
     for name, more in (
@@ -268,7 +268,7 @@ def _sessions(root: Path) -> Path:
         suppress(KeyboardInterrupt),
     ):
         opened.run(5, root, (_stop_in_trial_3,))
-    return found
+    return result
 
 
 def _stop_in_trial_3(event: object) -> None:

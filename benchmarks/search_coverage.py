@@ -71,9 +71,9 @@ class Found:
         """
         if not self.known:
             return "not known"
-        said = f"{100 * self.held / self.known:.1f}"
+        output = f"{100 * self.held / self.known:.1f}"
         endless = 100 * self.endless / self.known
-        return f"{said} ({endless:.0f})" if endless >= 0.5 else said
+        return f"{output} ({endless:.0f})" if endless >= 0.5 else output
 
 
 Both = tuple[Found, Found]
@@ -87,33 +87,33 @@ def coverage(runs: Sequence[Held]) -> dict[str, Both]:
 
 def _found(runs: Sequence[Held], name: str, which: int) -> Found:
     own = [run[name][which] for run in runs if name in run]
-    known = [one for one in own if one[0] is not None]
+    known = [item for item in own if item[0] is not None]
     return Found(
         runs=len(runs),
         stated=len(own),
         known=len(known),
-        held=sum(bool(one[0]) for one in known),
-        endless=sum(one[1] for one in known),
+        held=sum(bool(item[0]) for item in known),
+        endless=sum(item[1] for item in known),
     )
 
 
 def misses(case: str, name: str, both: Both, confidence: float = 0.95) -> Iterator[str]:
     """Yield which aims a metric of a case misses, and not by chance."""
     what = name.split()[0]
-    for which, found in zip(("same", "other"), both, strict=True):
-        if 0 < found.known < found.stated:
+    for which, result in zip(("same", "other"), both, strict=True):
+        if 0 < result.known < result.stated:
             yield (
-                f"{case}: {name}, {which}: withheld in {found.stated - found.known}"
+                f"{case}: {name}, {which}: withheld in {result.stated - result.known}"
                 " runs"
             )
         # A mean latency of those sessions alone with only successful searches is one of
         # shorter times.
-        if not found.known or (what in WHOLE and found.stated < found.runs):
+        if not result.known or (what in WHOLE and result.stated < result.runs):
             continue
         high = HIGH if which == "same" else HIGH_OTHER
-        if found.aim_missed(LOW, 1.0 if what in EXACT else high, confidence):
+        if result.aim_missed(LOW, 1.0 if what in EXACT else high, confidence):
             yield (
-                f"{case}: {name}, {which}: {found.text} %, aim {LOW:.0%} to {high:.0%}"
+                f"{case}: {name}, {which}: {result.text} %, aim {LOW:.0%} to {high:.0%}"
             )
 
 
@@ -171,8 +171,8 @@ def tables(found: Mapping[str, Mapping[str, Both]]) -> Iterator[str]:
 
 def _cell(both: Both, judged: bool) -> str:
     same, other = both
-    said = f"{same.text}; {other.text}"
-    return said if judged else f"[{said}]"
+    output = f"{same.text}; {other.text}"
+    return output if judged else f"[{output}]"
 
 
 def put_into(page: Path, lines: Sequence[str]) -> None:
@@ -208,27 +208,27 @@ def main() -> int:
         asked.runs = 2
     seed = time.time_ns() // 1_000_000 if asked.seed is None else asked.seed
     print(f"{asked.runs} runs of each case, seed {seed}", flush=True)
-    found: dict[str, dict[str, Both]] = {}
+    result: dict[str, dict[str, Both]] = {}
     missed: list[str] = []
     with ProcessPoolExecutor() as pool:
         for case, judged, run in cases():
             made = pool.map(partial(run, seed=seed), range(asked.runs), chunksize=16)
-            found[case] = coverage(list(made))
-            for name, both in found[case].items():
+            result[case] = coverage(list(made))
+            for name, both in result[case].items():
                 print(f"{case:<60} {name:<18} {_cell(both, judged)}", flush=True)
                 missed += misses(case, name, both) if judged else []
-    lines = list(tables(found))
+    lines = list(tables(result))
     verdict = (
         "every aim is met" if not missed else f"missed, and not by chance: {missed}"
     )
     print("", *lines, "", verdict, sep="\n")
     if asked.page is not None:
         date = time.strftime("%Y-%m-%d", time.gmtime())
-        said = (
+        output = (
             f"Simulated on {date}, {asked.runs} runs of each case, seed {seed};"
             f" {verdict}."
         )
-        put_into(asked.page, [said, "", *lines])
+        put_into(asked.page, [output, "", *lines])
     return 1 if missed else 0
 
 

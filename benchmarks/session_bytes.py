@@ -83,7 +83,7 @@ def session(kept: str, samples: int) -> Recorded:
         checked = check(result.folder)
         trial = result.trials[0]
         if trial.problems or not checked.ok:
-            wrong = [one for one in checked.findings if not one.ok]
+            wrong = [finding for finding in checked.findings if not finding.ok]
             raise RuntimeError(f"{kept}: {trial.problems} {wrong}")
         trace = Trace.open(result.folder / "trial-1" / "trace.jls")
         left_out = sum(span.stop - span.start for span in trace.reduced)
@@ -123,10 +123,10 @@ def main() -> int:
         f" {full.size_b / reduced.size_b:.2f} times fewer bytes with means between"
         " windows"
     )
-    for name, one in (("full", full), ("reduced", reduced)):
+    for name, item in (("full", full), ("reduced", reduced)):
         print(
-            f"{name}: {one.query_b / 1e6:.2f} MB for a query and its load; COMPUTED for"
-            f" {WHOLE} x {TRIALS}: {one.query_b * WHOLE * TRIALS / 1e9:.0f} GB"
+            f"{name}: {item.query_b / 1e6:.2f} MB for a query and its load; COMPUTED"
+            f" for {WHOLE} x {TRIALS}: {item.query_b * WHOLE * TRIALS / 1e9:.0f} GB"
         )
     return 0 if full.size_b > 2 * reduced.size_b else 1
 

@@ -135,12 +135,12 @@ def one_run(number: int, population: str, layout: str, seed: int) -> Held:
         for trial in range(len(gaps))
     ]
     gap_settings = (THRESHOLD_GAP,) if of.times else ()
-    found = search_intervals.intervals(trials, gap_settings, ())
+    result = search_intervals.intervals(trials, gap_settings, ())
     mine, all_of = of.mean * float(rates.mean()), of.mean * float(hard.mean())
-    held = {"gap": holds(found["gap_best_known_1ms"], mine * of.gap, all_of * of.gap)}
+    held = {"gap": holds(result["gap_best_known_1ms"], mine * of.gap, all_of * of.gap)}
     if of.times:
         name = "latency_to_10pct_best_known"
-        held["latency"] = holds(found[name], mine * UNIT_S, all_of * UNIT_S)
+        held["latency"] = holds(result[name], mine * UNIT_S, all_of * UNIT_S)
     return held
 
 

@@ -156,11 +156,13 @@ def lpm01a(output: str, sample_hz: int, seconds: float) -> tuple[list[bytes], fl
             continue
         stream += b"\0"
         at = 0
-        for place in falls[(falls >= first) & (falls < first + _STAMP_SAMPLES)] - first:
-            stream += decimal(rows[at:place]).tobytes() + b"event %02d ris\r\n" % (
-                np.searchsorted(falls, first + place) % 100
+        for position in (
+            falls[(falls >= first) & (falls < first + _STAMP_SAMPLES)] - first
+        ):
+            stream += decimal(rows[at:position]).tobytes() + b"event %02d ris\r\n" % (
+                np.searchsorted(falls, first + position) % 100
             )
-            at = place
+            at = position
         stream += decimal(rows[at:]).tobytes()
     stream += _stamp(output, len(current) * 1000 // sample_hz)
     size = -(-len(stream) * round(PULSE_S * 1000) // round(seconds * 1000))

@@ -98,10 +98,10 @@ def rates(design: Design, count: int, draw: np.random.Generator) -> Floats:
 def truth(design: Design, own: Floats, draw: np.random.Generator) -> dict[str, float]:
     """Return the truth for workloads of these rates in equal shares, by simulation."""
     known_s = times(design, own, draw)
-    found = {"gap": float(np.mean((costs(own, draw) - TARGET) / -TARGET))}
+    result = {"gap": float(np.mean((costs(own, draw) - TARGET) / -TARGET))}
     steps = np.maximum(np.ceil(known_s / wade.STEP_S * (1 - 1e-9)), 1.0)
     alphas = 1 - np.array(wade.GAPS)
-    found["wade"] = float(
+    result["wade"] = float(
         np.mean(
             np.sum(np.where(known_s <= design.limit_s, alphas / steps, 0.0), axis=1)
         )
@@ -110,16 +110,16 @@ def truth(design: Design, own: Floats, draw: np.random.Generator) -> dict[str, f
     for gap in GAPS:
         at_s = known_s[:, wade.GAPS.index(gap)]
         share = float(np.mean(at_s <= design.limit_s))
-        found |= {
+        result |= {
             f"success {gap:g}": share,
             f"tts99 {gap:g}": time_to_solution_s(design.limit_s, share),
         }
-        found |= {
+        result |= {
             f"latency {gap:g}": float(np.mean(at_s)),
             f"energy {gap:g}": POWER_W * float(np.mean(at_s)),
         }
-        found[f"latency_p50 {gap:g}"] = float(np.median(at_s))
-    return found
+        result[f"latency_p50 {gap:g}"] = float(np.median(at_s))
+    return result
 
 
 @cache
@@ -159,7 +159,9 @@ def _searches(
         Crossing(threshold, _window(float(at_s)) if at_s <= design.limit_s else None)
         for threshold, at_s in zip(thresholds, known_s, strict=True)
     )
-    best = min((one.threshold for one in crossings if one.window), default=0)
+    best = min(
+        (crossing.threshold for crossing in crossings if crossing.window), default=0
+    )
     took_s = min(float(known_s[-1]), design.limit_s)
     yield _sample(
         cell,
@@ -206,12 +208,12 @@ def one_run(number: int, title: str, seed: int) -> Held:
     draw = np.random.default_rng([seed, list(DESIGNS).index(title), number])
     own = rates(design, design.cells * design.workloads, draw)
     trials = [trial(design, own, draw) for _ in range(TRIALS)]
-    found = search_intervals.intervals(trials, GAPS, wade.GAPS)
+    result = search_intervals.intervals(trials, GAPS, wade.GAPS)
     mine = truth(design, np.repeat(own, SEEDS // len(own)), draw)
     others = of_all(design)
     held = {}
     for name, value in mine.items():
-        intervals = found.get(_metric(name))
+        intervals = result.get(_metric(name))
         if intervals is not None:
             held[name] = holds(intervals, value, others[name])
     return held

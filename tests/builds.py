@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import fcntl
 import re
-import subprocess
 from functools import cache
 from pathlib import Path
 
 from tests.conftest import ROOT
+from tests.programs import captured
 
 FIRMWARE = ROOT / "firmware"
 BUILD = FIRMWARE / "build"
@@ -23,12 +23,7 @@ def make(*words: str | Path) -> str:
     BUILD.mkdir(exist_ok=True)
     with (BUILD / ".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # let go of with the file
-        done = subprocess.run(
-            ["make", "-s", "-C", str(FIRMWARE), *map(str, words)],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        done = captured(["make", "-s", "-C", str(FIRMWARE), *map(str, words)])
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 

@@ -18,12 +18,12 @@ def commands() -> dict[str, click.Command]:
     """Return every command that is no group, by its words after `rig`, imported with
     all that it needs.
     """
-    found = dict(_below(rig, click.Context(rig), ()))
-    for command in found.values():
+    result = dict(_below(rig, click.Context(rig), ()))
+    for command in result.values():
         if isinstance(command, LateCommand):
             for name in command.modules:
                 import_module(name)
-    return found
+    return result
 
 
 def _below(

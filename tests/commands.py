@@ -104,8 +104,14 @@ class Running:
             return
         context = multiprocessing.get_context("forkserver")
         context.set_forkserver_preload(list(_IMPORTED))
-        told = (main, words, str(cwd or Path.cwd()), dict(os.environ), *self._outputs)
-        self._forked = context.Process(target=_run, args=told)
+        reported = (
+            main,
+            words,
+            str(cwd or Path.cwd()),
+            dict(os.environ),
+            *self._outputs,
+        )
+        self._forked = context.Process(target=_run, args=reported)
         self._forked.start()
 
     @property

@@ -37,8 +37,8 @@ def described(thing: Any) -> dict[str, Any]:
     parameters = None
     with contextlib.suppress(TypeError, ValueError):
         parameters = [
-            [one.name, one.kind.name, one.default is not inspect.Parameter.empty]
-            for one in _stated(thing)
+            [item.name, item.kind.name, item.default is not inspect.Parameter.empty]
+            for item in _stated(thing)
         ]
     return {
         "parameters": parameters,
@@ -56,14 +56,14 @@ def _stated(thing: Any) -> list[inspect.Parameter]:
 def found(expressions: Mapping[str, Sequence[str]]) -> dict[str, Any]:
     """Return what objects are described as: each a module, and an expression in its
     names."""
-    told = {}
+    reported = {}
     for name, (module, expression) in expressions.items():
         try:
             space = vars(importlib.import_module(module))
-            told[name] = described(eval(expression, dict(space)))
+            reported[name] = described(eval(expression, dict(space)))
         except Exception as error:
-            told[name] = {"missing": f"{type(error).__name__}: {error}"}
-    return told
+            reported[name] = {"missing": f"{type(error).__name__}: {error}"}
+    return reported
 
 
 def described_by(
@@ -82,8 +82,8 @@ def described_by(
     )
     lines = [line for line in done.stdout.splitlines() if line.startswith(_MARK)]
     assert lines, done.stderr[-2000:]
-    told: dict[str, Any] = json.loads(lines[-1].removeprefix(_MARK))
-    return told
+    reported: dict[str, Any] = json.loads(lines[-1].removeprefix(_MARK))
+    return reported
 
 
 def looser(
@@ -174,18 +174,20 @@ def _has_place(name: str, own: dict[str, Any], library: dict[str, Any]) -> bool:
     """Return whether an argument that the library requires is one without a name in the
     stand-in, which requires it too.
     """
-    place = (
+    position = (
         library["positions"].index(name) if name in library["positions"] else len(own)
     )
-    return bool(set(own["only_positions"][place : place + 1]) & set(own["required"]))
+    return bool(
+        set(own["only_positions"][position : position + 1]) & set(own["required"])
+    )
 
 
 def main() -> None:
     """Print the descriptions of the expressions of the command line."""
     noise = io.StringIO()
     with contextlib.redirect_stdout(noise):
-        told = found(json.loads(sys.argv[1]))
-    print(_MARK + json.dumps(told))
+        reported = found(json.loads(sys.argv[1]))
+    print(_MARK + json.dumps(reported))
 
 
 if __name__ == "__main__":

@@ -49,22 +49,22 @@ class Module:
 @cache
 def module(path: Path) -> Module:
     """Return the definitions of a file."""
-    found = Module(path, parsed(path))
-    for node in ast.walk(found.tree):
+    result = Module(path, parsed(path))
+    for node in ast.walk(result.tree):
         match node:
             case ast.Assign(targets=targets, value=value):
                 for target in targets:
-                    _assign(found, target, value)
+                    _assign(result, target, value)
             case ast.AnnAssign(target=target, value=ast.expr() as value):
-                _assign(found, target, value)
+                _assign(result, target, value)
             case ast.AugAssign(target=target, value=value):
-                _assign(found, target, value)
+                _assign(result, target, value)
             case ast.FunctionDef(name=name):
-                found.functions[name] = node
+                result.functions[name] = node
             case ast.ImportFrom(module=str() as home, names=names):
-                for one in names:
-                    found.imported[one.asname or one.name] = home, one.name
-    return found
+                for item in names:
+                    result.imported[item.asname or item.name] = home, item.name
+    return result
 
 
 def _assign(found: Module, target: ast.expr, value: ast.expr) -> None:
@@ -72,8 +72,8 @@ def _assign(found: Module, target: ast.expr, value: ast.expr) -> None:
         case (ast.Tuple(elts=targets), ast.Tuple(elts=values)) if len(targets) == len(
             values
         ):
-            for each, one in zip(targets, values, strict=True):
-                _assign(found, each, one)
+            for each, item in zip(targets, values, strict=True):
+                _assign(found, each, item)
         case (ast.Tuple(elts=targets), ast.IfExp(body=body, orelse=other)):
             _assign(found, ast.Tuple(targets), body)
             _assign(found, ast.Tuple(targets), other)
@@ -91,32 +91,34 @@ def _places() -> dict[str, int]:
     """Return the place of such a parameter among those that are given without their
     names, by the name of the function or class.
     """
-    found = {}
+    result = {}
     for path in _files():
         for node in ast.walk(module(path).tree):
             match node:
                 case ast.FunctionDef(name=name, args=ast.arguments(args=arguments)):
                     names = [
-                        one.arg for one in arguments if one.arg not in ("self", "cls")
+                        item.arg
+                        for item in arguments
+                        if item.arg not in ("self", "cls")
                     ]
                 case ast.ClassDef(name=name, body=body):
                     names = [
-                        one.target.id
-                        for one in body
-                        if isinstance(one, ast.AnnAssign)
-                        and isinstance(one.target, ast.Name)
+                        item.target.id
+                        for item in body
+                        if isinstance(item, ast.AnnAssign)
+                        and isinstance(item.target, ast.Name)
                     ]
                 case _:
                     continue
-            for at, one in enumerate(names):
-                if one in FIELDS:
-                    found[name] = at
-    return found
+            for at, item in enumerate(names):
+                if item in FIELDS:
+                    result[name] = at
+    return result
 
 
 def hints() -> list[Hint]:
     """Return all such texts."""
-    found = []
+    result = []
     for path in _files():
         where = module(path)
         for node in ast.walk(where.tree):
@@ -126,10 +128,10 @@ def hints() -> list[Hint]:
             at = _places().get(_name(node.func))
             if at is not None and at < len(node.args):
                 given.append(node.args[at])
-            for one in given:
-                for text in dict.fromkeys(_rendered(one, where, 0)):
-                    found.append(Hint(str(path.relative_to(ROOT)), one.lineno, text))
-    return found
+            for item in given:
+                for text in dict.fromkeys(_rendered(item, where, 0)):
+                    result.append(Hint(str(path.relative_to(ROOT)), item.lineno, text))
+    return result
 
 
 def _name(called: ast.expr) -> str:

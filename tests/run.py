@@ -280,12 +280,12 @@ def _reasons(*runs: str) -> list[str]:
     cases = list(
         chain.from_iterable(ElementTree.parse(path).iter("testcase") for path in files)
     )
-    found = {}
+    result = {}
     for case in cases:
         for mark in case.iter("skipped"):
             if mark.get("type") != "pytest.xfail":
-                found[case.get("classname"), case.get("name")] = _reason(mark)
-    return list(found.values())
+                result[case.get("classname"), case.get("name")] = _reason(mark)
+    return list(result.values())
 
 
 def _reason(mark: ElementTree.Element) -> str:

@@ -41,8 +41,8 @@ def every(show: Callable[[int, bool], str]) -> str:
     """Return a screen in each width, and as a program gets it, under headings; `show`
     is called with the width, and whether it is a program's.
     """
-    found = [f"===== {width} columns\n{show(width, False)}" for width in WIDTHS]
-    return "\n".join([*found, f"===== piped\n{show(WIDTHS[0], True)}"])
+    result = [f"===== {width} columns\n{show(width, False)}" for width in WIDTHS]
+    return "\n".join([*result, f"===== piped\n{show(WIDTHS[0], True)}"])
 
 
 def of_command(width: int, piped: bool, *words: str) -> str:
@@ -103,15 +103,15 @@ def _main_module(module: ModuleType) -> Iterator[None]:
 def wider(screens: str) -> list[str]:
     """Return the lines of a stored screen that are wider than the terminal of their
     heading."""
-    found = []
+    result = []
     width = 0
     for line in screens.splitlines():
         heading = re.fullmatch(r"===== (?:(\d+) columns|piped)", line)
         if heading is not None:
             width = int(heading[1] or 0)
         elif width and len(line) > width and not line.startswith("$ rig"):
-            found.append(line)
-    return found
+            result.append(line)
+    return result
 
 
 def compare(path: Path, found: str) -> None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ast
 import math
-import subprocess
 import sys
 from itertools import pairwise
 from pathlib import Path
@@ -17,6 +16,7 @@ import pytest
 
 from benchmarks import ingest, link, peer
 from tests.conftest import ROOT
+from tests.programs import captured
 
 FOLDER = ROOT / "benchmarks"
 
@@ -71,9 +71,7 @@ def test_a_quick_run_comes_to_its_end(name: str, tmp_path: Path) -> None:
     command = [sys.executable, "-m", f"benchmarks.{name}", "--quick"]
     if name == "screenshots":
         command += ["--out", str(tmp_path)]
-    done = subprocess.run(
-        command, cwd=ROOT, capture_output=True, text=True, timeout=250, check=False
-    )
+    done = captured(command, cwd=ROOT, timeout=250)
     assert "Traceback" not in done.stderr, done.stderr
     assert done.returncode in (0, 1), done.stderr
     assert done.stdout.strip()

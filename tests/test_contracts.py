@@ -61,9 +61,9 @@ class WithReset:
 def test_what_a_stand_in_takes_beyond_its_library_is_reported(
     stand_in: Callable[..., None], library: Callable[..., None], said: list[str]
 ) -> None:
-    found = looser(stand_in, described(library))
-    assert bool(found) == bool(said)
-    assert all(part in " ".join(found) for part in said)
+    result = looser(stand_in, described(library))
+    assert bool(result) == bool(said)
+    assert all(part in " ".join(result) for part in said)
 
 
 def test_names_that_a_library_checks_itself_are_stated() -> None:
@@ -81,13 +81,15 @@ def test_a_library_of_another_interpreter_is_described_without_an_import_here(
         "decoder": ("json", "JSONDecoder()"),
         "nothing": ("json", "no_such"),
     }
-    told = described_by(sys.executable, wanted, tmp_path)
-    assert looser(lambda obj, *, indent=None: None, told["dumps"]) == []
-    assert looser(lambda obj, indent: None, told["dumps"]) != []
-    assert lacking(Library(), told["decoder"], ("decode",)) == [
+    reported = described_by(sys.executable, wanted, tmp_path)
+    assert looser(lambda obj, *, indent=None: None, reported["dumps"]) == []
+    assert looser(lambda obj, indent: None, reported["dumps"]) != []
+    assert lacking(Library(), reported["decoder"], ("decode",)) == [
         "the stand-in has no decode"
     ]
-    assert looser(print, told["nothing"])[0].startswith("it is not there: NameError")
+    assert looser(print, reported["nothing"])[0].startswith(
+        "it is not there: NameError"
+    )
 
 
 def test_the_functions_of_c_source_are_read_with_their_types() -> None:

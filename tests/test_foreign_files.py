@@ -179,10 +179,10 @@ def calls(top: str) -> Iterator[tuple[str, ast.Call]]:
 
 def test_a_file_is_opened_in_the_one_module_or_is_listed_with_the_reason() -> None:
     pairs = chain.from_iterable(map(calls, TOPS))
-    found = Counter(
+    result = Counter(
         name for name, call in pairs if name != THE_ONE and is_opening(call)
     )
-    assert found == {name: count for name, (count, _) in ELSEWHERE.items()}, (
+    assert result == {name: count for name, (count, _) in ELSEWHERE.items()}, (
         "foreign_files.opened, or a line here that says whose file it is"
     )
 
@@ -194,7 +194,7 @@ def is_table_writer(call: ast.Call) -> bool:
 
 def test_a_table_is_written_by_the_one_writer_or_is_listed_with_the_reason() -> None:
     pairs = chain.from_iterable(map(calls, TOPS))
-    found = Counter(
+    result = Counter(
         name for name, call in pairs if name != THE_ONE_WRITER and is_table_writer(call)
     )
-    assert found == {name: count for name, (count, _) in TABLES.items()}
+    assert result == {name: count for name, (count, _) in TABLES.items()}

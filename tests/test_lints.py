@@ -28,7 +28,7 @@ def lints() -> ModuleType:
 def places(lints: ModuleType, folder: Path, source: str, name: str = "a.py") -> dict:
     (folder / name).write_text(source, encoding="utf-8")
     tally = lints.measured(folder, (name,))
-    return {rule: len(found) for rule, found in tally.places.items() if found}
+    return {rule: len(result) for rule, result in tally.places.items() if result}
 
 
 @pytest.mark.parametrize(

@@ -46,8 +46,8 @@ POSITIVE, PRODUCT, PROCESS = (
 @pytest.fixture(scope="module")
 def mutants() -> ModuleType:
     """Load the script, which is in no package."""
-    place = ROOT / "tools" / "mutants" / "mutants.py"
-    spec = importlib.util.spec_from_file_location("mutants", place)
+    position = ROOT / "tools" / "mutants" / "mutants.py"
+    spec = importlib.util.spec_from_file_location("mutants", position)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import re
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
@@ -13,6 +12,7 @@ import pytest
 
 from tests.commands import program, pytest_in
 from tests.conftest import ROOT
+from tests.programs import captured
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
@@ -37,12 +37,7 @@ def test_the_test_of_the_readme_passes(pytester: pytest.Pytester) -> None:
 
 
 def test_the_readme_has_every_command_and_no_other() -> None:
-    listed = subprocess.run(
-        [sys.executable, "-m", "rig", "--help"],
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout
+    listed = captured([sys.executable, "-m", "rig", "--help"], check=True).stdout
     named = set(re.findall(r"^\| .*?`rig (\w+)", README, re.MULTILINE))
     # A cell may name two: `rig gui`, `rig view`.
     named |= set(re.findall(r"^\| `[^|]*`, `rig (\w+)", README, re.MULTILINE))

@@ -13,6 +13,7 @@ import pytest
 
 from tests.commands import pytest_at
 from tests.conftest import ROOT
+from tests.programs import captured
 from tests.run import FLAKY, SHORT, VARIABLE, flaky, skipped
 from tests.uncounted import uncounted
 
@@ -47,14 +48,7 @@ def run(
         "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
         "PYTEST_PLUGINS": "xdist.plugin",
     }
-    return subprocess.run(
-        command,
-        cwd=folder,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    return captured(command, cwd=folder, env=environment)
 
 
 @pytest.mark.parametrize("jobs", ["0", pytest.param("2", marks=pytest.mark.repeats)])
@@ -63,11 +57,11 @@ def test_a_test_that_passes_only_the_second_time_fails_the_run(
 ) -> None:
     done = run(tmp_path, "", jobs)
     assert done.returncode == 1, done.stdout
-    said = (
+    output = (
         "make test: passed the second time only: tests/test_it.py::test_second[b]; not"
         " in tests/flaky.txt, so this run fails"
     )
-    assert said in done.stdout
+    assert output in done.stdout
     assert "test_second[a]; " not in done.stdout
 
 

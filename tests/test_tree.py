@@ -32,9 +32,9 @@ def folders_of_tests(top: Path) -> list[Path]:
 
 @pytest.mark.parametrize("top", MIRRORED)
 def test_the_tests_of_a_folder_lie_in_a_folder_of_its_name(top: str) -> None:
-    found = folders_of_tests(TESTS / top)
-    assert found, "there are tests"
-    assert {folder for folder in found if not (ROOT / folder).is_dir()} <= OF_SEVERAL
+    result = folders_of_tests(TESTS / top)
+    assert result, "there are tests"
+    assert {folder for folder in result if not (ROOT / folder).is_dir()} <= OF_SEVERAL
 
 
 def test_every_folder_of_tests_is_one_of_these() -> None:
@@ -124,17 +124,17 @@ def product_files() -> list[Path]:
 
 
 def test_what_has_a_fixed_form_is_read_by_attributes_and_not_by_names_in_strings():
-    found = {
+    result = {
         str(path.relative_to(ROOT)): list(taken_by_name(path))
         for path in product_files()
     }
     more = {
         name: taken
-        for name, taken in found.items()
+        for name, taken in result.items()
         if len(taken) > BY_NAME.get(name, (0, ""))[0]
     }
     assert more == {}, "a dataclass, read in one place: rig/files/typed.py"
-    assert sorted(BY_NAME) == sorted(name for name, taken in found.items() if taken)
+    assert sorted(BY_NAME) == sorted(name for name, taken in result.items() if taken)
 
 
 def test_few_interfaces_are_asked_by_isinstance() -> None:

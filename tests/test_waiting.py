@@ -23,20 +23,20 @@ SLEEP = re.compile(r"\btime\.sleep\([^#]*(?P<reason>#.*)?")
 
 def unexplained(text: str) -> list[int]:
     """Return the numbers of the lines that sleep and do not say why."""
-    found = enumerate(map(SLEEP.search, text.splitlines()), start=1)
+    result = enumerate(map(SLEEP.search, text.splitlines()), start=1)
     return [
         number
-        for number, sleep in found
+        for number, sleep in result
         if sleep and len((sleep["reason"] or "").removeprefix("#").split()) < 2
     ]
 
 
 def test_every_fixed_sleep_says_why_it_is_no_wait_for_something() -> None:
-    found = []
+    result = []
     for path in sorted((ROOT / "tests").rglob("*.py")):
         lines = unexplained(path.read_text(encoding="utf-8"))
-        found += [f"{path.relative_to(ROOT)}:{number}" for number in lines]
-    assert not found, (
+        result += [f"{path.relative_to(ROOT)}:{number}" for number in lines]
+    assert not result, (
         "use tests/waiting.py (eventually), or say why in a comment behind it"
     )
 

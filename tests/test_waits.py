@@ -195,8 +195,8 @@ def test_a_trace_whose_reader_does_not_end(
     monkeypatch.setattr(sys, "executable", str(hanging))
     trace = tmp_path / "trace.jls"
     trace.write_bytes(b"")
-    (found,) = fingerprint.read([trace]).values()
-    assert "was not done after" in found.fault
+    (result,) = fingerprint.read([trace]).values()
+    assert "was not done after" in result.fault
 
 
 @limit("rig.check.signature._LIMIT_S")
@@ -346,23 +346,25 @@ def endless(path: Path) -> bool:
         named = {keyword.arg for keyword in call.keywords}
         match call.func.attr:
             case "wait" | "join" | "communicate" | "acquire":
-                found = not call.args and not named
+                result = not call.args and not named
             case "run" | "check_output" | "check_call":
-                found = ast.unparse(of) == "subprocess" and "timeout" not in named
+                result = ast.unparse(of) == "subprocess" and "timeout" not in named
             case "select":
-                found = len(call.args) == 3
+                result = len(call.args) == 3
             case _:
-                found = False
-        if found:
+                result = False
+        if result:
             return True
     return False
 
 
 def test_what_waits_without_a_limit_is_on_the_page_with_its_reason() -> None:
-    found = set()
+    result = set()
     for folder in ("rig", "drivers", "sut_backends", "scenarios", "gui"):
         for path in (ROOT / folder).rglob("*.py"):
             if path.parent.name != "sim" and endless(path):
-                found.add(str(path.relative_to(ROOT)))
-    said = set(re.findall(r"^\* `(\S+\.py)`", PAGE, re.MULTILINE))
-    assert found == said, "give the wait a limit, or docs/reference/WAITS.md its reason"
+                result.add(str(path.relative_to(ROOT)))
+    output = set(re.findall(r"^\* `(\S+\.py)`", PAGE, re.MULTILINE))
+    assert result == output, (
+        "give the wait a limit, or docs/reference/WAITS.md its reason"
+    )

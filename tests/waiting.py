@@ -42,10 +42,10 @@ def eventually(
     process that should make it true has ended.
     """
     end_s = time.monotonic() + limit_s
-    while not (found := condition()):
+    while not (result := condition()):
         assert time.monotonic() < end_s, f"not so within {limit_s} s"
         assert process is None or process.poll() is None, (
             "the process has ended before it was so"
         )
         time.sleep(0.005)  # between two looks
-    return found
+    return result

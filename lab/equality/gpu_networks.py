@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether the torch runner gives the trains of the integer model on this device, how
+"""Whether the torch runner makes the trains of the integer model on this device, how
 far float32 is from float64, and how long a run takes, by the number of samples side by
 side.
 
@@ -52,13 +52,13 @@ def differing(runner: TorchRunner, counts: Any) -> int:
     for layer in read_model(SHIPPED_MODEL).layers:
         spikes, membranes = run_layer(layer, spikes)
     assert membranes is not None
-    found = runner.run_many(list(counts))
+    result = runner.run_many(list(counts))
     return sum(
         not (
             np.array_equal(values, spikes[number])
             and np.array_equal(last, membranes[number])
         )
-        for number, (values, last) in enumerate(found)
+        for number, (values, last) in enumerate(result)
     )
 
 

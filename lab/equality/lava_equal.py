@@ -95,7 +95,7 @@ def in_lava(
     """
     with tempfile.TemporaryDirectory(prefix="neurorig-lava-") as folder:
         here = Path(folder)
-        nodes = {place.name: place.node for place in network.places}
+        nodes = {position.name: position.node for position in network.places}
         write_plain(network, stated(nodes), None, here / "plain.npz")
         job = {
             "plain": str(here / "plain.npz"),
@@ -117,9 +117,9 @@ def in_lava(
         )
         if done.returncode:
             raise RuntimeError(done.stderr[-2000:])
-        with np.load(here / "out.npz") as found:
-            about = json.loads(str(found["about"]))
-            return found["values"], found["membranes"], about
+        with np.load(here / "out.npz") as result:
+            about = json.loads(str(result["about"]))
+            return result["values"], result["membranes"], about
 
 
 def decisions(spikes: np.ndarray, membranes: np.ndarray) -> np.ndarray:

@@ -31,10 +31,10 @@ def main(arguments: list[str]) -> int:
         done = [running.run(sample) for sample in np.load(spikes, allow_pickle=False)]
     finally:
         running.close()
-    found: dict[str, Any] = {"values": np.stack([values for values, _ in done])}
+    result: dict[str, Any] = {"values": np.stack([values for values, _ in done])}
     if all(membranes is not None for _, membranes in done):
-        found |= {"membranes": np.stack([membranes for _, membranes in done])}
-    np.savez_compressed(out, about=np.asarray(json.dumps(running.about)), **found)
+        result |= {"membranes": np.stack([membranes for _, membranes in done])}
+    np.savez_compressed(out, about=np.asarray(json.dumps(running.about)), **result)
     return 0
 
 

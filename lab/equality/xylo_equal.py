@@ -104,8 +104,8 @@ def xylo(
         cwd=ROOT,
     )
     with np.load(out) as kept:
-        found = {name: kept[name] for name in kept.files}
-    return found, json.loads(Path(f"{out}.json").read_text())
+        result = {name: kept[name] for name in kept.files}
+    return result, json.loads(Path(f"{out}.json").read_text())
 
 
 def integer(
@@ -135,15 +135,15 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         networks = {"asc": SHIPPED_MODEL, "control": control(Path(folder))}
         began_s = time.monotonic()
-        found, about = xylo(python, spikes, networks, Path(folder) / "trains.npz")
+        result, about = xylo(python, spikes, networks, Path(folder) / "trains.npz")
         took_s = time.monotonic() - began_s
     good = True
     versions = [f"{name} {version}" for name, version in about["versions"].items()]
     print(", ".join(versions))
     for chip in CHIPS:
-        trains = differing(found[f"{chip}/asc/trains"], wanted)
-        membranes = differing(found[f"{chip}/asc/membranes"], wanted_membranes)
-        changed = differing(found[f"{chip}/control/trains"], wanted)
+        trains = differing(result[f"{chip}/asc/trains"], wanted)
+        membranes = differing(result[f"{chip}/asc/membranes"], wanted_membranes)
+        changed = differing(result[f"{chip}/control/trains"], wanted)
         print(
             f"{chip}: trains equal in {count - trains} of {count}, last membranes in "
             f"{count - membranes}; control: {changed} trains differ"
@@ -155,9 +155,9 @@ def main() -> int:
     )
     if len(sys.argv) > 3:
         keep = Path(sys.argv[3])
-        np.savez_compressed(keep / "asc.npz", spikes=spikes, **found)
-        told = [f"{name} {version}" for name, version in about["versions"].items()]
-        (keep / "VERSIONS").write_text("\n".join(told) + "\n", encoding="utf-8")
+        np.savez_compressed(keep / "asc.npz", spikes=spikes, **result)
+        reported = [f"{name} {version}" for name, version in about["versions"].items()]
+        (keep / "VERSIONS").write_text("\n".join(reported) + "\n", encoding="utf-8")
     return 0 if good else 1
 
 

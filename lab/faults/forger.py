@@ -63,12 +63,12 @@ def rehash(
     path = folder / "events.jsonl"
     events = [json.loads(line) for line in path.read_text().splitlines()]
     for event in events:
-        place = folder / f"trial-{event['trial']}" if "trial" in event else folder
+        position = folder / f"trial-{event['trial']}" if "trial" in event else folder
         if "files" in event:
             event["files"] = {
-                name: digest(place / name)
+                name: digest(position / name)
                 for name in event["files"]
-                if (place / name).is_file()
+                if (position / name).is_file()
             }
     if edit is not None:
         edit(events)
@@ -121,9 +121,9 @@ def remake(folder: Path) -> None:
             )
         trials.append(trial)
     (folder / "results.json").write_text(document.text(results.derive(context, trials)))
-    said = {}
+    output = {}
     for trial in trials:
-        said[trial.number] = [
+        output[trial.number] = [
             {"code": problem.code, "detail": problem.detail}
             for problem in trial.problems
         ]
@@ -131,7 +131,7 @@ def remake(folder: Path) -> None:
     def problems(events: list[dict[str, Any]]) -> None:
         for event in events:
             if event["event"] == "trial_finished":
-                event["problems"] = said[event["trial"]]
+                event["problems"] = output[event["trial"]]
 
     rehash(folder, problems)
     if (folder / "report.html").exists():
@@ -198,8 +198,8 @@ def _shifted_trace(folder: Path) -> None:
     same samples.
     """
     source = folder / "trial-1" / "trace.jls"
-    place = folder / "trial-2"
-    (place / "trace.jls").unlink()
+    position = folder / "trial-2"
+    (position / "trace.jls").unlink()
     with reading(source) as reader:
         about = about_of(reader)
         length = min(
@@ -213,13 +213,15 @@ def _shifted_trace(folder: Path) -> None:
         levels = np.unpackbits(
             reader.fsr(SYNC, 0, length).view(np.uint8), bitorder="little"
         )[:length]
-    told = {
+    reported = {
         key: value
         for key, value in about.items()
         if key not in ("sample_hz", "edge_hz", "sync")
     }
     rates = {key: about[key] for key in ("sample_hz", "edge_hz")}
-    writer = TraceWriter(place, source="another", serial="1", about=told, **rates)
+    writer = TraceWriter(
+        position, source="another", serial="1", about=reported, **rates
+    )
     shift = 1237
     writer.analog(
         np.concatenate([current[shift:0:-1], current]),
@@ -228,7 +230,7 @@ def _shifted_trace(folder: Path) -> None:
     writer.sync(np.concatenate([np.ones(shift, np.uint8), levels]))
     writer.close()
     shutil.copyfile(
-        folder / "trial-1" / "completions.jsonl", place / "completions.jsonl"
+        folder / "trial-1" / "completions.jsonl", position / "completions.jsonl"
     )
 
 
@@ -329,10 +331,10 @@ def _order_changed(folder: Path) -> None:
     """Ask for one sample twice instead of for another one."""
     path = folder / "trial-1" / "completions.jsonl"
     lines = [json.loads(line) for line in path.read_text().splitlines()]
-    one, other = [
+    item, other = [
         line for line in lines if line["kind"] == "query" and not line["warmup"]
     ][:2]
-    other |= {key: one[key] for key in ("indices", "output", "label", "answer")}
+    other |= {key: item[key] for key in ("indices", "output", "label", "answer")}
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
 
 

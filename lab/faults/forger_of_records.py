@@ -159,8 +159,8 @@ def _spoilt(folder: Path) -> None:
     """Change a byte of an answer in the log, and leave its check sum."""
     blocks = wire_lines.read(folder / LOG)
     at = max(
-        place
-        for place, block in enumerate(blocks)
+        position
+        for position, block in enumerate(blocks)
         if block.direction == "rx" and len(block.content) > 40
     )
     content = bytearray(blocks[at].content)
@@ -184,12 +184,12 @@ def _swapped_records(folder: Path) -> None:
     """Give two queries of a trial each other's times."""
 
     def apply(lines: list[dict[str, Any]]) -> None:
-        one, other = [line for line in lines if line["kind"] == "query"][-2:]
+        item, other = [line for line in lines if line["kind"] == "query"][-2:]
         spans = []
-        for line in (one, other):
+        for line in (item, other):
             first = line["marks"][0][1]
             spans.append([tick - first for _, tick in line["marks"]])
-        for line, span in zip((one, other), reversed(spans), strict=True):
+        for line, span in zip((item, other), reversed(spans), strict=True):
             first = line["marks"][0][1]
             phases = [phase for phase, _ in line["marks"]]
             line["marks"] = [
@@ -232,9 +232,9 @@ def _later(name: str, change: Edit, event: str = "derived") -> Edit:
 
         def rename(events: list[dict[str, Any]]) -> None:
             for each in events:
-                place = f"trial-{each['trial']}/" if "trial" in each else ""
-                own = name.removeprefix(place)
-                if own in each.get("files", {}) and name.startswith(place):
+                position = f"trial-{each['trial']}/" if "trial" in each else ""
+                own = name.removeprefix(position)
+                if own in each.get("files", {}) and name.startswith(position):
                     each["files"][own] = before
             if event == "derived":
                 events.append({"event": "derived", "files": after})
@@ -258,8 +258,8 @@ def _rescored(change: Callable[[dict[str, Any]], Any]) -> Edit:
 
 def _stretch_twice(folder: Path) -> None:
     """Write the beginning of a trace over a later part of it."""
-    place = folder / "trial-1"
-    with reading(place / "trace.jls") as reader:
+    position = folder / "trial-1"
+    with reading(position / "trace.jls") as reader:
         about = about_of(reader)
         lengths = [
             int(signal.length) for signal in reader.signals.values() if signal.signal_id
@@ -271,12 +271,12 @@ def _stretch_twice(folder: Path) -> None:
         levels = np.unpackbits(
             reader.fsr(SYNC, 0, length).view(np.uint8), bitorder="little"
         )
-    (place / "trace.jls").unlink()
+    (position / "trace.jls").unlink()
     kept = {
         key: about[key] for key in about if key not in ("sample_hz", "edge_hz", "sync")
     }
     rates = {key: about[key] for key in ("sample_hz", "edge_hz")}
-    writer = TraceWriter(place, source="another", serial="1", about=kept, **rates)
+    writer = TraceWriter(position, source="another", serial="1", about=kept, **rates)
     part = length // 10
     current = np.array(current)
     current[5 * part : 6 * part] = current[part : 2 * part]

@@ -108,8 +108,8 @@ class Memory:
         """Return the fingerprints of traces, as `rig.trace.fingerprint.read` does."""
         digests = {path: _digest(path) for path in paths}
         new = [path for path, digest in digests.items() if digest not in self._known]
-        for path, found in self._read(new).items():
-            self._known[digests[path]] = found
+        for path, result in self._read(new).items():
+            self._known[digests[path]] = result
         return {path: self._known[digest] for path, digest in digests.items()}
 
 
@@ -191,9 +191,9 @@ def _truncate(content: bytearray, draw: random.Random) -> bytearray:
 
 def _swap_lines(content: bytearray, draw: random.Random) -> bytearray:
     lines = content.split(b"\n")
-    one = draw.randrange(len(lines))
+    item = draw.randrange(len(lines))
     other = draw.randrange(len(lines))
-    lines[one], lines[other] = lines[other], lines[one]
+    lines[item], lines[other] = lines[other], lines[item]
     return bytearray(b"\n".join(lines))
 
 
@@ -214,11 +214,11 @@ def refused(folder: Path, blamed: str, read: Memory) -> tuple[bool, bool]:
     """Say whether the check refuses a folder, and whether it names the file that is to
     blame."""
     try:
-        found: Check = check(folder, read.read)
+        result: Check = check(folder, read.read)
     except RigError as error:
         return True, blamed in f"{error} {error.evidence}"
-    bad = [finding for finding in found.findings if not finding.ok]
-    return not found.ok, any(
+    bad = [finding for finding in result.findings if not finding.ok]
+    return not result.ok, any(
         blamed in f"{finding.name} {finding.detail}" for finding in bad
     )
 
@@ -229,18 +229,18 @@ def mutations(
     """Change one file of a session in so many ways, and put it back each time."""
     good = path.read_bytes()
     name = str(path.relative_to(folder))
-    told = []
+    reported = []
     try:
         for _ in range(count):
             path.write_bytes(mutated(good, draw))
-            told.append(refused(folder, name, memory))
+            reported.append(refused(folder, name, memory))
     finally:
         path.write_bytes(good)
     return Row(
         name,
         count,
-        sum(one for one, _ in told),
-        sum(one and named for one, named in told),
+        sum(item for item, _ in reported),
+        sum(item and named for item, named in reported),
     )
 
 

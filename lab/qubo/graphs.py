@@ -61,8 +61,8 @@ def main() -> int:
         ours_s.append(time.process_time() - middle_s)
         lesser, greater = np.nonzero(np.triu(matrix, 1))
         assert all(
-            np.array_equal(one, other)
-            for one, other in zip((lesser, greater), graph.ends, strict=True)
+            np.array_equal(item, other)
+            for item, other in zip((lesser, greater), graph.ends, strict=True)
         ), "another graph"
     ratio = min(theirs_s) / min(ours_s)
     print(f"{workload}: {graph.edges} edges, the same in both")

@@ -40,13 +40,13 @@ def costs(routine: Routine, payload: bytes) -> list[int]:
     loaded = routine.load(payload)
     start_s = time.monotonic()
     search = routine.search(loaded, 1)
-    found = []
+    result = []
     for end_s in TIMES_S:
         while (left_s := start_s + end_s - time.monotonic()) > 0:
             search.advance(left_s, None)
-        found.append(search.cost)
+        result.append(search.cost)
     search.output(False)
-    return found
+    return result
 
 
 def main() -> int:

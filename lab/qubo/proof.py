@@ -49,9 +49,9 @@ def by_branching(
     vector = np.zeros(max(graph.nodes, 1), np.uint16)
     size = int(np.count_nonzero(known))
     arrays = [array.ctypes.data_as(ctypes.c_void_p) for array in (starts, neighbours)]
-    place = vector.ctypes.data_as(ctypes.c_void_p)
+    position = vector.ctypes.data_as(ctypes.c_void_p)
     most = c.exact_independent(
-        graph.nodes, *arrays, size, ctypes.c_uint64(branches), place
+        graph.nodes, *arrays, size, ctypes.c_uint64(branches), position
     )
     best = chosen(graph, vector[:most]) if most > size else known
     return Proof(best, most >= 0, "branch and bound")
@@ -102,7 +102,7 @@ def cliques(graph: Graph) -> list[list[int]]:
         for node in range(graph.nodes)
     ]
     covered: set[tuple[int, int]] = set()
-    found = []
+    result = []
     for first, other in zip(*(end.tolist() for end in graph.ends), strict=True):
         if (first, other) in covered:
             continue
@@ -113,5 +113,5 @@ def cliques(graph: Graph) -> list[list[int]]:
             clique.append(node)
             common &= near[node]
         covered |= set(combinations(sorted(clique), 2))
-        found.append(clique)
-    return found
+        result.append(clique)
+    return result

@@ -56,7 +56,7 @@ def tabu_calls(
 ) -> Result:
     """Time one call of `reads` searches, copying included."""
     start_s = time.process_time()
-    found = TabuSampler().sample(
+    result = TabuSampler().sample(
         model,
         num_reads=reads,
         timeout=round(1e3 * cap_s),
@@ -66,7 +66,7 @@ def tabu_calls(
     )
     return Result(
         (time.process_time() - start_s) / reads,
-        float(np.mean(found.record.energy <= threshold)),
+        float(np.mean(result.record.energy <= threshold)),
     )
 
 
@@ -91,15 +91,15 @@ def tabu(graph: Graph, target: int, cap_s: float) -> Result:
 def ours(graph: Graph, target: int, cap_s: float) -> Result:
     """Return the input of the firmware's search."""
     solver = Solver(graph)
-    found = []
+    result = []
     for seed in range(1, READS + 1):
         solver.start(seed)
-        found.append(solver.search(cap_s, target))
-        if found[0].duration_s > QUICK_S:
+        result.append(solver.search(cap_s, target))
+        if result[0].duration_s > QUICK_S:
             break
     return Result(
-        statistics.fmean(one.duration_s for one in found),
-        statistics.fmean(float(one.cost <= target) for one in found),
+        statistics.fmean(item.duration_s for item in result),
+        statistics.fmean(float(item.cost <= target) for item in result),
     )
 
 

@@ -182,7 +182,7 @@ def path_of(action: Callable[[], object], root: Path) -> dict[str, int]:
         action()
     finally:
         sys.setprofile(None)
-    changes = sum(one != other for one, other in pairwise(files))
+    changes = sum(item != other for item, other in pairwise(files))
     return {"calls": calls, "files": len(set(files)), "changes of file": changes}
 
 
@@ -242,28 +242,28 @@ def ask(checkout: Path, device: str, queries: int) -> dict[str, Any]:
     done = subprocess.run(
         command, cwd=checkout, env=environment, stdout=subprocess.PIPE, check=True
     )
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
+    result: dict[str, Any] = json.loads(done.stdout)
+    return result
 
 
 def compare(device: str, checkouts: dict[str, Path], rounds: int, queries: int) -> None:
     """Print the medians of all rounds, and their ratios."""
-    found: dict[str, list[dict[str, Any]]] = {name: [] for name in checkouts}
+    result: dict[str, list[dict[str, Any]]] = {name: [] for name in checkouts}
     peer: list[float] = []
     for _ in range(rounds):
         for name, checkout in checkouts.items():
-            found[name].append(ask(checkout, device, queries))
+            result[name].append(ask(checkout, device, queries))
         if device == "posix":
             turns = [
                 (bytes.fromhex(out), bytes.fromhex(back), later_s)
-                for out, back, later_s in found["here"][-1]["turns"]
+                for out, back, later_s in result["here"][-1]["turns"]
             ]
             peer.append(peer_s(turns, queries))
     print(f"{device}: processor time in us, medians of {rounds} rounds of {queries}")
     for what in ("query", "load", "session"):
         times = {}
-        for name, rows in found.items():
-            times[name] = median(one["times"][what] for one in rows) * 1e6
+        for name, rows in result.items():
+            times[name] = median(row["times"][what] for row in rows) * 1e6
         if what == "query" and peer:
             times["pyserial alone"] = median(peer) * 1e6
         ratios = [
@@ -272,9 +272,9 @@ def compare(device: str, checkouts: dict[str, Path], rounds: int, queries: int) 
         print(f"  {what:8} {', '.join(ratios)}")
     for what in ("query", "load"):
         paths = []
-        for name, rows in found.items():
+        for name, rows in result.items():
             path = min(
-                (one["path"][what] for one in rows), key=lambda path: path["calls"]
+                (row["path"][what] for row in rows), key=lambda path: path["calls"]
             )
             paths.append(
                 f"{name} " + ", ".join(f"{count} {of}" for of, count in path.items())

@@ -106,16 +106,16 @@ def with_rig(path: Path, in_place: bool = True) -> float:
 def compare(ways: dict[str, Callable[[], float]]) -> dict[str, float]:
     """Return the CPU seconds of each way; raises RuntimeError where they differ in
     energy."""
-    found: dict[str, list[float]] = {name: [] for name in ways}
+    result: dict[str, list[float]] = {name: [] for name in ways}
     energies_j = set()
     for _ in range(RUNS):
         for name, way in ways.items():
             began_s = time.process_time()
             energies_j.add(way())
-            found[name].append(time.process_time() - began_s)
+            result[name].append(time.process_time() - began_s)
     if max(energies_j) > (1 + 1e-6) * min(energies_j):
         raise RuntimeError(f"the energies differ: {sorted(energies_j)}")
-    return {name: statistics.median(spent) for name, spent in found.items()}
+    return {name: statistics.median(spent) for name, spent in result.items()}
 
 
 def tell(title: str, size_b: int, spent_s: dict[str, float], peer: str) -> float:

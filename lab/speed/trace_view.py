@@ -119,11 +119,11 @@ def zooms(
     for span in (span for span in spans if span <= length):
         times_s, peers_s, count = [], [], 0
         for start_s, stop_s in views(length, span, spike):
-            found: list[Columns] = []
+            result: list[Columns] = []
             times_s.append(
-                cpu_s(lambda: found.append(trace.columns(start_s, stop_s, COLUMNS)))  # noqa: B023
+                cpu_s(lambda: result.append(trace.columns(start_s, stop_s, COLUMNS)))  # noqa: B023
             )
-            [columns] = found
+            [columns] = result
             spikes &= has_spike(columns)
             peers_s.append(peer_s(path, columns))
             count = len(columns)

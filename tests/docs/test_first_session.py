@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 import re
-import subprocess
 import sys
 
 import pytest
 
 from tests.conftest import ROOT
+from tests.programs import captured
 
 PAGE = (ROOT / "docs/tutorials/FIRST_SESSION.md").read_text(encoding="utf-8")
 SHELL = "".join(re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL))
@@ -21,11 +21,9 @@ RESULT = "".join(re.findall(r"```\n( PASS.*?)```", PAGE, re.DOTALL))
 def printed(tmp_path_factory: pytest.TempPathFactory) -> str:
     """Run all commands of the page in an empty folder; the first that fails ends it."""
     rig = f'rig() {{ "{sys.executable}" -m rig "$@"; }}\n'
-    return subprocess.run(
+    return captured(
         ["sh", "-ec", rig + SHELL],
         cwd=tmp_path_factory.mktemp("first"),
-        capture_output=True,
-        text=True,
         check=True,
         timeout=300,
     ).stdout

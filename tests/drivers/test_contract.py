@@ -39,6 +39,7 @@ from rig.model.step_record import StepRecord
 from rig.model.steps import Query, Sync
 from rig.trace.trace import EDGES, Trace
 from rig.uncertainty.window_effects import energy_u_j, ranges_a
+from tests.calibrations import VIRTUAL_MONITOR
 from tests.waiting import own_threads
 
 
@@ -136,21 +137,6 @@ EVERY = MONITORS | UNSWITCHED
 WAITING = ("n6705 io manager", "n6705 trigger")
 #: Power that a simulated host draws beside the load.
 BASE_W = {"rapl": 5.0, "nvml": 20.0, "ina3221": 4.0}
-#: The virtual monitor's limits of error.
-CALIBRATION = """
-source = "the limits of the virtual monitor that recorded it"
-clock_ppm = 50.0
-[[current]]
-up_to = 10.0
-gain = 0.002
-offset = 5e-6
-noise = 20e-6
-lsb = 1e-6
-[[voltage]]
-up_to = 100.0
-gain = 0.001
-offset = 0.0
-"""
 MS = 1_000_000
 PULSE_MS = 2
 PULSES = 24
@@ -194,7 +180,7 @@ def played(context: BenchContext) -> EnergyMonitor:
     recorder = VirtualMonitor.open(VirtualMonitor.Settings(), rehearsal)
     known_load(recorder, rehearsal, folder)
     recorder.close()
-    (folder / "calibration.toml").write_text(CALIBRATION)
+    (folder / "calibration.toml").write_text(VIRTUAL_MONITOR)
     settings = Playback.Settings(
         path=str(folder / "trace.jls"),
         calibration=str(folder / "calibration.toml"),
@@ -283,13 +269,13 @@ def stated(
             ((start_ns - load.began_ns) / 1e9, (stop_ns - load.began_ns) / 1e9)
             for start_ns, stop_ns in load.windows_ns
         ]
-        found = trace.integrals(times_s, ranges_a(info.accuracy), steps_at_ends=True)
+        result = trace.integrals(times_s, ranges_a(info.accuracy), steps_at_ends=True)
         return [
             (
                 each.energy_j,
                 energy_u_j(each, info.accuracy, info.sample_hz, info.edge_hz),
             )
-            for each in found
+            for each in result
         ]
     ticks = [context.world.monotonic_ns + fall_ns for fall_ns in load.falls_ns]
     burst = tuple(Mark(SYNC, tick) for tick in ticks[:PULSES])
@@ -404,25 +390,25 @@ def test_edges_that_an_instrument_stamps_are_written_in_the_order_they_had(
 def test_the_same_load_has_the_same_energy_on_every_instrument_within_their_uncertainties(
     tmp_path: Path,
 ) -> None:
-    found: dict[str, list[tuple[float, float]]] = {}
+    result: dict[str, list[tuple[float, float]]] = {}
     for name in MONITORS:
         (tmp_path / name).mkdir()
         context = BenchContext()
         monitor = MONITORS[name](context)
         try:
-            found[name] = stated(
+            result[name] = stated(
                 monitor, context, *known_load(monitor, context, tmp_path / name)
             )
         finally:
             monitor.close()
-    for one, others in product(found, repeat=2):
+    for item, others in product(result, repeat=2):
         for (one_j, one_u_j), (other_j, other_u_j) in zip(
-            found[one], found[others], strict=True
+            result[item], result[others], strict=True
         ):
             assert abs(one_j - other_j) <= 2 * (one_u_j**2 + other_u_j**2) ** 0.5, (
-                one,
+                item,
                 others,
-                found,
+                result,
             )
 
 

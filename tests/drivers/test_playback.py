@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyjls
 import pytest
 
 from drivers.playback import Playback
@@ -24,22 +23,12 @@ from rig.session.session import SessionResult, open_bench, resume
 from rig.settings import ranges
 from rig.store.events import Event, StepDone, TrialFinished
 from rig.trace.trace import Trace
+from tests.calibrations import CALIBRATION
 from tests.checking import check
 from tests.conftest import VIRTUAL_NULL
+from tests.traces import jls_writer
 
 SMALL = ["task.null.samples=6", "scenario.single_stream.idle_s=0.1"]
-CALIBRATION = """
-source = "made up for a test"
-clock_ppm = 50.0
-[[current]]
-up_to = 1.0
-gain = 0.001
-offset = 1e-5
-[[voltage]]
-up_to = 10.0
-gain = 0.0005
-offset = 0.0
-"""
 
 
 @pytest.fixture
@@ -63,12 +52,12 @@ def played(root: Path, path: str, trials: int = 2) -> SessionResult:
 
 def windows(folder: Path, trial: int) -> list[float]:
     """Return energy (J) and latency (s) of every window, idle ones too."""
-    found: list[float] = []
+    result: list[float] = []
     for line in (folder / f"trial-{trial}" / "samples.jsonl").read_text().splitlines():
         row = json.loads(line)
         for window in row.get("windows", [row.get("idle")]):
-            found += [window["energy_j"], window["latency_s"]]
-    return found
+            result += [window["energy_j"], window["latency_s"]]
+    return result
 
 
 def table_file(folder: Path) -> Path:
@@ -293,18 +282,7 @@ def test_no_process_watches_over_a_supply_that_a_recording_does_not_switch(
 def test_a_jls_file_of_another_program_is_played_back(
     tmp_path: Path, calibration: str
 ) -> None:
-    writer = pyjls.Writer(str(tmp_path / "a.jls"))
-    writer.source_def(
-        source_id=1, name="s", vendor="", model="", version="", serial_number=""
-    )
-    writer.signal_def(
-        signal_id=5,
-        source_id=1,
-        data_type="f32",
-        sample_rate=1000,
-        name="current",
-        units="A",
-    )
+    writer = jls_writer(tmp_path / "a.jls", 1000, "current", first=5)
     writer.fsr(5, 33, np.full(200, 0.5, np.float32))
     writer.close()
     monitor = opened(

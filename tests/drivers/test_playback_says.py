@@ -17,19 +17,7 @@ from drivers.playback import Playback
 from rig.errors import BenchError, ConfigError, DataError, RigError
 from rig.interfaces.context import BenchContext
 from rig.session.session import open_bench
-
-CALIBRATION = """
-source = "made up for a test"
-clock_ppm = 50.0
-[[current]]
-up_to = 1.0
-gain = 0.001
-offset = 1e-5
-[[voltage]]
-up_to = 10.0
-gain = 0.0005
-offset = 0.0
-"""
+from tests.calibrations import CALIBRATION
 
 POWER_PROFILER = {"metadata": {"samplesPerSecond": 1000}, "formatVersion": 2}
 BENCH = """
@@ -183,8 +171,8 @@ def test_a_setting_that_does_not_fit_is_reported_by_the_key_of_this_bench(
 ) -> None:
     error = refused(recordings, place, settings)
     assert isinstance(error, kind)
-    said = error.path if isinstance(error, ConfigError) else error.try_next
-    assert said.startswith(f"{place}.playback.{key}")
+    output = error.path if isinstance(error, ConfigError) else error.try_next
+    assert output.startswith(f"{place}.playback.{key}")
     assert place == "monitor" or "monitor." not in str(error)
 
 

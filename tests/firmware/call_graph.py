@@ -15,6 +15,8 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from tests.programs import captured
+
 CORE = Path(__file__).parents[2] / "firmware" / "core"
 #: A build has one of these parts or its substitute, so only both builds show all calls.
 PARTS = ("CLASSIC", "SELF_TEST", "OPTIMIZE", "STREAM", "WORDS")
@@ -46,9 +48,7 @@ def read_symbols(
     subprocess.run(command, check=True, cwd=folder)
     objects = [source.with_suffix(".o").name for source in sources]
     names = ["nm", "--format=posix", "--print-file-name", "--extern-only", *objects]
-    table = subprocess.run(
-        names, check=True, capture_output=True, text=True, cwd=folder
-    ).stdout
+    table = captured(names, check=True, cwd=folder).stdout
     for line in table.splitlines():
         file, name, letter = line.split()[:3]
         yield file.removesuffix(".o:") + ".c", name, letter

@@ -105,7 +105,7 @@ def test_any_network_has_its_bytes_in_the_counted_memory(
 def asked_b(library: ctypes.CDLL, read: IntegerNetwork) -> int:
     """Return the most memory that the library itself asks for, on a core with DSP
     instructions or without."""
-    found = [0]
+    result = [0]
     for operator in read.operators:
         body = operator.body
         if not isinstance(body, IntegerConvolution | Depthwise):
@@ -123,8 +123,8 @@ def asked_b(library: ctypes.CDLL, read: IntegerNetwork) -> int:
         stated = (how, _Dims(*from_.shape), kernel, _Dims(*to.shape))
         for suffix in ("", "_dsp"):
             asked = getattr(library, f"{name}_get_buffer_size{suffix}")
-            found.append(asked(*(ctypes.byref(each) for each in stated)))
-    return max(found)
+            result.append(asked(*(ctypes.byref(each) for each in stated)))
+    return max(result)
 
 
 @pytest.mark.parametrize("port", INSTRUCTIONS_A_PRODUCT)
@@ -159,19 +159,19 @@ def test_kernels_are_part_of_what_the_device_says_and_of_the_hash(
 ) -> None:
     monkeypatch.setenv(cmsis_nn_library.VARIABLE, str(cmsis_nn_library.folder()))
     board = tmp_path / "board"
-    said = []
+    text = []
     for choice in (_CHOSEN, ()):
         invoke("build", board, "--model", EXAMPLE, "--target", "posix", *choice)
         sut = opened_sut("posix", board / "build" / "posix" / "tflite")
         try:
-            said.append(sut.info.firmware.partition(", ")[0].split())
+            text.append(sut.info.firmware.partition(", ")[0].split())
             with np.load(VECTORS / "example.npz") as stored:
                 inputs, outputs = stored["inputs"], stored["outputs"]
             sut.do(Load(0), [inputs[0].tobytes()])
             assert sut.do(Query((0,))).output == outputs[0].tobytes()
         finally:
             sut.close()
-    (version, build, name), portable = said
+    (version, build, name), portable = text
     assert portable[:1] == [version]
     assert len(portable) == 2
     assert portable[1] != build
@@ -235,15 +235,15 @@ def refused(folder: Path, *words: str | Path) -> str:
 
 def test_another_folder_is_refused_and_says_how_to_get_one(tmp_path: Path) -> None:
     words = ("--target", "posix", *_CHOSEN, "--cmsis-nn", tmp_path)
-    said = refused(tmp_path, *words)
-    assert "is no CMSIS-NN" in said
-    assert cmsis_nn.FETCH in said
+    output = refused(tmp_path, *words)
+    assert "is no CMSIS-NN" in output
+    assert cmsis_nn.FETCH in output
 
 
 def test_no_folder_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(cmsis_nn_library.VARIABLE, raising=False)
-    said = refused(tmp_path, "--target", "posix", *_CHOSEN)
-    assert "wants the folder of its sources" in said
+    output = refused(tmp_path, "--target", "posix", *_CHOSEN)
+    assert "wants the folder of its sources" in output
 
 
 def test_a_port_for_any_processor_is_refused_by_name(tmp_path: Path) -> None:

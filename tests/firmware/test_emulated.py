@@ -35,6 +35,7 @@ from tests.boards import BOARDS, image
 from tests.builds import built, built_with
 from tests.conftest import ROOT
 from tests.length import length
+from tests.programs import captured
 from tests.scenarios.tasks.qubo.problems import frustrated_loops
 
 DEVICES = {
@@ -114,11 +115,11 @@ def test_each_core_speaks_text_and_prints_the_times_of_its_edges(port: str) -> N
             assert ask(line, "name") == [f"m-name-dut-[{DEVICES[port]}]", "m-ready"]
             assert ask(line, "db load 4") == ["m-[Expecting 4 bytes]", "m-ready"]
             assert ask(line, "db 01000000") == ["m-load-done", "m-ready"]
-            said = ask(line, "infer 100 2")
-            assert {"m-warmup-start-2", "m-infer-start-100", "m-infer-done"} < {*said}
+            output = ask(line, "infer 100 2")
+            assert {"m-warmup-start-2", "m-infer-start-100", "m-infer-done"} < {*output}
             printed = [
                 int(each.removeprefix("m-lap-us-"))
-                for each in said
+                for each in output
                 if each.startswith("m-lap-us-")
             ]
             world.horizon_ns()
@@ -135,24 +136,24 @@ def ask(line: socket.socket, command: str) -> list[str]:
 
 
 def answer_of(line: socket.socket) -> list[str]:
-    said = b""
-    while not said.endswith(b"m-ready\r\n"):
+    output = b""
+    while not output.endswith(b"m-ready\r\n"):
         block = line.recv(1000)
-        assert block, said
-        said += block
-    return said.decode().splitlines()
+        assert block, output
+        output += block
+    return output.decode().splitlines()
 
 
 @pytest.mark.parametrize("port", BOARDS)
 def test_the_same_work_takes_the_same_time_within_a_microsecond(
     start: Opener, port: str
 ) -> None:
-    found = []
+    result = []
     for _ in range(2):
         sut = start(port, "null")
         sut.do(Load(0), [SAMPLE])
-        found += [spans(sut, 1000) for _ in range(3)]
-    for phase in zip(*found, strict=True):
+        result += [spans(sut, 1000) for _ in range(3)]
+    for phase in zip(*result, strict=True):
         assert min(phase) > 200  # not only the pulse
         assert max(phase) - min(phase) <= 1
 
@@ -188,11 +189,11 @@ def test_the_ticks_of_a_window_are_the_instructions_that_an_observer_counts(
 
 
 def address_of(elf: Path, name: str) -> str:
-    said = subprocess.run(
-        ["arm-none-eabi-nm", elf], check=True, capture_output=True, text=True
-    ).stdout
+    output = captured(["arm-none-eabi-nm", elf], check=True).stdout
     return next(
-        f"0x{line.split()[0]}" for line in said.splitlines() if line.split()[-1] == name
+        f"0x{line.split()[0]}"
+        for line in output.splitlines()
+        if line.split()[-1] == name
     )
 
 
@@ -304,8 +305,8 @@ def test_a_search_for_a_target_ends_bit_for_bit_as_in_the_process_of_the_host_an
             # two ticks apart in 2 of 20 runs: the emulator's serial line interrupts
             # when the host lets it.
             apart = [
-                abs(one - two)
-                for one, two in zip(elapsed_of(first), elapsed_of(again), strict=True)
+                abs(item - two)
+                for item, two in zip(elapsed_of(first), elapsed_of(again), strict=True)
             ]
             assert max(apart) <= 2
     finally:
@@ -387,10 +388,8 @@ def test_the_image_for_silicon_has_no_edge_wire() -> None:
 
 
 def names(elf: Path) -> set[str]:
-    said = subprocess.run(
-        ["arm-none-eabi-nm", elf], check=True, capture_output=True, text=True
-    ).stdout
-    return {line.split()[-1] for line in said.splitlines()}
+    output = captured(["arm-none-eabi-nm", elf], check=True).stdout
+    return {line.split()[-1] for line in output.splitlines()}
 
 
 def test_make_names_the_compiler_that_is_missing(tmp_path: Path) -> None:
@@ -404,7 +403,7 @@ def test_make_names_the_compiler_that_is_missing(tmp_path: Path) -> None:
         "ARM_PREFIX=no-such-",
         "emulated",
     ]
-    done = subprocess.run(command, capture_output=True, text=True)
+    done = captured(command)
     assert done.returncode != 0
     assert (
         "no-such-gcc is missing (Debian: apt-get install gcc-arm-none-eabi)"

@@ -52,10 +52,10 @@ def test_the_table_in_the_documentation_is_what_the_compiler_gives(
 ) -> None:
     page = (ROOT / "docs/reference/FIRMWARE.md").read_text(encoding="utf-8")
     written = rows_of(page, cpu)
-    found = rows_of(measured, cpu)
-    assert list(written) == list(found) and len(found) > 20
+    result = rows_of(measured, cpu)
+    assert list(written) == list(result) and len(result) > 20
     same_compiler = measured.splitlines()[0] in page
-    for name, found_b in found.items():
+    for name, found_b in result.items():
         stated_b = written[name]
         assert (
             abs(stated_b - found_b) <= (0.02 if same_compiler else 0.15) * stated_b
@@ -65,28 +65,30 @@ def test_the_table_in_the_documentation_is_what_the_compiler_gives(
 def test_what_a_framed_session_needs_is_under_6_kib_of_flash_with_all_it_is_linked_with(
     measured: str, cpu: str
 ) -> None:
-    found = rows_of(measured, cpu)
+    result = rows_of(measured, cpu)
     assert (
-        found["flash: linked, without WORDS, CLASSIC, SELF_TEST, STREAM, OPTIMIZE"]
+        result["flash: linked, without WORDS, CLASSIC, SELF_TEST, STREAM, OPTIMIZE"]
         < 6 * KIB
     )
 
 
 def test_state_and_stack_keep_their_limits(measured: str, cpu: str) -> None:
-    found = rows_of(measured, cpu)
-    assert found["RAM: state"] < KIB
-    assert found["stack: worst chain"] < KIB
+    result = rows_of(measured, cpu)
+    assert result["RAM: state"] < KIB
+    assert result["stack: worst chain"] < KIB
 
 
 def test_the_parts_come_to_the_whole(measured: str, cpu: str) -> None:
-    found = rows_of(measured, cpu)
+    result = rows_of(measured, cpu)
     ram = [
         size_b
-        for name, size_b in found.items()
+        for name, size_b in result.items()
         if name.startswith("RAM") and "struct" not in name
     ]
-    assert sum(ram) == found["RAM: struct nr_shim"]
-    flash = {name: size_b for name, size_b in found.items() if name.startswith("flash")}
+    assert sum(ram) == result["RAM: struct nr_shim"]
+    flash = {
+        name: size_b for name, size_b in result.items() if name.startswith("flash")
+    }
     parts_b = sum(size_b for name, size_b in flash.items() if "linked" not in name)
     whole_b = flash["flash: linked, all parts"]
     assert abs(parts_b - flash["flash: `name` and `frame` alone"] - whole_b) < KIB / 4

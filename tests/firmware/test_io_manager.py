@@ -34,6 +34,7 @@ from sut_backends.hosted.posix import DutProcess
 from sut_backends.lines.faults import LineFaults
 from sut_backends.uart.backend import UartSut
 from tests.builds import FIRMWARE, built, built_with, make
+from tests.programs import captured
 from tests.sut_backends.uart.public_device import Build, PublicDevice
 
 NEEDED = {
@@ -175,11 +176,11 @@ def received(line: serial.Serial, count: int) -> bytes:
 
 def test_it_fits_into_the_microcontroller(tmp_path: Path) -> None:
     command = ["make", "-C", str(FIRMWARE), f"BUILD={tmp_path}", "io-manager"]
-    said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    output = captured(command, check=True).stdout
     last = (
-        said.splitlines()[-1]
-        if "Leaving" not in said.splitlines()[-1]
-        else said.splitlines()[-2]
+        output.splitlines()[-1]
+        if "Leaving" not in output.splitlines()[-1]
+        else output.splitlines()[-2]
     )
     assert last.startswith("io manager: ")
     flash_b, ram_b = (

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.builds import FIRMWARE, built_with
+from tests.programs import captured
 
 PREFIX = "arm-none-eabi-"
 #: Parts that are left out, and a function or words that only they need.
@@ -25,9 +26,7 @@ PARTS = {
 
 
 def make(folder: Path, *settings: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        ["make", "-s", "-C", str(folder), *settings], capture_output=True, text=True
-    )
+    return captured(["make", "-s", "-C", str(folder), *settings])
 
 
 @pytest.mark.skipif(

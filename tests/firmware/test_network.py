@@ -103,9 +103,9 @@ def compare_inputs(
     rows = tables(fixed)
     device = DeviceNetwork(library, rows, fixed.answers)
     for sample in (0, 1, 0):  # the first once more: a reset leaves no state
-        found = device.answer(payload_of(fixed, inputs[sample]), SHORT)
-        assert np.array_equal(found[0], sums[sample])
-        assert np.array_equal(found[1], last[sample])
+        result = device.answer(payload_of(fixed, inputs[sample]), SHORT)
+        assert np.array_equal(result[0], sums[sample])
+        assert np.array_equal(result[1], last[sample])
     return {row[0] for row in rows.nodes}, bool(done.saturated)
 
 
@@ -121,18 +121,18 @@ def test_every_kind_of_node_and_limit_is_met(library: ctypes.CDLL) -> None:
     kinds: set[int] = set()
     limited = 0
     for seed in range(80):
-        found, was_limited = compare(library, seed)
-        kinds |= found
+        result, was_limited = compare(library, seed)
+        kinds |= result
         limited += was_limited
     assert kinds == set(range(len(KINDS)))
     assert limited > 10
 
 
 def test_a_membrane_at_its_threshold_fires_or_not_on_both(library: ctypes.CDLL) -> None:
-    one = np.ones(1)
+    item = np.ones(1)
     nodes = {
         "input": nir.Input(np.array([1])),
-        "if": nir.IF(one / DT_S, 2 * one, 0 * one),
+        "if": nir.IF(item / DT_S, 2 * item, 0 * item),
         "output": nir.Output(np.array([1])),
     }
     made = nir.NIRGraph(
@@ -252,10 +252,10 @@ def test_a_file_with_an_odd_number_is_refused_or_is_a_network_as_any_other(
         return
     content = json.loads(to_text(case[0]))
     *way, last = data.draw(st.sampled_from(list(leaves(content))))
-    place = content
+    position = content
     for key in way:
-        place = place[key]
-    place[last] = data.draw(st.sampled_from(ODD))
+        position = position[key]
+    position[last] = data.draw(st.sampled_from(ODD))
     try:
         fixed = from_text(json.dumps(content), HEADER)
     except DataError:

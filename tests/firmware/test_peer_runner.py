@@ -59,14 +59,14 @@ class Runner:
         self._port.close()
 
     def line(self, limit_s: float = 20.0) -> str:
-        said = b""
+        output = b""
         end_s = time.monotonic() + limit_s
         while time.monotonic() < end_s:
             byte = self._port.read(1)
             if byte == b"\n":
-                return said.decode("ascii")
-            said += b"" if byte in (b"\r", b"\0") else byte
-        raise AssertionError(f"no line, only {said!r}")
+                return output.decode("ascii")
+            output += b"" if byte in (b"\r", b"\0") else byte
+        raise AssertionError(f"no line, only {output!r}")
 
     def send(self, command: str, limit_s: float = 20.0) -> list[str]:
         """Return the lines up to the first that contains m-ready, as the runner
@@ -90,7 +90,7 @@ class Runner:
     def infer(self, count: int, warmups: int) -> tuple[list[float], list[int]]:
         """Return the results and the laps that the runner finds in the answer."""
         lines = self.send(f"infer {count} {warmups}", 30.0)
-        found = [
+        result = [
             match
             for line in lines
             if (match := re.match(r"^m-results-\[([^]]+)\]$", line))
@@ -101,8 +101,8 @@ class Runner:
             if (match := re.match(r"^m-lap-us-([0-9]+)$", line))
         ]
         return (
-            [float(word) for word in found[0][1].split(",") if word.strip()]
-            if found
+            [float(word) for word in result[0][1].split(",") if word.strip()]
+            if result
             else []
         ), laps
 
@@ -128,9 +128,9 @@ def scores_of(number: int, size_b: int = 490) -> bytes:
     """Return an input that the null workload answers as 16 outputs, the highest is
     number `number`.
     """
-    numbers = [400 if place == number else 10 + place for place in range(16)]
+    numbers = [400 if position == number else 10 + position for position in range(16)]
     return struct.pack("<16i", *numbers) + bytes(
-        (place * 7) & 0xFF for place in range(size_b - 64)
+        (position * 7) & 0xFF for position in range(size_b - 64)
     )
 
 
@@ -170,7 +170,7 @@ def test_the_throughput_that_the_runner_computes_from_the_laps_is_the_devices(
     runner = runner_of("asc")
     throughputs = []
     for number in range(5):
-        runner.load(bytes((number + place) & 0xFF for place in range(16_000)))
+        runner.load(bytes((number + position) & 0xFF for position in range(16_000)))
         results, laps = runner.infer(20, 2)
         assert len(results) == 4
         throughputs.append(20 * 1e6 / (laps[1] - laps[0]))
@@ -214,9 +214,9 @@ def test_every_line_is_printable_ends_in_cr_lf_and_says_ready_once_at_the_end(
         for command in commands:
             port.write(command.encode())
             port.write(b"%")
-            said = port.read_until(b"m-ready\r\n")
-            assert said.endswith(b"m-ready\r\n") and said.count(b"m-ready") == 1
-            for line in said.removesuffix(b"\r\n").split(b"\r\n"):
+            output = port.read_until(b"m-ready\r\n")
+            assert output.endswith(b"m-ready\r\n") and output.count(b"m-ready") == 1
+            for line in output.removesuffix(b"\r\n").split(b"\r\n"):
                 assert re.fullmatch(rb"[me]-[ -~]+", line)
     process.close()
     os.close(nowhere)
@@ -330,9 +330,9 @@ class Energy:
         ).split(b"\n")
         for text in (line.decode("ascii") for line in lines):
             if re.match(r"\d{4}[+-]\d{2}", text):
-                found = re.findall(r"\d{4}[-+]\d{2}", text)
+                result = re.findall(r"\d{4}[-+]\d{2}", text)
                 self.samples += [
-                    float(word.replace("+", "e+").replace("-", "e-")) for word in found
+                    float(word.replace("+", "e+").replace("-", "e-")) for word in result
                 ]
             elif event := re.match(r"event (\d+) ris", text):
                 self.events.append((int(event[1]), len(self.samples)))
@@ -364,7 +364,7 @@ def test_the_energy_that_the_runner_sums_between_the_last_two_events_is_the_devi
         for words in (*SET_UP, "pwr on nostatus", "start"):
             energy.command(words)
         runner.load(
-            bytes(place & 0xFF for place in range(16_000)), THROUGH_IO_MANAGER_B
+            bytes(position & 0xFF for position in range(16_000)), THROUGH_IO_MANAGER_B
         )
         runner.infer(count, 1)
         energy.until(lambda: len(energy.events) == 2)

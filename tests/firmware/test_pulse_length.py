@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import socket
-import subprocess
 from itertools import pairwise
 from pathlib import Path
 
@@ -23,6 +22,7 @@ from sut_backends.hosted.qemu import QemuSut
 from tests.boards import BOARDS, image
 from tests.conftest import ROOT
 from tests.firmware.test_emulated import ask
+from tests.programs import captured
 
 TEXT_HOLD_US = 50
 TIM2_CCR1 = 0x4000_0034
@@ -87,16 +87,16 @@ def call(line: socket.socket) -> None:
     """Ask for the name until the part, which may not have been ready for the first, has
     sent it and is silent.
     """
-    said = b""
+    output = b""
     for _ in range(100):
         try:
             while block := line.recv(1000):
-                said += block
+                output += block
         except TimeoutError:
-            if said.endswith(b"m-ready\r\n") and b"m-name" in said:
+            if output.endswith(b"m-ready\r\n") and b"m-name" in output:
                 return
             line.sendall(b"name%")
-    raise AssertionError(said)
+    raise AssertionError(output)
 
 
 def register(monitor: Path, address: int) -> int:
@@ -135,7 +135,7 @@ def test_a_rate_that_a_board_cannot_make_is_no_image(
 ) -> None:
     image(port, "null")  # skips where there is no compiler
     folders = ("core", "ports/cortex_m", "ports/cortex_m/include", f"ports/{port}")
-    done = subprocess.run(
+    done = captured(
         [
             *(
                 "arm-none-eabi-gcc",
@@ -156,9 +156,6 @@ def test_a_rate_that_a_board_cannot_make_is_no_image(
             *(f"-I{ROOT / 'firmware' / folder}" for folder in folders),
             str(ROOT / "firmware" / "ports" / port / "board.c"),
         ],
-        capture_output=True,
-        text=True,
-        check=False,
         timeout=60,
     )
     assert (done.returncode != 0) == refused, done.stderr

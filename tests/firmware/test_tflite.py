@@ -167,8 +167,8 @@ def test_shares_of_many_equal_classes_are_none(
     values = np.full((1, 1, 3000), 7, np.int8)
     answer = interpreter.run(read, values)
     assert set(answer.reshape(-1).tolist()) == {-128}
-    found = DeviceNetwork(library, tables(read)).answer(values)
-    assert np.array_equal(found, answer.reshape(-1))
+    result = DeviceNetwork(library, tables(read)).answer(values)
+    assert np.array_equal(result, answer.reshape(-1))
 
 
 def test_a_row_has_the_fields_of_the_struct_in_their_order() -> None:
@@ -178,9 +178,9 @@ def test_a_row_has_the_fields_of_the_struct_in_their_order() -> None:
     words = " ".join(line.partition("/*")[0] for line in lines)
     names = words.replace("int32_t", "").replace(";", ",").replace(" ", "")
     stated = [each.name.removesuffix("_at") for each in fields(OperatorRow)]
-    found = [name.removesuffix("_at") for name in names.strip(",").split(",")]
-    assert found == stated
-    assert 4 * len(found) == sizes.ROW_B
+    result = [name.removesuffix("_at") for name in names.strip(",").split(",")]
+    assert result == stated
+    assert 4 * len(result) == sizes.ROW_B
 
 
 def test_the_shipped_header_is_that_of_the_example() -> None:
@@ -316,9 +316,9 @@ def test_a_model_without_room_is_refused_and_leaves_no_file(tmp_path: Path) -> N
     folder = tmp_path / "board"
     with pytest.raises(ConfigError) as caught:
         invoke("build", folder, "--model", path, "--target=stm32f405")
-    said = str(caught.value)
-    assert "RAM: 153,592 B wanted, 131,072 there" in said
-    assert "CONV_2D: 1,544 B of flash, 129,600 of RAM" in said
+    output = str(caught.value)
+    assert "RAM: 153,592 B wanted, 131,072 there" in output
+    assert "CONV_2D: 1,544 B of flash, 129,600 of RAM" in output
     assert not folder.exists()
 
 

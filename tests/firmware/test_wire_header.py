@@ -3,22 +3,18 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 
 from sut_backends.shim import messages
 from tests.conftest import ROOT
+from tests.programs import captured
 
 FIRMWARE = ROOT / "firmware"
 
 
 def test_the_header_is_what_its_generator_makes_of_the_messages() -> None:
-    made = subprocess.run(
-        [sys.executable, str(FIRMWARE / "wire_header.py")],
-        capture_output=True,
-        text=True,
-        check=True,
-        cwd=ROOT,
+    made = captured(
+        [sys.executable, str(FIRMWARE / "wire_header.py")], check=True, cwd=ROOT
     ).stdout
     assert made == (FIRMWARE / "core" / "nr_wire.h").read_text(encoding="utf-8")
 

@@ -54,11 +54,11 @@ _TOOL_PX = 2 * (6 + 1)
 
 def clipped(top: QWidget) -> list[str]:
     """Return texts cut without an ellipsis, or with one and no text under the mouse."""
-    found = []
+    result = []
     for widget in top.findChildren(QWidget):
         if widget.isVisible() and not _seen(widget).isEmpty():
-            found += [f"{_name(widget)}: {fault}" for fault in _faults(widget)]
-    return found
+            result += [f"{_name(widget)}: {fault}" for fault in _faults(widget)]
+    return result
 
 
 def measured(top: QWidget) -> int:
@@ -184,19 +184,19 @@ def _button(button: QAbstractButton) -> Iterator[str]:
 
 
 def _tabs(bar: QTabBar) -> Iterator[str]:
-    for place in range(bar.count()):
-        if not bar.isTabVisible(place):
+    for position in range(bar.count()):
+        if not bar.isTabVisible(position):
             continue
-        text = bar.tabText(place)
+        text = bar.tabText(position)
         option = QStyleOptionTab()
-        bar.initStyleOption(option, place)
+        bar.initStyleOption(option, position)
         part = QStyle.SubElement.SE_TabBarTabText
         room = bar.style().subElementRect(part, option, bar).width()
-        if bar.tabRect(place).right() > _seen(bar).right() + _SLACK_PX:
+        if bar.tabRect(position).right() > _seen(bar).right() + _SLACK_PX:
             yield f"tab {text!r} lies outside"
         elif _wide(bar, text) > room + _SLACK_PX:
             elided = bar.elideMode() != Qt.TextElideMode.ElideNone
-            if not (elided and _under_the_mouse(bar.tabToolTip(place), text)):
+            if not (elided and _under_the_mouse(bar.tabToolTip(position), text)):
                 yield f"tab {text!r} needs {_wide(bar, text):.0f} px, has {room}"
 
 
@@ -212,10 +212,10 @@ def _head(head: QHeaderView) -> Iterator[str]:
             continue
         if _wide(head, text) > wide + _SLACK_PX:
             role = Qt.ItemDataRole.ToolTipRole
-            said = str(
+            output = str(
                 head.model().headerData(number, Qt.Orientation.Horizontal, role) or ""
             )
-            if not (isinstance(head, Heads) and _under_the_mouse(said, text)):
+            if not (isinstance(head, Heads) and _under_the_mouse(output, text)):
                 yield f"head {text!r} needs {_wide(head, text):.0f} px, has {wide}"
 
 
@@ -231,10 +231,10 @@ def _cells(table: QTableView) -> Iterator[str]:
             room = table.visualRect(index).intersected(whole).width() - _CELL_PX
             if not text or room <= 0 or _wide(table, text) <= room + _SLACK_PX:
                 continue
-            said = str(index.data(Qt.ItemDataRole.ToolTipRole) or "")
+            output = str(index.data(Qt.ItemDataRole.ToolTipRole) or "")
             if not (
                 isinstance(table.itemDelegate(), TableCells)
-                and _under_the_mouse(said, text)
+                and _under_the_mouse(output, text)
             ):
                 yield f"cell {text!r} needs {_wide(table, text):.0f} px, has {room}"
 
@@ -294,9 +294,9 @@ def _plot(view: Any) -> Iterator[str]:
         else:
             continue
         for box, text in texts:
-            place = view.mapFromScene(item.mapToScene(box)).boundingRect()
-            if text and not seen.contains(QRectF(place)):
-                yield f"plotted {text!r} at {place.getRect()}"
+            position = view.mapFromScene(item.mapToScene(box)).boundingRect()
+            if text and not seen.contains(QRectF(position)):
+                yield f"plotted {text!r} at {position.getRect()}"
 
 
 def _ticks(axis: Any) -> list[tuple[QRectF, str]]:
@@ -307,16 +307,16 @@ def _ticks(axis: Any) -> list[tuple[QRectF, str]]:
     if specs is None:
         return []
     metrics = QFontMetricsF(axis.style["tickFont"] or axis.font())
-    found = []
+    result = []
     for box, flags, text in specs[2]:
         wide = metrics.boundingRect(box, int(flags), text)
-        found.append((wide, text))
-    return found
+        result.append((wide, text))
+    return result
 
 
 def _painted(widget: QWidget) -> list[str]:
     """Return the texts that a widget paints where they have no place."""
-    found: list[str] = []
+    result: list[str] = []
     draw = QPainter.drawText
 
     def noted(painter: QPainter, *words: Any) -> Any:
@@ -331,7 +331,7 @@ def _painted(widget: QWidget) -> list[str]:
                 wanted = metrics.boundingRect(box, int(words[1]), text)
                 wide, tall = wanted.width(), wanted.height()
             if wide > box.width() + _SLACK_PX:
-                found.append(
+                result.append(
                     f"painted {text!r} needs {wide:.0f} px, has {box.width():.0f}"
                 )
             box = box.intersected(
@@ -348,7 +348,7 @@ def _painted(widget: QWidget) -> list[str]:
             .adjusted(-2, -2, 2, 2)
             .contains(seen)
         ):
-            found.append(
+            result.append(
                 f"painted {text!r} at {seen.left():.0f} to {seen.right():.0f} px"
             )
         return draw(painter, *words)
@@ -356,7 +356,7 @@ def _painted(widget: QWidget) -> list[str]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(QPainter, "drawText", noted)
         widget.grab()
-    return found
+    return result
 
 
 def _wide(widget: QWidget, text: str) -> float:
@@ -388,9 +388,9 @@ def _seen(widget: QWidget) -> QRect:
 
 def _name(widget: QWidget) -> str:
     names: list[str] = []
-    place: QWidget | None = widget
-    while place is not None and len(names) < 3:
-        if place.objectName():
-            names.append(place.objectName())
-        place = place.parentWidget()
+    position: QWidget | None = widget
+    while position is not None and len(names) < 3:
+        if position.objectName():
+            names.append(position.objectName())
+        position = position.parentWidget()
     return f"{type(widget).__name__} {' in '.join(names)}"

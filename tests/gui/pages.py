@@ -76,10 +76,10 @@ def pages(window: MainWindow, folder: Path) -> Iterator[str]:
         else:
             yield name
         for tabs in screen.findChildren(QTabWidget):
-            for place in range(1, tabs.count() if tabs.isVisible() else 0):
-                tabs.setCurrentIndex(place)
+            for position in range(1, tabs.count() if tabs.isVisible() else 0):
+                tabs.setCurrentIndex(position)
                 _settle(window)
-                yield f"{name}, {tabs.tabText(place)}"
+                yield f"{name}, {tabs.tabText(position)}"
 
 
 def _bench(window: MainWindow, screen: BenchScreen) -> Iterator[str]:
@@ -166,7 +166,7 @@ def look(folder: Path, config: Path, themes: Sequence[str]) -> tuple[list[str], 
     memory.set("theme", themes[0])
     window = MainWindow(memory)
     window.show()
-    found: dict[str, list[str]] = {}
+    result: dict[str, list[str]] = {}
     count = 0
     for page in pages(window, folder):
         # To change the theme takes longest: once on each screen.
@@ -181,9 +181,9 @@ def look(folder: Path, config: Path, themes: Sequence[str]) -> tuple[list[str], 
                     QApplication.processEvents()
                 count += measured(window)
                 for fault in clipped(window):
-                    found.setdefault(fault, []).append(f"{page} {size[0]} {theme}")
+                    result.setdefault(fault, []).append(f"{page} {size[0]} {theme}")
     window.close()
-    return [f"{fault} ({'; '.join(where)})" for fault, where in found.items()], count
+    return [f"{fault} ({'; '.join(where)})" for fault, where in result.items()], count
 
 
 if __name__ == "__main__":

@@ -56,7 +56,7 @@ def is_part(widget: QWidget) -> bool:
 
 def nameless(top: QWidget) -> list[str]:
     """Return the widgets below one that keys can reach and that lack a name."""
-    found = []
+    result = []
     for widget in top.findChildren(QWidget):
         # A text that can be chosen by mouse is not reached by keys.
         if not widget.focusPolicy() & Qt.FocusPolicy.TabFocus or is_part(widget):
@@ -70,16 +70,16 @@ def nameless(top: QWidget) -> list[str]:
             if not value
         ]
         if lacks:
-            place = widget.parentWidget()
+            position = widget.parentWidget()
             around = (
-                f"{type(place).__name__} {place.objectName()}"
-                if place is not None
+                f"{type(position).__name__} {position.objectName()}"
+                if position is not None
                 else ""
             )
             text = getattr(widget, "text", str)()
             kind = f"{type(widget).__name__} {widget.objectName()!r} {text!r}"
-            found.append(f"{kind} in {around}: {', '.join(lacks)}")
-    return found
+            result.append(f"{kind} in {around}: {', '.join(lacks)}")
+    return result
 
 
 @pytest.mark.parametrize("name", list(_ALL))

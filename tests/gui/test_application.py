@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.programs import captured
 from tests.rig.importers.profilers.test_ppk2 import HIGH, archive, frame
 from tests.waiting import eventually
 
@@ -95,12 +96,10 @@ def test_options_of_rig_view_open_a_file_at_once(tmp_path: Path) -> None:
     path = tmp_path / "a.ppk2"
     path.write_bytes(archive(frame(1000.0, {2: HIGH}) * 50_000))
     options = ["--supply-v", "3.3", "--sync", "D2"]
-    done = subprocess.run(
+    done = captured(
         [sys.executable, "-c", SHOWN, "view", str(path), *options],
         env=os.environ
         | {"QT_QPA_PLATFORM": "offscreen", "XDG_CONFIG_HOME": str(tmp_path)},
-        capture_output=True,
-        text=True,
         timeout=120,
         check=True,
     )
@@ -117,11 +116,9 @@ def test_without_a_display_a_sentence_says_so(
     environment = {
         name: value for name, value in os.environ.items() if name not in hidden
     }
-    done = subprocess.run(
+    done = captured(
         [sys.executable, "-c", LATER, *words],
         env=environment | {"XDG_CONFIG_HOME": str(tmp_path)},
-        capture_output=True,
-        text=True,
         timeout=60,
     )
     assert done.returncode == 3, done.stderr

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -36,6 +35,7 @@ from gui.widgets.text import PlainLabel, ShortenedLabel
 from tests.conftest import ROOT
 from tests.gui.clipping import clipped
 from tests.gui.pages import look
+from tests.programs import captured
 
 if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot
@@ -70,12 +70,10 @@ def test_no_text_is_cut_at_scale_2(sessions: Path, tmp_path: Path) -> None:
         str(sessions),
         str(tmp_path / "gui.json"),
     ]
-    done = subprocess.run(
+    done = captured(
         [*words, "dark"],
         cwd=ROOT,
         env=os.environ | {"QT_SCALE_FACTOR": "2", "QT_QPA_PLATFORM": "offscreen"},
-        capture_output=True,
-        text=True,
         timeout=280,
     )
     assert done.returncode == 0, done.stderr

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 import sys
 
 import pytest
 
 from tests.conftest import ROOT
+from tests.programs import captured
 
 _XVFB = shutil.which("xvfb-run")
 
@@ -22,7 +22,7 @@ _XVFB = shutil.which("xvfb-run")
 def test_the_whole_way_on_a_virtual_display() -> None:
     assert _XVFB is not None
     words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-rs"]
-    done = subprocess.run(
+    done = captured(
         [
             _XVFB,
             "-a",
@@ -33,8 +33,6 @@ def test_the_whole_way_on_a_virtual_display() -> None:
         ],
         cwd=ROOT,
         env={**os.environ, "QT_QPA_PLATFORM": "xcb", "QT_XCB_GL_INTEGRATION": "none"},
-        capture_output=True,
-        text=True,
         timeout=280,
     )
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]

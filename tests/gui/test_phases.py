@@ -49,9 +49,9 @@ def live(qtbot: QtBot) -> dict[str, str]:
     y = round(area.top() + 4)
     return {
         name: image.pixelColor(
-            round(area.left() + area.width() * (place + 0.05) / 4), y
+            round(area.left() + area.width() * (position + 0.05) / 4), y
         ).name()
-        for place, name in enumerate(("idle", *PHASES))
+        for position, name in enumerate(("idle", *PHASES))
     }
 
 
@@ -70,11 +70,11 @@ def traced(
     qtbot.waitUntil(screen.idle)
     image = screen.stack.grab().toImage()
     y = round(screen.stack.lanes.phases.top() + 4)
-    found = {}
+    result = {}
     for span in spans:
         at_s = 0.95 * span.start_s + 0.05 * span.stop_s
-        found[span.phase] = image.pixelColor(round(screen.stack.x_of(at_s)), y).name()
-    return screen, found
+        result[span.phase] = image.pixelColor(round(screen.stack.x_of(at_s)), y).name()
+    return screen, result
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -83,12 +83,12 @@ def test_a_phase_has_one_colour_in_run_trace_and_report(
 ) -> None:
     window.shell.themes.choose(theme)
     recorded = live(qtbot)
-    screen, found = traced(window, qtbot, virtual_session)
+    screen, result = traced(window, qtbot, virtual_session)
     assert set(screen.state.subject.phases.values()) >= {*PHASES, "idle"}
     page = rendered(virtual_session)
     for number, phase in enumerate(PHASES):
         colour = band_colour(number, loud=True).name()
-        assert recorded[phase] == found[phase] == colour
+        assert recorded[phase] == result[phase] == colour
         assert THEMES[theme].phases[number] in page, (
             "the report has the same in both themes"
         )
@@ -105,10 +105,10 @@ def test_what_is_chosen_hides_no_curve(
 ) -> None:
     screen, _ = traced(window, qtbot, virtual_session)
     state = screen.state
-    place = next(
+    position = next(
         k for k, span in enumerate(state.subject.spans) if span.kind == "sample"
     )
-    span = state.subject.spans[place]
+    span = state.subject.spans[position]
     area = screen.stack.lanes.signals["power"]
     inside = range(
         round(screen.stack.x_of(span.start_s)) + 3,
@@ -124,7 +124,7 @@ def test_what_is_chosen_hides_no_curve(
     before = curve()
     assert len(before) >= len(inside) > 20
     view = state.view
-    screen.windows.table.selectRow(place)
+    screen.windows.table.selectRow(position)
     state.set_view(view)
     qtbot.waitUntil(screen.idle)
     state.place_dual(span.start_s, span.stop_s)

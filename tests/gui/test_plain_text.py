@@ -91,10 +91,10 @@ def test_labels_tips_and_names_in_plots_show_what_was_given() -> None:
 
 def test_no_other_label_is_made() -> None:
     made = {
-        path.relative_to(ROOT).as_posix(): len(found)
+        path.relative_to(ROOT).as_posix(): len(result)
         for path in (ROOT / "gui").rglob("*.py")
         if (
-            found := re.findall(
+            result := re.findall(
                 r"\bQLabel\(\)|\bQLabel\([^Q)]", path.read_text("utf-8")
             )
         )

@@ -168,9 +168,9 @@ def targets(window: MainWindow) -> list[QWidget]:
 def act(window: MainWindow, chance: random.Random) -> str:
     """Do a random action; return its name."""
     what = chance.random()
-    found = targets(window)
-    if what < 0.45 and found:
-        widget = chance.choice(found)
+    result = targets(window)
+    if what < 0.45 and result:
+        widget = chance.choice(result)
         where = widget.viewport() if isinstance(widget, QAbstractItemView) else widget
         size = where.size()
         at = QPoint(
@@ -184,7 +184,7 @@ def act(window: MainWindow, chance: random.Random) -> str:
             QTest.mouseClick(where, Qt.MouseButton.LeftButton, pos=at)
         return f"click {type(widget).__name__} {widget.objectName()} {at.x()},{at.y()}"
     if what < 0.6:
-        fields = [widget for widget in found if isinstance(widget, QLineEdit)]
+        fields = [widget for widget in result if isinstance(widget, QLineEdit)]
         if fields:
             field = chance.choice(fields)
             text = chance.choice(_TEXTS)
@@ -247,9 +247,9 @@ def opened(qtbot: QtBot, place: Path, number: int) -> MainWindow:
     window.resize(900, 640)
     window.show()
     window.shell.set_bench(place / "bench.toml")
-    found = sorted((place / "sessions").glob("*/events.jsonl"))
-    if found:
-        window.open_session(found[0].parent)
+    result = sorted((place / "sessions").glob("*/events.jsonl"))
+    if result:
+        window.open_session(result[0].parent)
         qtbot.waitUntil(lambda: not window.shell.worker.busy, timeout=20000)
     return window
 

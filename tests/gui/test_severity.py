@@ -30,8 +30,8 @@ def colour(theme: Theme, severity: Severity) -> str:
         "warning": "warn",
         "error": "bad",
     }
-    found: str = getattr(theme, names[severity])
-    return found
+    result: str = getattr(theme, names[severity])
+    return result
 
 
 def frame_colour(frame: QFrame) -> str:

@@ -60,11 +60,11 @@ class Hands:
         return self.window._stack.currentWidget()
 
     def find(self, kind: type[QWidget], name: str) -> Any:
-        found = [
+        result = [
             each for each in self.window.findChildren(kind, name) if each.isVisible()
         ]
-        assert found, f"no {name} is shown"
-        return found[0]
+        assert result, f"no {name} is shown"
+        return result[0]
 
     def click(self, name: str) -> None:
         button = self.find(QPushButton, name)
@@ -89,9 +89,9 @@ class Hands:
     def tab(self, tabs: Any, title: str) -> None:
         """Click a tab by its title."""
         bar: QTabBar = tabs.tabBar()
-        place = next(k for k in range(bar.count()) if title in bar.tabText(k))
+        position = next(k for k in range(bar.count()) if title in bar.tabText(k))
         self.qtbot.mouseClick(
-            bar, Qt.MouseButton.LeftButton, pos=bar.tabRect(place).center()
+            bar, Qt.MouseButton.LeftButton, pos=bar.tabRect(position).center()
         )
 
     def settings(self, *settings: str) -> None:
@@ -204,11 +204,11 @@ def find_the_energy_of_the_results(hands: Hands, folder: Path) -> None:
     screen = hands.go(4)
     hands.until(lambda: screen.state is not None and screen.idle())
     table = screen.windows.table
-    found = []
-    for place, span in enumerate(list(table.rows)):
+    result = []
+    for position, span in enumerate(list(table.rows)):
         if span.kind != "sample" or span.phase != "infer" or span.flags:
             continue
-        hands.click_row(table, place)
+        hands.click_row(table, position)
         hands.until(screen.idle)
         off_s = 3 * screen.state.view.span_s / screen.stack.lanes.time.width()
         shift = Qt.KeyboardModifier.ShiftModifier
@@ -217,24 +217,24 @@ def find_the_energy_of_the_results(hands: Hands, folder: Path) -> None:
         marked = screen.state.markers.chosen
         assert marked is not None and marked.span == (span.start_s, span.stop_s)
         assert screen.statistics.selection.lost == 0
-        found.append(screen.statistics.selection.energy_j)
-    assert len(found) == 6
+        result.append(screen.statistics.selection.energy_j)
+    assert len(result) == 6
     stated = rig.open_session(folder).content["metrics"]["energy_infer"]["per_trial"][
         0
     ]["value"]
-    assert statistics.fmean(found) == pytest.approx(stated, rel=1e-9)
+    assert statistics.fmean(result) == pytest.approx(stated, rel=1e-9)
 
 
 def overlay_the_trials(hands: Hands) -> None:
     """Lay the trials over each other on the edge of one step."""
     screen: Any = hands.window.screen_named("trace")
-    place = next(
+    position = next(
         k for k, span in enumerate(screen.state.subject.spans) if span.kind == "sample"
     )
-    hands.click_row(screen.windows.table, place)
+    hands.click_row(screen.windows.table, position)
     hands.tab(screen.tabs, "Trials")
     hands.until(lambda: screen.overlay.shown is not None and screen.idle())
-    assert [one.trial for one in screen.overlay.shown.trials] == [1, 2, 3, 4, 5]
+    assert [item.trial for item in screen.overlay.shown.trials] == [1, 2, 3, 4, 5]
 
 
 def find_the_drifting_trial(hands: Hands) -> None:

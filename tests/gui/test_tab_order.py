@@ -89,9 +89,9 @@ def test_tab_reaches_everything(
         qtbot.waitUntil(lambda: screen.state is not None and screen.idle())
     assert missed(window, qtbot) == []
     for tabs in screen.findChildren(QTabWidget):
-        for place in range(tabs.count()):
-            tabs.setCurrentIndex(place)
-            assert missed(window, qtbot) == [], tabs.tabText(place)
+        for position in range(tabs.count()):
+            tabs.setCurrentIndex(position)
+            assert missed(window, qtbot) == [], tabs.tabText(position)
 
 
 def test_what_tab_does_not_reach_is_found(qtbot: QtBot) -> None:

@@ -135,7 +135,7 @@ def test_a_page_stays_when_the_keyboard_comes_to_the_navigation(
         qtbot.wait(10)
         assert shown(window) == "screen-about"
         screens = [
-            window._stack.widget(place) for place in range(window._stack.count())
+            window._stack.widget(position) for position in range(window._stack.count())
         ]
         assert [each.objectName() for each in screens if each.isVisible()] == [
             "screen-about"

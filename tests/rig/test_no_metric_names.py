@@ -22,20 +22,20 @@ def names_of(bench: Path) -> set[str]:
     """Return the names of the metrics of a bench."""
     scenario, task, _ = open_plan(bench, [])
     plan = steps(scenario, task, 1)
-    found = scenario.declared_metrics(task, plan, list(task.phases))
-    assert found is not None
-    return set(found.metrics)
+    result = scenario.declared_metrics(task, plan, list(task.phases))
+    assert result is not None
+    return set(result.metrics)
 
 
 @cache
 def texts() -> Mapping[str, str]:
     """Return each text constant of rig, and where it stands first."""
-    found: dict[str, str] = {}
+    result: dict[str, str] = {}
     for path in sorted((ROOT / "rig").rglob("*.py")):
         for node in ast.walk(parsed(path)):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
-                found.setdefault(node.value, f"{path.relative_to(ROOT)}:{node.lineno}")
-    return found
+                result.setdefault(node.value, f"{path.relative_to(ROOT)}:{node.lineno}")
+    return result
 
 
 @pytest.mark.parametrize("name", ["asc", "offline", "qubo", "real-time", "tiny"])

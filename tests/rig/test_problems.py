@@ -112,8 +112,8 @@ def test_a_gap_has_its_rail_segment_step_and_time(
     gap = {"start": first, "stop": first + 4, "cause": "for the test"}
     rail = path / "trial-1" / "segment-2" / "io"
     (rail / "gaps.jsonl").write_text(json.dumps(gap) + "\n", encoding="utf-8")
-    found, _ = derived(path)
-    (problem,) = found.problems
+    result, _ = derived(path)
+    (problem,) = result.problems
     assert problem == Problem(
         "gap",
         problem.detail,
@@ -124,7 +124,7 @@ def test_a_gap_has_its_rail_segment_step_and_time(
         start_s=first / 20_000,
         stop_s=(first + 4) / 20_000,
     )
-    assert stored(found) == [
+    assert stored(result) == [
         {
             "trial": 1,
             "code": "gap",
@@ -136,7 +136,7 @@ def test_a_gap_has_its_rail_segment_step_and_time(
             "stop_s": problem.stop_s,
         }
     ]
-    older = document.to_json(found, 6)["problems"]
+    older = document.to_json(result, 6)["problems"]
     assert older == [{"trial": 1, "code": "gap", "detail": problem.detail}]
 
 
@@ -150,11 +150,11 @@ def test_an_edge_too_many_has_its_rail_and_its_number(
     rail = path / "trial-1" / "segment-1" / "core"
     with_pulse(rail, at_s)
     edges_s = Trace.open(rail / "trace.jls").falls_s
-    found, _ = derived(path)
-    problem = next(each for each in found.problems if each.code == "edges")
+    result, _ = derived(path)
+    problem = next(each for each in result.problems if each.code == "edges")
     assert (problem.rail, problem.segment, problem.step) == ("core", 1, None)
     assert problem.edge is not None
     assert edges_s[problem.edge - 1] == pytest.approx(at_s, abs=1e-4)
-    (in_file,) = (each for each in stored(found) if each["code"] == "edges")
+    (in_file,) = (each for each in stored(result) if each["code"] == "edges")
     assert in_file["edge"] == problem.edge and in_file["rail"] == "core"
     assert "segment" not in in_file and "start_s" not in in_file

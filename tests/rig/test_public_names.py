@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import ast
-import subprocess
 import sys
 from itertools import chain
 
@@ -12,6 +11,7 @@ import pytest
 
 import rig
 from tests.conftest import ROOT
+from tests.programs import captured
 
 
 def test_every_public_name_is_there_and_in_order() -> None:
@@ -39,7 +39,5 @@ def test_importing_it_imports_no_library() -> None:
         "import sys, rig; print(sorted({'numpy', 'pandas', 'scipy', 'click'} &"
         " set(sys.modules)))"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    )
+    done = captured([sys.executable, "-c", code], check=True)
     assert done.stdout.strip() == "[]"

@@ -20,7 +20,7 @@ for _package in PACKAGES:
 
 def forms(path: Path) -> dict[str, dict[str, bool]]:
     """Return the options of each dataclass of a module, by its name."""
-    found: dict[str, dict[str, bool]] = {}
+    result: dict[str, dict[str, bool]] = {}
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         decorators = node.decorator_list if isinstance(node, ast.ClassDef) else []
         for form in decorators:
@@ -29,8 +29,8 @@ def forms(path: Path) -> dict[str, dict[str, bool]]:
                     str(option.arg): bool(ast.literal_eval(option.value))
                     for option in form.keywords
                 }
-                found[node.name] = options  # type: ignore[attr-defined]
-    return found
+                result[node.name] = options  # type: ignore[attr-defined]
+    return result
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: path.stem)

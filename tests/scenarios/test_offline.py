@@ -23,6 +23,7 @@ from rig.settings.check import checked
 from scenarios.offline import Offline
 from scenarios.tasks.null import NullTask
 from tests.samples import sample_of
+from tests.scenarios.steps import steps_of
 
 TICK_HZ = 1_000_000
 
@@ -73,16 +74,7 @@ def carried_out(
     answer: Callable[[Step], Completion | None],
     seed: int = 1,
 ) -> list[Step]:
-    plan = scenario.plan(null(samples), seed)
-    done = []
-    completion = None
-    while True:
-        try:
-            step = plan.send(completion)
-        except StopIteration:
-            return done
-        done.append(step)
-        completion = answer(step)
+    return steps_of(scenario.plan(null(samples), seed), answer)
 
 
 def batches(done: list[Step]) -> list[Query]:

@@ -42,8 +42,8 @@ def test_from_64_samples_on_there_is_an_estimate_of_the_90th_percentile() -> Non
     assert scenario.summarise(measured(64), PHASES)[EARLY_STOPPING].value == 64e-3, (
         "of 64 the largest"
     )
-    found = scenario.summarise(measured(1000), PHASES)
-    assert found["latency_total_p90"].value < found[EARLY_STOPPING].value < 0.95
+    result = scenario.summarise(measured(1000), PHASES)
+    assert result["latency_total_p90"].value < result[EARLY_STOPPING].value < 0.95
     assert scenario.absent(measured(1000)) == {}
 
 

@@ -236,7 +236,9 @@ class Profiler:
 
     def energy_breakdown(self) -> tuple[float, ...]:
         """Return the same as energies of the run, in uJ."""
-        return tuple(1e6 * STEP_S * self.steps * one for one in self.power_breakdown())
+        return tuple(
+            1e6 * STEP_S * self.steps * item for item in self.power_breakdown()
+        )
 
 
 @dataclass(frozen=True)
@@ -284,32 +286,34 @@ def installed(*, there: bool = True) -> Iterator[list[str]]:
 
 
 def _together(start: Any) -> list[Any]:
-    found = [start]
-    for process in found:
+    result = [start]
+    for process in result:
         for port in [
             value for value in vars(process).values() if isinstance(value, Port)
         ]:
             for other in (*port.to, *port.fed_by):
-                if other.owner not in found:
-                    found.append(other.owner)
-    return found
+                if other.owner not in result:
+                    result.append(other.owner)
+    return result
 
 
 def _step(processes: list[Any], step: int) -> list[int]:
     """Do a step: all cells take each Dense's stored output, then each Dense takes the
     new spikes.
     """
-    for one in processes:
-        if isinstance(one, Source):
-            one.sent = one.data.value[:, step % one.data.value.shape[1]]
-    fired = [one.step() for one in processes if isinstance(one, Lif)]
-    for one in processes:
-        if isinstance(one, Sink):
-            one.data.value[:, step % one.data.value.shape[1]] = _sent(one.a_in)
-        elif isinstance(one, Dense):
-            taken = np.asarray(_sent(one.s_in))
-            one.a_buff.value = one.weights @ (
-                taken if one.graded else taken > 0
+    for process in processes:
+        if isinstance(process, Source):
+            process.sent = process.data.value[:, step % process.data.value.shape[1]]
+    fired = [process.step() for process in processes if isinstance(process, Lif)]
+    for process in processes:
+        if isinstance(process, Sink):
+            process.data.value[:, step % process.data.value.shape[1]] = _sent(
+                process.a_in
+            )
+        elif isinstance(process, Dense):
+            taken = np.asarray(_sent(process.s_in))
+            process.a_buff.value = process.weights @ (
+                taken if process.graded else taken > 0
             ).astype(np.int64)
     return fired
 

@@ -31,7 +31,9 @@ class SimulatedMeter:
 
     def _supply(self, channel: Channel) -> tuple[float, float]:
         now_ns = self._world.now_ns()
-        state = next(one for one in self._world.states()[::-1] if one.time_ns <= now_ns)
+        state = next(
+            item for item in self._world.states()[::-1] if item.time_ns <= now_ns
+        )
         share = 0.0 if self._errors.fed_v else self._errors.share
         volt, current = channel.supply(np.array([state.power_w * share]))
         return float(volt[0]), float(current[0])

@@ -48,8 +48,10 @@ class Vertex:
         """Return the shifts of both receptors: the largest weight a quarter of the
         range.
         """
-        into = [one for one in Simulator.now.projections if one.behind._vertex is self]
-        largest = max(float(one.weights.max(initial=0.0)) for one in into)
+        into = [
+            item for item in Simulator.now.projections if item.behind._vertex is self
+        ]
+        largest = max(float(item.weights.max(initial=0.0)) for item in into)
         return [int(np.ceil(np.log2(4 * largest)))] * 2
 
     def get_weight_scales(self, ring_buffer_shifts: list[int]) -> Any:
@@ -145,20 +147,20 @@ class Simulator:
         """Run; on a virtual board no cell fires."""
         self.ran_ms += duration_ms
         states: dict[int, tuple[Any, Any]] = {
-            id(one): (np.zeros(one.size), np.broadcast_to(one.begin, one.size))
-            for one in self.populations
+            id(item): (np.zeros(item.size), np.broadcast_to(item.begin, item.size))
+            for item in self.populations
         }
         for step in range(round(duration_ms / self.timestep)):
             brought = {}
-            for one in self.populations:
-                inputs = [each for each in self.projections if each.behind is one]
+            for item in self.populations:
+                inputs = [each for each in self.projections if each.behind is item]
                 currents = [each.brought() for each in inputs]
-                brought[id(one)] = sum(currents, np.zeros(one.size))
-            for one in self.populations:
-                fired, states[id(one)] = _step(
-                    one, brought[id(one)], states[id(one)], step
+                brought[id(item)] = sum(currents, np.zeros(item.size))
+            for item in self.populations:
+                fired, states[id(item)] = _step(
+                    item, brought[id(item)], states[id(item)], step
                 )
-                one.spikes.append(fired)
+                item.spikes.append(fired)
 
 
 def _step(one: Population, brought: Any, state: tuple[Any, Any], step: int) -> Any:
@@ -230,8 +232,8 @@ def _placements() -> list[Any]:
         )
     ]
     return own + [
-        SimpleNamespace(vertex=one._vertex, x=0, y=core // 4, p=2 + core % 4)
-        for core, one in enumerate(Simulator.now.populations)
+        SimpleNamespace(vertex=item._vertex, x=0, y=core // 4, p=2 + core % 4)
+        for core, item in enumerate(Simulator.now.populations)
     ]
 
 

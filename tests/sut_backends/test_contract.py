@@ -39,7 +39,7 @@ WINDOWS = 6
 
 
 @dataclass
-class Opened:
+class OpenedSut:
     """A system under test and its properties: its phases, whether it counts iterations,
     whether its time is the host's; how many iterations take it longer than 0.03 s.
     """
@@ -51,24 +51,24 @@ class Opened:
     too_many: int = 1_000_000
 
 
-def virtual(context: BenchContext, program: Path, port: Callable[[], str]) -> Opened:
+def virtual(context: BenchContext, program: Path, port: Callable[[], str]) -> OpenedSut:
     context = replace(context, reference=lambda payload: payload)
-    return Opened(
+    return OpenedSut(
         VirtualSut.open(VirtualSut.Settings(slots=4), context), 2, too_many=1_000
     )
 
 
-def posix(context: BenchContext, program: Path, port: Callable[[], str]) -> Opened:
-    return Opened(PosixSut.open(PosixSut.Settings(program=str(program)), context), 2)
+def posix(context: BenchContext, program: Path, port: Callable[[], str]) -> OpenedSut:
+    return OpenedSut(PosixSut.open(PosixSut.Settings(program=str(program)), context), 2)
 
 
-def cpu(context: BenchContext, program: Path, port: Callable[[], str]) -> Opened:
+def cpu(context: BenchContext, program: Path, port: Callable[[], str]) -> OpenedSut:
     context = replace(context, programs={"null": public_programs.program("null")})
-    return Opened(CpuSut.open(CpuSut.Settings(slots=4), context), 2)
+    return OpenedSut(CpuSut.open(CpuSut.Settings(slots=4), context), 2)
 
 
-def qemu(context: BenchContext, program: Path, port: Callable[[], str]) -> Opened:
-    return Opened(
+def qemu(context: BenchContext, program: Path, port: Callable[[], str]) -> OpenedSut:
+    return OpenedSut(
         QemuSut.open(QemuSut.Settings(program=str(image("mps2", "null"))), context),
         2,
         host_time=False,
@@ -77,14 +77,16 @@ def qemu(context: BenchContext, program: Path, port: Callable[[], str]) -> Opene
 
 def uart_framed(
     context: BenchContext, program: Path, port: Callable[[], str]
-) -> Opened:
-    return Opened(
+) -> OpenedSut:
+    return OpenedSut(
         UartSut.open(UartSut.Settings(port=port(), layer="framed"), context), 2
     )
 
 
-def uart_text(context: BenchContext, program: Path, port: Callable[[], str]) -> Opened:
-    return Opened(
+def uart_text(
+    context: BenchContext, program: Path, port: Callable[[], str]
+) -> OpenedSut:
+    return OpenedSut(
         UartSut.open(UartSut.Settings(port=port(), layer="text"), context),
         1,
         counts=False,
@@ -93,17 +95,22 @@ def uart_text(context: BenchContext, program: Path, port: Callable[[], str]) -> 
 
 def served_virtual(
     context: BenchContext, program: Path, port: Callable[[], str]
-) -> Opened:
+) -> OpenedSut:
     settings = UartSut.Settings(port=port(), simulated=True)
-    return Opened(UartSut.open(settings, context), 2, host_time=False, too_many=1_000)
+    return OpenedSut(
+        UartSut.open(settings, context), 2, host_time=False, too_many=1_000
+    )
 
 
-def served_cpu(context: BenchContext, program: Path, port: Callable[[], str]) -> Opened:
-    return Opened(UartSut.open(UartSut.Settings(port=port()), context), 2)
+def served_cpu(
+    context: BenchContext, program: Path, port: Callable[[], str]
+) -> OpenedSut:
+    return OpenedSut(UartSut.open(UartSut.Settings(port=port()), context), 2)
 
 
 SERVED: dict[
-    Callable[..., Opened], tuple[Callable[[], SystemUnderTest], Callable[[], Endpoint]]
+    Callable[..., OpenedSut],
+    tuple[Callable[[], SystemUnderTest], Callable[[], Endpoint]],
 ]
 SERVED = {
     served_virtual: (lambda: echo(8), PtyEndpoint),
@@ -132,7 +139,7 @@ SERVED = {
 )
 def opened(
     request: pytest.FixtureRequest, null_program: Path, start_dut: Callable[..., object]
-) -> Iterator[Opened]:
+) -> Iterator[OpenedSut]:
     context = BenchContext()
     context.world.supply_on = True
     with ExitStack() as stack:
@@ -142,12 +149,12 @@ def opened(
             endpoint = open_endpoint()
             stack.enter_context(serving(open_sut, endpoint))
             port = lambda: endpoint.url  # noqa: E731
-        found = request.param(context, null_program, port)
-        stack.callback(found.sut.close)
-        yield found
+        result = request.param(context, null_program, port)
+        stack.callback(result.sut.close)
+        yield result
 
 
-def test_a_query_marks_each_phase_and_its_end_in_order(opened: Opened) -> None:
+def test_a_query_marks_each_phase_and_its_end_in_order(opened: OpenedSut) -> None:
     opened.sut.do(Load(3), [SAMPLE])
     completion = opened.sut.do(Query((3,), limit_s=10.0))
     assert [mark.phase for mark in completion.marks] == [
@@ -162,7 +169,7 @@ def test_a_query_marks_each_phase_and_its_end_in_order(opened: Opened) -> None:
 
 
 def test_a_batch_is_one_window_with_every_answer_in_order_or_is_refused(
-    opened: Opened,
+    opened: OpenedSut,
 ) -> None:
     payloads = {
         index: bytes([index]) * 64
@@ -184,7 +191,7 @@ def test_a_batch_is_one_window_with_every_answer_in_order_or_is_refused(
 
 
 def test_the_iterations_of_a_query_are_reported_where_the_device_counts_them(
-    opened: Opened,
+    opened: OpenedSut,
 ) -> None:
     opened.sut.do(Load(3), [SAMPLE])
     for repeat in (1, 7):
@@ -194,13 +201,13 @@ def test_the_iterations_of_a_query_are_reported_where_the_device_counts_them(
     assert opened.sut.do(Sync()).iterations == (0 if opened.counts else None)
 
 
-def test_an_idle_time_lasts_at_least_as_long_as_asked(opened: Opened) -> None:
+def test_an_idle_time_lasts_at_least_as_long_as_asked(opened: OpenedSut) -> None:
     start, stop = opened.sut.do(Idle(0.05)).marks
     assert (start.phase, stop.phase) == (IDLE, END)
     assert (stop.tick - start.tick) / opened.sut.info.tick_hz >= 0.05 * 0.999
 
 
-def test_a_burst_has_two_marks_or_more_and_uneven_intervals(opened: Opened) -> None:
+def test_a_burst_has_two_marks_or_more_and_uneven_intervals(opened: OpenedSut) -> None:
     ticks = [mark.tick for mark in opened.sut.do(Sync()).marks]
     intervals = {
         round((later - earlier) / opened.sut.info.tick_hz, 3)
@@ -209,25 +216,25 @@ def test_a_burst_has_two_marks_or_more_and_uneven_intervals(opened: Opened) -> N
     assert len(ticks) >= 2 and len(intervals) > 1
 
 
-def test_a_sample_that_is_not_loaded_is_refused(opened: Opened) -> None:
+def test_a_sample_that_is_not_loaded_is_refused(opened: OpenedSut) -> None:
     opened.sut.do(Load(3), [SAMPLE])
     with pytest.raises(LocalProtocolError):
         opened.sut.do(Query((4,), limit_s=10.0))
 
 
-def test_the_same_sample_gives_the_same_output_again(opened: Opened) -> None:
+def test_the_same_sample_gives_the_same_output_again(opened: OpenedSut) -> None:
     opened.sut.do(Load(3), [SAMPLE])
     outputs = {opened.sut.do(Query((3,), limit_s=10.0)).output for _ in range(3)}
     assert len(outputs) == 1
 
 
-def test_a_query_beyond_its_limit_is_a_deadline_error(opened: Opened) -> None:
+def test_a_query_beyond_its_limit_is_a_deadline_error(opened: OpenedSut) -> None:
     opened.sut.do(Load(3), [SAMPLE])
     with pytest.raises(DeadlineError):
         opened.sut.do(Query((3,), limit_s=0.03, repeat=opened.too_many))
 
 
-def listener(opened: Opened) -> SystemUnderTest:
+def listener(opened: OpenedSut) -> SystemUnderTest:
     """Return a system that streams; of one that does not, test that it says so, and
     skip the rest.
     """
@@ -254,7 +261,7 @@ def stream_of(windows: int, *, preloaded: bool = False) -> tuple[Stream, list[by
 
 
 def test_a_stream_marks_its_start_each_phase_each_decision_and_its_end_and_answers_every_window(
-    opened: Opened,
+    opened: OpenedSut,
 ) -> None:
     step, windows = stream_of(WINDOWS)
     done = listener(opened).do(step, windows)
@@ -271,7 +278,7 @@ def test_a_stream_marks_its_start_each_phase_each_decision_and_its_end_and_answe
 
 
 def test_no_window_of_a_stream_begins_before_its_last_sample_was_captured(
-    opened: Opened,
+    opened: OpenedSut,
 ) -> None:
     step, windows = stream_of(WINDOWS)
     done = listener(opened).do(step, windows)
@@ -287,7 +294,7 @@ def test_no_window_of_a_stream_begins_before_its_last_sample_was_captured(
 
 
 def test_a_preloaded_stream_has_the_same_answers_and_nothing_is_heard_meanwhile(
-    opened: Opened,
+    opened: OpenedSut,
 ) -> None:
     step, windows = stream_of(3, preloaded=True)
     done = listener(opened).do(step, windows)
@@ -301,7 +308,7 @@ def test_a_preloaded_stream_has_the_same_answers_and_nothing_is_heard_meanwhile(
 
 
 def test_more_preloaded_windows_than_slots_are_refused_and_a_shorter_stream_still_plays(
-    opened: Opened,
+    opened: OpenedSut,
 ) -> None:
     sut = listener(opened)
     with pytest.raises(LocalProtocolError, match=str(opened.sut.info.slots)):
@@ -309,7 +316,7 @@ def test_more_preloaded_windows_than_slots_are_refused_and_a_shorter_stream_stil
     assert sut.do(*stream_of(1, preloaded=True)).iterations == 1
 
 
-def test_what_was_loaded_before_a_stream_is_gone_after_it(opened: Opened) -> None:
+def test_what_was_loaded_before_a_stream_is_gone_after_it(opened: OpenedSut) -> None:
     sut = listener(opened)
     opened.sut.do(Load(3), [SAMPLE])
     sut.do(*stream_of(1))
@@ -319,14 +326,14 @@ def test_what_was_loaded_before_a_stream_is_gone_after_it(opened: Opened) -> Non
     assert opened.sut.do(Query((3,), limit_s=10.0)).output
 
 
-def test_a_search_is_refused_by_a_system_that_says_it_cannot(opened: Opened) -> None:
+def test_a_search_is_refused_by_a_system_that_says_it_cannot(opened: OpenedSut) -> None:
     opened.sut.do(Load(0), [SAMPLE])
     assert (opened.sut.info.solves, opened.sut.info.thresholds_max) == (False, 0)
     with pytest.raises(LocalProtocolError):
         opened.sut.do(Solve(0, 0.01, seed=1))
 
 
-def test_closing_twice_is_allowed(opened: Opened) -> None:
+def test_closing_twice_is_allowed(opened: OpenedSut) -> None:
     opened.sut.close()
     opened.sut.close()
 
@@ -370,9 +377,9 @@ def solver(
 ) -> Iterator[SystemUnderTest]:
     context = BenchContext(searcher=task.searcher, programs=task.programs)
     context.world.supply_on = True
-    found = request.param(context, null_program)
-    yield found
-    found.close()
+    result = request.param(context, null_program)
+    yield result
+    result.close()
 
 
 @pytest.fixture

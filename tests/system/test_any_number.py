@@ -69,11 +69,13 @@ def numbers() -> Iterator[Number]:
     for section in plugins.GROUPS:
         for kind in plugins.names(section):
             fields = fields_of(plugins.find(section, kind).Settings)
-            place = f"{section}.{kind}."
+            position = f"{section}.{kind}."
             needed = tuple(
-                f"{place}{each.name}=x" for each in fields if each.default is REQUIRED
+                f"{position}{each.name}=x"
+                for each in fields
+                if each.default is REQUIRED
             )
-            for name, field in flat(fields, place):
+            for name, field in flat(fields, position):
                 if field.is_number:
                     yield Number(name, field, needed)
 

@@ -31,11 +31,11 @@ SHORT = ["scenario.single_stream.idle_s=0.3", "scenario.single_stream.warmup=0"]
 
 def answers(sut: SystemUnderTest, payloads: list[bytes]) -> list[bytes]:
     """Return a system's answer to each payload."""
-    found = []
+    result = []
     for index, payload in enumerate(payloads):
         sut.do(Load(index), [payload])
-        found.append(sut.do(Query((index,))).output)
-    return found
+        result.append(sut.do(Query((index,))).output)
+    return result
 
 
 @pytest.mark.posix

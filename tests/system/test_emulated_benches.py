@@ -29,13 +29,13 @@ def run(name: str, workload: str, folder: Path, *overrides: str) -> SessionResul
 def test_a_search_on_the_emulated_core_is_a_valid_trial_whose_costs_are_those_of_its_vectors(
     tmp_path: Path,
 ) -> None:
-    one = [
+    item = [
         "task.qubo.nodes=[100]",
         "task.qubo.densities=[0.05]",
         "task.qubo.seeds=[0]",
         "scenario.optimization.timeouts_s=[1e-3]",
     ]
-    result = run("mps2-qubo", "qubo", tmp_path, *one)
+    result = run("mps2-qubo", "qubo", tmp_path, *item)
     assert result.content["problems"] == []
     assert result.content["simulated"]
     searches = [

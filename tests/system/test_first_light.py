@@ -25,6 +25,7 @@ from tests.checking import check
 from tests.commands import pytest_at, started
 from tests.conftest import ROOT
 from tests.length import length
+from tests.programs import captured
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.posix
@@ -210,11 +211,8 @@ def test_a_killed_rig_takes_the_device_along(firmware: Path, tmp_path: Path) -> 
         ],
         process=process,
     )
-    children = subprocess.run(
-        ["pgrep", "-P", str(process.pid), "-x", "null"],
-        capture_output=True,
-        text=True,
-        check=True,
+    children = captured(
+        ["pgrep", "-P", str(process.pid), "-x", "null"], check=True
     ).stdout.split()
     assert len(children) == 1
     process.signal(signal.SIGKILL)

@@ -16,6 +16,7 @@ import pytest
 
 from tests import unprivileged
 from tests.conftest import VIRTUAL_NULL
+from tests.programs import captured
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX accounts")
 
@@ -50,14 +51,11 @@ class Account:
         kept = {
             name: text for name, text in os.environ.items() if name not in self.unset
         }
-        return subprocess.run(
+        return captured(
             ["sh", "-c", self.shell, "sh", *self.command, *map(str, words)],
             cwd=folder,
             env=kept | self.environment,
-            capture_output=True,
-            text=True,
             errors="replace",
-            check=False,
             timeout=_LIMIT_S,
         )
 
@@ -145,20 +143,20 @@ def refused(done: subprocess.CompletedProcess[str]) -> str:
 def test_a_session_of_another_account_is_shown_and_not_written(
     of_a_stranger: Path, tmp_path: Path
 ) -> None:
-    one, two = sorted(of_a_stranger.iterdir())
-    assert (one / "trial-1" / "trace.jls").stat().st_mode & 0o777 == 0o444
+    item, two = sorted(of_a_stranger.iterdir())
+    assert (item / "trial-1" / "trace.jls").stat().st_mode & 0o777 == 0o444
     for words in (
-        ("check", one),
+        ("check", item),
         ("sessions", "--sessions", of_a_stranger),
         ("list", "--sessions", of_a_stranger),
-        ("compare", one, two),
-        ("measure", one / "trial-1"),
-        ("bundle", one, "--out", tmp_path / "bundle.zip"),
+        ("compare", item, two),
+        ("measure", item / "trial-1"),
+        ("bundle", item, "--out", tmp_path / "bundle.zip"),
     ):
         done = ORDINARY.rig(tmp_path, *words)
         assert done.returncode == 0, (words, done.stdout, done.stderr)
-    said = refused(ORDINARY.rig(tmp_path, "report", one))
-    assert "a copy of the session" in said and one.name in said
+    output = refused(ORDINARY.rig(tmp_path, "report", item))
+    assert "a copy of the session" in output and item.name in output
 
 
 @unprivileged.needed
@@ -168,23 +166,25 @@ def test_a_session_of_another_account_is_shown_and_not_written(
 def test_a_file_that_may_not_be_read_is_named_in_a_sentence(
     of_a_stranger: Path, tmp_path: Path, hidden: str
 ) -> None:
-    one, two = sorted(of_a_stranger.iterdir())
-    path = one / hidden
+    item, two = sorted(of_a_stranger.iterdir())
+    path = item / hidden
     mode = path.stat().st_mode
     path.chmod(0)
     try:
         for words in (
-            ("check", one),
-            ("report", one),
-            ("measure", one / "trial-1/trace.jls"),
+            ("check", item),
+            ("report", item),
+            ("measure", item / "trial-1/trace.jls"),
         ):
-            assert str(one) in refused(ORDINARY.rig(tmp_path, *words)).replace("\n", "")
+            assert str(item) in refused(ORDINARY.rig(tmp_path, *words)).replace(
+                "\n", ""
+            )
         if not hidden.endswith(".jls"):
-            refused(ORDINARY.rig(tmp_path, "compare", one, two))
+            refused(ORDINARY.rig(tmp_path, "compare", item, two))
             shown = ORDINARY.rig(tmp_path, "sessions", "--sessions", of_a_stranger)
             assert shown.returncode == 0 and "1 unreadable" in shown.stdout
             listed = ORDINARY.rig(tmp_path, "list", "--sessions", of_a_stranger)
-            (line,) = [line for line in listed.stdout.splitlines() if one.name in line]
+            (line,) = [line for line in listed.stdout.splitlines() if item.name in line]
             assert "unreadable" in line
     finally:
         path.chmod(mode)
@@ -207,9 +207,9 @@ def test_a_folder_that_another_account_closed_opens_no_window(
         (tmp_path / "closed").chmod(0o755)
     assert done.returncode == 2, (done.stdout, done.stderr)
     assert "Traceback" not in done.stderr and "fault of the rig" not in done.stderr
-    said = done.stderr.replace("\n", "")
-    assert str(tmp_path / path) in said
-    assert "not be read" in said or "is not readable" in said
+    output = done.stderr.replace("\n", "")
+    assert str(tmp_path / path) in output
+    assert "not be read" in output or "is not readable" in output
 
 
 @pytest.mark.parametrize(

@@ -57,9 +57,9 @@ def sparse(path: Path) -> None:
 
 def elsewhere(path: Path) -> None:
     secret = path.parent / "somewhere-else"
-    place = Path(os.environ["ELSEWHERE"])
-    assert place.is_file() and not secret.exists()
-    path.symlink_to(place)
+    position = Path(os.environ["ELSEWHERE"])
+    assert position.is_file() and not secret.exists()
+    path.symlink_to(position)
 
 
 KINDS: dict[str, Callable[[Path], None]] = {
@@ -137,22 +137,22 @@ def hostile(good: Path, root: Path, name: str, kind: str) -> Path:
 
 
 @dataclass(frozen=True)
-class Done:
+class Ended:
     """The exit of a command, and its output."""
 
     ok: bool
     said: str
 
 
-def invoked(*words: str | Path, limit_s: float = LIMIT_S) -> Done:
+def invoked(*words: str | Path, limit_s: float = LIMIT_S) -> Ended:
     with soon(limit_s):
         done = CliRunner().invoke(
             command, [str(word) for word in words], standalone_mode=False
         )
     assert done.exception is None or isinstance(done.exception, RigError), done
-    said = f"{done.output}{done.exception}"
-    assert SECRET not in said
-    return Done(done.exception is None and not done.return_value, said)
+    text = f"{done.output}{done.exception}"
+    assert SECRET not in text
+    return Ended(done.exception is None and not done.return_value, text)
 
 
 @pytest.mark.parametrize(("name", "kind"), BY_NAME[:: length(1, 6)])
@@ -208,8 +208,8 @@ def test_a_trace_that_is_none_is_not_measured(
     good: Path, tmp_path: Path, kind: str
 ) -> None:
     folder = hostile(good, tmp_path, "trial-1/trace.jls", kind)
-    for place in (folder / "trial-1", folder / "trial-1" / "trace.jls"):
-        assert not invoked("measure", place).ok
+    for position in (folder / "trial-1", folder / "trial-1" / "trace.jls"):
+        assert not invoked("measure", position).ok
 
 
 def test_a_folder_below_a_link_is_not_read(good: Path, tmp_path: Path) -> None:
@@ -217,8 +217,8 @@ def test_a_folder_below_a_link_is_not_read(good: Path, tmp_path: Path) -> None:
     folder = shutil.copytree(good, tmp_path / "session")
     shutil.move(folder / "trial-1", tmp_path / "outside")
     (folder / "trial-1").symlink_to(tmp_path / "outside")
-    said = invoked("measure", folder / "trial-1" / "trace.jls").said
-    assert "trial-1 is a link, which leads elsewhere" in said
+    output = invoked("measure", folder / "trial-1" / "trace.jls").said
+    assert "trial-1 is a link, which leads elsewhere" in output
 
 
 def test_a_link_of_the_users_own_is_followed(good: Path, tmp_path: Path) -> None:

@@ -288,6 +288,6 @@ def test_of_a_session(session: Path, tmp_path: Path) -> None:
 
 
 def test_of_a_serial_number_no_key_of_a_bench_file_is_made() -> None:
-    found = FoundInstrument("it", 'A"\nport = "B', 'serial = "A"\nport = "B"')
-    row = scan._instrument("joulescope", found)
+    result = FoundInstrument("it", 'A"\nport = "B', 'serial = "A"\nport = "B"')
+    row = scan._instrument("joulescope", result)
     assert row.setting == "[monitor.joulescope]"

@@ -101,16 +101,16 @@ def test_a_bench_of_an_instrument_runs_its_five_trials_to_a_true_verdict(
 def test_two_instruments_find_the_same_energy_within_what_they_state(
     runs: dict[str, Run], pair: tuple[str, str], metric: str
 ) -> None:
-    one, other = (runs[name].content["metrics"][metric] for name in pair)
+    item, other = (runs[name].content["metrics"][metric] for name in pair)
     allowed = (
-        one["same_samples"]["expanded_uncertainty"] ** 2
+        item["same_samples"]["expanded_uncertainty"] ** 2
         + other["same_samples"]["expanded_uncertainty"] ** 2
     ) ** 0.5
-    assert abs(one["value"] - other["value"]) <= allowed, (
-        one["value"],
+    assert abs(item["value"] - other["value"]) <= allowed, (
+        item["value"],
         other["value"],
         allowed,
     )
-    assert allowed < 0.03 * one["value"], (
+    assert allowed < 0.03 * item["value"], (
         "an uncertainty that allows everything proves nothing"
     )

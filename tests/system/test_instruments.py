@@ -67,18 +67,18 @@ def test_a_trial_on_each_instrument_is_valid_and_recomputed(
 def test_the_same_firmware_has_the_same_energy_on_all_within_their_uncertainties(
     measured: Callable[[str], dict[str, Any]], metric: str
 ) -> None:
-    found = {name: measured(name)["metrics"][metric] for name in BENCHES}
-    for one, other in combinations(found.values(), 2):
+    result = {name: measured(name)["metrics"][metric] for name in BENCHES}
+    for item, other in combinations(result.values(), 2):
         allowed = (
             2
             * (
-                one["same_samples"]["standard_uncertainty"] ** 2
+                item["same_samples"]["standard_uncertainty"] ** 2
                 + other["same_samples"]["standard_uncertainty"] ** 2
             )
             ** 0.5
         )
-        assert abs(one["value"] - other["value"]) <= allowed, (metric, found)
-        assert allowed < 0.06 * one["value"], (
+        assert abs(item["value"] - other["value"]) <= allowed, (metric, result)
+        assert allowed < 0.06 * item["value"], (
             "an uncertainty that allows everything proves nothing"
         )
 
@@ -105,17 +105,17 @@ def test_one_edge_at_the_trigger_input_ties_long_windows_within_what_the_clocks_
         "pairs": 1,
     }
     for name in ("power_infer", "power_idle"):
-        one = content["metrics"][name]
+        item = content["metrics"][name]
         other = measured("posix-asc-n6705")["metrics"][name]
         allowed = (
             2
             * (
-                one["same_samples"]["standard_uncertainty"] ** 2
+                item["same_samples"]["standard_uncertainty"] ** 2
                 + other["same_samples"]["standard_uncertainty"] ** 2
             )
             ** 0.5
         )
-        assert abs(one["value"] - other["value"]) <= allowed < 0.06 * other["value"]
+        assert abs(item["value"] - other["value"]) <= allowed < 0.06 * other["value"]
     shapes = {
         part["component"]: part["shape"]
         for part in content["metrics"]["latency_infer"]["budget"]
@@ -170,15 +170,15 @@ def test_a_board_that_reads_its_own_rail_finds_what_its_simulator_draws(
         result = bench.run(1, tmp_path)
     assert result.content["problems"] == []
     metrics = result.content["metrics"]
-    # 4 W of the board, and what the firmware draws in this phase; a step is 40 mW.
+    # 4 W of the board, and the firmware's power in this phase; a step is 40 mW.
     for name, expected_w in (
         ("power_idle", 4.010),
         ("power_preprocess", 4.030),
         ("power_infer", 4.050),
     ):
-        found = metrics[name]
-        assert found["value"] == pytest.approx(expected_w, abs=0.04), name
-        interval = found["same_samples"]
+        results = metrics[name]
+        assert results["value"] == pytest.approx(expected_w, abs=0.04), name
+        interval = results["same_samples"]
         assert interval["low"] < expected_w < interval["high"], name
     monitor = result.content["provenance"]["monitors"][""]
     assert monitor["details"]["rails"][0]["label"] == "VDD_IN"

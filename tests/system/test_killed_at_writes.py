@@ -66,12 +66,12 @@ def killed_at(at: int, cwd: Path, *words: str | Path) -> int:
     0 where it was killed.
     """
     done = program(KILLED.format(at=at, words=[*map(str, words)]), cwd)
-    found = re.search(r"^changes (\d+)$", done.stdout, re.MULTILINE)
-    if at >= 0 and found is None:
+    result = re.search(r"^changes (\d+)$", done.stdout, re.MULTILINE)
+    if at >= 0 and result is None:
         assert done.returncode == -signal.SIGKILL, done.stdout + done.stderr
         return 0
-    assert found is not None, done.stdout + done.stderr
-    return int(found[1])
+    assert result is not None, done.stdout + done.stderr
+    return int(result[1])
 
 
 def places(count: int, kept: int) -> Iterator[int]:
@@ -86,20 +86,22 @@ def places(count: int, kept: int) -> Iterator[int]:
 def repaired(folder: Path) -> str:
     """Follow the check's hint, and return it; the session then passes."""
     checked = rig("check", folder)
-    said = checked.stdout + checked.stderr
+    output = checked.stdout + checked.stderr
     if checked.returncode == 0:
         return "nothing"
-    if "the folder can be removed" in said:
+    if "the folder can be removed" in output:
         assert "empty" in rig("sessions", "--sessions", folder.parent).stdout
         refused = rig("resume", folder)
         assert refused.returncode == 2 and "the folder can be removed" in refused.stderr
         return "removed"
-    command = "resume" if re.search(r"next +rig resume", said) else "report"
-    assert f"rig {command}" in said, said
+    command = "resume" if re.search(r"next +rig resume", output) else "report"
+    assert f"rig {command}" in output, output
     done = rig(command, folder)
     assert done.returncode in (0, 4), done.stdout + done.stderr
     checked = rig("check", folder)
-    assert checked.returncode == 0, said + done.stderr + checked.stdout + checked.stderr
+    assert checked.returncode == 0, (
+        output + done.stderr + checked.stdout + checked.stderr
+    )
     return command
 
 

@@ -5,13 +5,13 @@ on."""
 from __future__ import annotations
 
 import resource
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import ROOT
+from tests.programs import captured
 
 _LIMIT_S = 120
 _CODE = """
@@ -51,14 +51,7 @@ def test_a_bench_runs_with_descriptors_beyond_those_of_select(
         "--sessions",
         str(tmp_path),
     ]
-    done = subprocess.run(
-        [sys.executable, "-c", _CODE, *words],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=_LIMIT_S,
-    )
+    done = captured([sys.executable, "-c", _CODE, *words], cwd=ROOT, timeout=_LIMIT_S)
     # one trial is too few for a verdict
     assert done.returncode == 4, done.stdout + done.stderr
     assert list(tmp_path.glob("*/results.json"))

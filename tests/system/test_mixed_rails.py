@@ -118,11 +118,11 @@ def test_the_energies_of_three_different_instruments_add_up_to_the_true_one(
     for folder, falls_ns in trials(measured):
         seen_s = Trace.open(folder / "core" / "trace.jls").falls_s
         assert len(seen_s) == len(falls_ns)
-        found = windows(folder)
-        assert len(found) == 2 * 5 + 2, (
+        result = windows(folder)
+        assert len(result) == 2 * 5 + 2, (
             "two phases of each sample, an idle window before and after"
         )
-        for window in found:
+        for window in result:
             start_ns, stop_ns = (
                 falls_ns[int(np.argmin(np.abs(seen_s - window[end])))]
                 for end in ("start_s", "stop_s")

@@ -78,21 +78,21 @@ def test_a_session_that_loses_no_data_has_no_problem(
 def ended(folder: Path, sync: str, faults: list[str]) -> BenchError:
     """Run a trial that an error ends; the session's files say so, and has no result."""
     with (
-        pytest.raises(BenchError) as told,
+        pytest.raises(BenchError) as reported,
         open_bench(
-            bench_file(folder, sync), [f"{FAULTS}.{one}" for one in faults]
+            bench_file(folder, sync), [f"{FAULTS}.{fault}" for fault in faults]
         ) as bench,
     ):
         bench.run(1, folder / "sessions", [])
     [session] = (folder / "sessions").iterdir()
     last = json.loads((session / "events.jsonl").read_text().splitlines()[-1])
-    assert (last["status"], last["reason"]) == ("fail", str(told.value))
+    assert (last["status"], last["reason"]) == ("fail", str(reported.value))
     assert not check(session).ok and not (session / "results.json").exists()
     assert not list(folder.rglob("*.partial"))
     assert Trace.open(session / "trial-1" / "trace.jls").length > 0.3 / PERIOD_S, (
         "what was recorded stays"
     )
-    return told.value
+    return reported.value
 
 
 @WAYS
@@ -104,7 +104,7 @@ def test_lost_records_end_the_session_and_are_named(
         tmp_path, sync, ["lose_at_s=0.4", f"lose_records={lost}", "lose_of=[1]"]
     )
     assert "overwritten records" in error.cause
-    place, count = (
+    position, count = (
         error.evidence.removeprefix("records missing behind record ")
         .split(" or more")[0]
         .split(": ")
@@ -112,9 +112,9 @@ def test_lost_records_end_the_session_and_are_named(
     # Up to two are hidden by when in a record the instrument was asked
     # (docs/how-to/MONITORS.md).
     assert lost - 2 <= int(count) <= lost and int(count) >= 1
-    assert int(place) >= 0.3 / PERIOD_S
+    assert int(position) >= 0.3 / PERIOD_S
     if lost > 1:
-        assert int(place) <= 0.4 / PERIOD_S
+        assert int(position) <= 0.4 / PERIOD_S
     assert error.try_next
 
 

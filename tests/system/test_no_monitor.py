@@ -336,9 +336,9 @@ def test_probe_says_that_there_is_none_and_asks_for_no_sync_wire() -> None:
             )
         )
     assert [finding for finding in findings if not finding.ok] == []
-    found = {finding.name: finding.detail for finding in findings}
-    assert "the device's own time stamps are the clock" in found["monitor"]
-    assert not [name for name in found if name.startswith("SYNC wire")]
+    result = {finding.name: finding.detail for finding in findings}
+    assert "the device's own time stamps are the clock" in result["monitor"]
+    assert not [name for name in result if name.startswith("SYNC wire")]
 
 
 def test_a_session_that_was_killed_goes_on_after_the_last_step_that_was_reported(

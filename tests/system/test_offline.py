@@ -114,10 +114,10 @@ def test_the_energy_of_each_batch_is_the_true_one_while_the_power_changes_in_it(
         if old.level and not new.level
     ]
     at = 0
-    found = {line["step"]: line for line in batches(result)}
+    results = {line["step"]: line for line in batches(result)}
     for done in completion_lines.read(result.folder / "trial-1"):
-        if done.number in found:
-            (window,) = found.pop(done.number)["windows"]  # type: ignore[misc,attr-defined]
+        if done.number in results:
+            (window,) = results.pop(done.number)["windows"]  # type: ignore[misc,attr-defined]
             repeat = done.step.repeat  # type: ignore[attr-defined]
             true_j = world.true_energy_j(falls_ns[at], falls_ns[at + 1])
             assert window["energy_j"] * repeat == pytest.approx(true_j, rel=1e-3)
@@ -125,7 +125,7 @@ def test_the_energy_of_each_batch_is_the_true_one_while_the_power_changes_in_it(
                 (falls_ns[at + 1] - falls_ns[at]) / 1e9, rel=1e-4
             )
         at += len(done.completion.marks)
-    assert not found
+    assert not results
 
 
 def test_a_set_larger_than_the_slots_is_measured_in_chunks(tmp_path: Path) -> None:
@@ -247,11 +247,13 @@ def test_the_models_answers_in_batches_are_those_one_by_one(
         with open_bench(ROOT / "benches" / f"{name}.toml", some) as bench:
             result = bench.run(1, tmp_path)
         assert not result.content["problems"]
-        found = {}
+        results = {}
         for done in completion_lines.read(result.folder / "trial-1"):
-            for place, index in enumerate(getattr(done.step, "indices", ())):
-                found[index] = done.completion.output[16 * place : 16 * (place + 1)]
-        answers[name] = found
+            for position, index in enumerate(getattr(done.step, "indices", ())):
+                results[index] = done.completion.output[
+                    16 * position : 16 * (position + 1)
+                ]
+        answers[name] = results
     assert (
         len(answers["posix-asc"]) == 6
         and answers["posix-asc"] == answers["posix-offline"]

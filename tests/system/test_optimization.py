@@ -137,7 +137,7 @@ def test_latencies_and_energies_to_each_threshold_are_the_true_ones_while_the_po
         if old.level and not new.level
     ]
     at = 0
-    found = {line["step"]: line for line in searches(result)}
+    results = {line["step"]: line for line in searches(result)}
     crossed = 0
     early = 0
     for done in completion_lines.read(result.folder / "trial-1"):
@@ -145,7 +145,7 @@ def test_latencies_and_energies_to_each_threshold_are_the_true_ones_while_the_po
         at += len(own_ns)
         if not isinstance(done.step, Solve):
             continue
-        line = found.pop(done.number)
+        line = results.pop(done.number)
         (whole,) = line["windows"]
         assert whole["latency_s"] == pytest.approx(
             (own_ns[-1] - own_ns[0]) / 1e9, rel=2e-4
@@ -189,7 +189,7 @@ def test_latencies_and_energies_to_each_threshold_are_the_true_ones_while_the_po
                     and low_j <= window["energy_j"] <= high_j
                 )
                 early += 1
-    assert not found and crossed > 4 and early > 0
+    assert not results and crossed > 4 and early > 0
 
 
 SLOW = ("sut.virtual.sync_hold_us=200", "sut.virtual.sync_period_us=4003")
@@ -205,7 +205,11 @@ def test_a_search_too_early_for_the_monitor_takes_nothing_from_its_cell(
     slow: SessionResult,
 ) -> None:
     crossings = chain.from_iterable(line["crossings"] for line in searches(slow))
-    early = [one for one in crossings if one["window"] and not one["resolved"]]
+    early = [
+        crossing
+        for crossing in crossings
+        if crossing["window"] and not crossing["resolved"]
+    ]
     assert early, "some are reached within a pulse"
     names = [
         f"{metric}_to_{gap}_50n_25pct"
@@ -230,13 +234,13 @@ def test_the_device_knows_a_threshold_at_the_same_time_however_long_its_pulses_a
     plain: SessionResult, slow: SessionResult
 ) -> None:
     def latencies_s(result: Any) -> dict[tuple[int, int], float]:
-        found = {}
+        results = {}
         for line in searches(result):
             for crossing in line["crossings"]:
                 if crossing["window"]:
                     key = (line["indices"][0], crossing["threshold"])
-                    found[key] = crossing["window"]["latency_s"]
-        return found
+                    results[key] = crossing["window"]["latency_s"]
+        return results
 
     short, long = latencies_s(plain), latencies_s(slow)
     assert short.keys() == long.keys()
@@ -284,12 +288,12 @@ def test_a_device_whose_own_ticks_contradict_its_marks_is_a_problem(
         for item in completion_lines.read(result.folder / "trial-1")
         if item.completion.known
     ]
-    said = done[0].completion
+    output = done[0].completion
     # It claims to have known all when it began.
     lying = dataclasses.replace(
         done[0],
         completion=dataclasses.replace(
-            said, known=(said.marks[0].tick,) * len(said.known or ())
+            output, known=(output.marks[0].tick,) * len(output.known or ())
         ),
     )
     lines = [
@@ -368,13 +372,13 @@ def test_official_best_known_and_measured_costs_are_in_results_report_and_termin
         ]
         assert row["searches"] == len(costs) == (2 if workload else 4)
         assert row["measured"] == pytest.approx(sum(costs) / len(costs))
-    one = rows["250n_5pct_s0", "100ms"]
-    assert one["official"] == -67 > one["best_known"], (
+    item = rows["250n_5pct_s0", "100ms"]
+    assert item["official"] == -67 > item["best_known"], (
         "the published cost is the target of the result"
     )
-    assert one["gap"] == pytest.approx((one["measured"] + 67) / 67)
-    assert one["gap_best_known"] == pytest.approx(
-        (one["measured"] - one["best_known"]) / -one["best_known"]
+    assert item["gap"] == pytest.approx((item["measured"] + 67) / 67)
+    assert item["gap_best_known"] == pytest.approx(
+        (item["measured"] - item["best_known"]) / -item["best_known"]
     )
     assert result.metrics["gap_100ms"].value == pytest.approx(rows["", "100ms"]["gap"])
     assert result.metrics["gap_best_known_100ms"].value == pytest.approx(
@@ -547,9 +551,9 @@ def test_a_graph_too_large_for_the_device_is_a_failed_cell_and_the_rest_goes_on(
     assert {line["case"] for line in searches(result)} == {"50n_25pct"} and len(
         searches(result)
     ) == 6
-    found = result.content["coverage"]
-    assert (found["done"], found["failed"], found["missing"]) == (6, 6, 0)
-    failed = [cell for cell in found["cells"] if cell["state"] == "failed"]
+    results = result.content["coverage"]
+    assert (results["done"], results["failed"], results["missing"]) == (6, 6, 0)
+    failed = [cell for cell in results["cells"] if cell["state"] == "failed"]
     assert {cell["workload"] for cell in failed} == {"100n_25pct_s0", "100n_25pct_s1"}
     assert all("not loaded" in cell["failures"][0] for cell in failed)
     assert check(result.folder).ok
@@ -570,13 +574,17 @@ def test_the_coverage_of_a_cut_off_session_names_what_is_missing_and_can_be_fill
     with pytest.raises(KeyboardInterrupt):
         run(tmp_path, VIRTUAL, subscribers=(stop,))
     (folder,) = (tmp_path / "sessions").iterdir()
-    told = CliRunner().invoke(coverage, [str(folder)], standalone_mode=False)
-    assert told.return_value == 1 and "4 cells done, 0 failed, 8 missing" in told.output
-    told = CliRunner().invoke(
+    reported = CliRunner().invoke(coverage, [str(folder)], standalone_mode=False)
+    assert (
+        reported.return_value == 1
+        and "4 cells done, 0 failed, 8 missing" in reported.output
+    )
+    reported = CliRunner().invoke(
         coverage, [str(folder), str(plain.folder)], standalone_mode=False
     )
     assert (
-        told.return_value == 0 and "12 cells done, 0 failed, 0 missing" in told.output
+        reported.return_value == 0
+        and "12 cells done, 0 failed, 0 missing" in reported.output
     )
     # Or it goes on itself.
     resumed = resume(folder)

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from rig.errors import ConfigError
 from rig.session.session import SessionResult, open_bench
+from tests.calibrations import VIRTUAL_MONITOR
 from tests.checking import check
 from tests.conftest import VIRTUAL_NULL
 
@@ -38,22 +39,6 @@ SUT = [
     "sut.virtual.preprocess.duration_s=0.004",
     "sut.virtual.infer.duration_s=0.008",
 ]
-#: The virtual monitor's accuracy, in a file: the same readings then have the same
-#: uncertainties.
-CALIBRATION = """
-source = "made up for a test"
-clock_ppm = 50.0
-[[current]]
-up_to = 10.0
-gain = 0.002
-offset = 5e-6
-noise = 20e-6
-lsb = 1e-6
-[[voltage]]
-up_to = 100.0
-gain = 0.001
-offset = 0.0
-"""
 
 
 @dataclass(frozen=True)
@@ -80,7 +65,7 @@ def recorded(
 
 def read(result: SessionResult) -> list[Samples]:
     """Return the content of a session's recordings, by the library alone."""
-    found = []
+    results = []
     for trial in range(1, TRIALS + 1):
         with pyjls.Reader(
             str(result.folder / f"trial-{trial}" / "trace.jls")
@@ -92,12 +77,12 @@ def read(result: SessionResult) -> list[Samples]:
                 for name in ("current", "voltage", "sync")
             )
             levels = np.unpackbits(packed, bitorder="little")[:length]
-            found.append(
+            results.append(
                 Samples(
                     int(signals["current"].sample_rate), current_a, voltage_v, levels
                 )
             )
-    return found
+    return results
 
 
 @pytest.fixture(scope="module")
@@ -123,7 +108,7 @@ def played(tmp_path: Path) -> Callable[..., SessionResult]:
         *signals: str,
         words: Sequence[str] = SUT,
     ) -> SessionResult:
-        (tmp_path / "calibration.toml").write_text(CALIBRATION)
+        (tmp_path / "calibration.toml").write_text(VIRTUAL_MONITOR)
         (tmp_path / "again").mkdir()
         for trial, sampled in enumerate(samples, start=1):
             write(tmp_path / f"trial-{trial}{suffix}", sampled)
@@ -437,8 +422,10 @@ def test_pulses_that_may_lie_between_the_samples_of_a_recording_are_refused(
     tmp_path: Path, samples: Sequence[Samples], played: Callable[..., SessionResult]
 ) -> None:
     few = [
-        Samples(4000, one.current_a[::25], one.voltage_v[::25], one.levels[::25])
-        for one in samples
+        Samples(
+            4000, sample.current_a[::25], sample.voltage_v[::25], sample.levels[::25]
+        )
+        for sample in samples
     ]
     with pytest.raises(
         ConfigError, match="50 us can be missed by playback, which needs 500 us"

@@ -67,8 +67,8 @@ class Session:
 
     @property
     def stream(self) -> dict[str, Any]:
-        (found,) = [line["stream"] for line in self.lines if "stream" in line]
-        return dict(found)
+        (result,) = [line["stream"] for line in self.lines if "stream" in line]
+        return dict(result)
 
     @property
     def problems(self) -> dict[str, str]:
@@ -122,7 +122,7 @@ def test_latencies_and_energies_are_those_of_the_world_on_the_table(
         decided_s = truth_s[3 + 3 * number]
         ready_s = truth_s[0] + (number * step.hop + step.window) * sample_s
         heard = number * step.hop + step.window - step.hop // 2
-        scene = next(place for place, end in enumerate(ends) if heard < end)
+        scene = next(position for position, end in enumerate(ends) if heard < end)
         onset_s = truth_s[0] + ((ends[scene - 1] if scene else 0) + 1) * sample_s
         assert (
             hop["window"] == number
@@ -179,9 +179,9 @@ def test_onset_latency_is_that_of_the_first_stable_right_decision(
     for scene in new:
         own = [hop for hop in hops if hop["scene"] == scene]
         right = [
-            (one, other)
-            for one, other in pairwise(own)
-            if one["correct"] and other["correct"]
+            (item, other)
+            for item, other in pairwise(own)
+            if item["correct"] and other["correct"]
         ]
         latencies_s += [right[0][0]["since_onset"]["latency_s"]] if right else []
     metrics = session.result.metrics

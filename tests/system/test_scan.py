@@ -74,10 +74,10 @@ class Vendor:
 
     def open_resource(self, name: str, **options: Any) -> Any:
         self.opened.append(name)
-        found = self.behind[name]
-        if isinstance(found, Exception):
-            raise found
-        return self._real.open_resource(found.resource, **options)
+        result = self.behind[name]
+        if isinstance(result, Exception):
+            raise result
+        return self._real.open_resource(result.resource, **options)
 
 
 @pytest.fixture
@@ -100,9 +100,9 @@ def n6705() -> Iterator[Callable[..., Simulator]]:
 
 @pytest.fixture
 def vendor(monkeypatch: pytest.MonkeyPatch) -> Vendor:
-    found = Vendor()
-    monkeypatch.setattr(pyvisa, "ResourceManager", found)
-    return found
+    result = Vendor()
+    monkeypatch.setattr(pyvisa, "ResourceManager", result)
+    return result
 
 
 # --- The N6705 through a vendor's VISA library
@@ -112,15 +112,15 @@ def test_an_n6705_at_usb_is_found_by_its_identity_and_its_lines_open_it(
     vendor: Vendor, n6705: Callable[..., Simulator]
 ) -> None:
     vendor.behind = {OSCILLOSCOPE: n6705(), N6705C: n6705()}
-    [found] = KeysightN6705.scan()
-    assert (found.name, found.serial, found.problem, found.try_next) == (
+    [result] = KeysightN6705.scan()
+    assert (result.name, result.serial, result.problem, result.try_next) == (
         "Keysight N6705C",
         "SIMULATED",
         "",
         "",
     )
     assert vendor.opened == [N6705C], "nobody else's instrument is asked for its name"
-    settings = KeysightN6705.Settings(**tomllib.loads(found.setting))
+    settings = KeysightN6705.Settings(**tomllib.loads(result.setting))
     monitor = KeysightN6705.open(settings, BenchContext())
     assert settings.visa_library == "@ivi", (
         "whatever the environment names as the default"
@@ -137,23 +137,23 @@ def test_each_identity_of_an_n6705_is_known(
     vendor: Vendor, n6705: Callable[..., Simulator], name: str
 ) -> None:
     vendor.behind = {name: n6705()}
-    assert [found.serial for found in KeysightN6705.scan()] == ["SIMULATED"]
+    assert [result.serial for result in KeysightN6705.scan()] == ["SIMULATED"]
 
 
 def only(found: list[FoundInstrument]) -> FoundInstrument:
-    [one] = found
-    assert one.serial == "" and one.setting.startswith(f'resource = "{N6705B}"')
-    return one
+    [item] = found
+    assert item.serial == "" and item.setting.startswith(f'resource = "{N6705B}"')
+    return item
 
 
 def test_an_n6705_that_another_program_holds_is_reported_as_in_use(
     vendor: Vendor,
 ) -> None:
     vendor.behind = {N6705B: BUSY}
-    found = only(KeysightN6705.scan())
+    result = only(KeysightN6705.scan())
     assert (
-        found.problem.startswith(f"{N6705B} is in use")
-        and found.try_next == "close the other program"
+        result.problem.startswith(f"{N6705B} is in use")
+        and result.try_next == "close the other program"
     )
 
 
@@ -161,10 +161,10 @@ def test_a_silent_n6705_is_reported_as_silent(
     vendor: Vendor, n6705: Callable[..., Simulator]
 ) -> None:
     vendor.behind = {N6705B: n6705(late="*IDN?", mute=True)}
-    found = only(KeysightN6705.scan())
+    result = only(KeysightN6705.scan())
     assert (
-        found.problem.startswith(f"nothing answers at {N6705B}")
-        and "switched on" in found.try_next
+        result.problem.startswith(f"nothing answers at {N6705B}")
+        and "switched on" in result.try_next
     )
 
 
@@ -172,15 +172,17 @@ def test_what_has_the_identity_of_an_n6705_and_another_name_is_not_taken_for_one
     vendor: Vendor, n6705: Callable[..., Simulator]
 ) -> None:
     vendor.behind = {N6705B: n6705(idn="Keysight Technologies,N6700C,MY1,1.0")}
-    found = only(KeysightN6705.scan())
-    assert "is no N6705" in found.problem and "N6705C" in found.try_next
+    result = only(KeysightN6705.scan())
+    assert "is no N6705" in result.problem and "N6705C" in result.try_next
 
 
 def test_one_that_fails_hides_no_other(
     vendor: Vendor, n6705: Callable[..., Simulator]
 ) -> None:
     vendor.behind = {N6705B: BUSY, N6705C: n6705()}
-    assert [(found.serial, bool(found.problem)) for found in KeysightN6705.scan()] == [
+    assert [
+        (result.serial, bool(result.problem)) for result in KeysightN6705.scan()
+    ] == [
         ("", True),
         ("SIMULATED", False),
     ]
@@ -225,15 +227,15 @@ def ports(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     """
 
     def attach(*listed: tuple[str, int, str]) -> None:
-        found = []
+        result = []
         for device, product, serial in listed:
             port = ListPortInfo(device)
             port.vid = 0x0483
             port.pid = product
             port.serial_number = serial
             port.description = "STM32 STLink"
-            found.append(port)
-        monkeypatch.setattr(list_ports, "comports", lambda: found)
+            result.append(port)
+        monkeypatch.setattr(list_ports, "comports", lambda: result)
 
     return attach
 
@@ -305,14 +307,14 @@ def test_a_scan_says_of_each_instrument_what_is_wrong_with_it(
     code, rows = scanned()
     assert code == 3
     assert [row["state"] for row in rows.values()] == ["problem"] * 3 + ["found"]
-    said = {kind: row["problem"] for kind, row in rows.items()}
+    output = {kind: row["problem"] for kind, row in rows.items()}
     assert (
-        "000415 is attached but does not open" in said["joulescope"]
+        "000415 is attached but does not open" in output["joulescope"]
         and rows["joulescope"]["serial"] == "000415"
     )
-    assert said["keysight_n6705"].startswith(f"{N6705C} is in use")
+    assert output["keysight_n6705"].startswith(f"{N6705C} is in use")
     assert (
-        said["st_lpm01a"] == f"the port {tmp_path / 'gone'} may not be opened"
+        output["st_lpm01a"] == f"the port {tmp_path / 'gone'} may not be opened"
         and rows["st_lpm01a"]["serial"] == "2059"
     )
     assert all(row["try_next"] for row in rows.values() if row["problem"])
@@ -355,10 +357,10 @@ def plugged(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Plugged]]:
     def find(
         find_all: bool = False, custom_match: Callable[[Plugged], bool] | None = None
     ) -> Any:
-        found = [
+        result = [
             device for device in devices if custom_match is None or custom_match(device)
         ]
-        return found if find_all else next(iter(found), None)
+        return result if find_all else next(iter(result), None)
 
     def find_descriptor(
         configuration: list[SimpleNamespace], find_all: bool = False, **wanted: int
@@ -433,9 +435,11 @@ def test_pyvisa_py_finds_an_n6705_whose_identity_it_prints_in_decimals(
         Plugged(0x2A8D, 0x0F02, "MY56001234"),
         Plugged(0x0483, 0x374B, "no instrument", interface_class=0xFF),
     ]
-    found = KeysightN6705.scan()
-    assert vendor.opened == names and [one.serial for one in found] == ["SIMULATED"] * 2
-    assert [tomllib.loads(one.setting) for one in found] == [
+    result = KeysightN6705.scan()
+    assert (
+        vendor.opened == names and [item.serial for item in result] == ["SIMULATED"] * 2
+    )
+    assert [tomllib.loads(item.setting) for item in result] == [
         {"resource": name} for name in names
     ]
 

@@ -41,12 +41,12 @@ def context() -> BenchContext:
 def test_the_probe_passes_and_says_that_there_is_no_self_test(
     program: Path, context: BenchContext
 ) -> None:
-    found = {
+    result = {
         finding.name: finding
         for finding in PosixSut.probe(PosixSut.Settings(program=str(program)), context)
     }
-    assert all(finding.ok for finding in found.values()), found
-    assert found["query"].ok and "this firmware has none" in found["self-test"].detail
+    assert all(finding.ok for finding in result.values()), result
+    assert result["query"].ok and "this firmware has none" in result["self-test"].detail
 
 
 def test_a_bench_measures_it(program: Path, tmp_path: Path) -> None:

@@ -187,10 +187,10 @@ def test_a_posix_session_that_was_stopped_is_finished_by_resume(tmp_path: Path) 
 def test_while_the_bench_is_opened(tmp_path: Path) -> None:
     """A silent port is waited for; the supply is on by then."""
     stop = Stop()
-    told: list[Event] = []
+    reported: list[Event] = []
 
     def watch(event: Event) -> None:
-        told.append(event)
+        reported.append(event)
         if isinstance(event, RailState) and event.on:
             threading.Timer(INTO_IT_S, stop.request).start()
 
@@ -206,7 +206,10 @@ def test_while_the_bench_is_opened(tmp_path: Path) -> None:
     ):
         pytest.fail("it opened")
     assert time.monotonic() - began_s < 3.0
-    assert [event.on for event in told if isinstance(event, RailState)] == [True, False]
+    assert [event.on for event in reported if isinstance(event, RailState)] == [
+        True,
+        False,
+    ]
 
 
 def test_a_session_that_was_stopped_in_a_step_is_finished_by_resume(

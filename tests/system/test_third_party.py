@@ -95,14 +95,14 @@ def results(folder: Path) -> dict[str, Any]:
 
 
 def test_the_terminal_has_its_rows_and_its_verdict(session: tuple[str, Path]) -> None:
-    said, _ = session
-    table = said.partition("intervals of 95 %")[0]
+    output, _ = session
+    table = output.partition("intervals of 95 %")[0]
     rows = [line.split()[0] for line in table.splitlines() if line.split()]
     assert [row for row in rows if row in ("pace", "spent", "counted_right", "shortfall")] == [
         "pace", "spent", "counted_right", "shortfall",
     ]  # fmt: skip
-    assert "first_asked" not in said  # a detail
-    assert re.search(r"PASS", said)
+    assert "first_asked" not in output  # a detail
+    assert re.search(r"PASS", output)
 
 
 def test_what_its_metrics_say_of_themselves_decides_the_verdict(
@@ -126,11 +126,17 @@ def test_what_its_metrics_say_of_themselves_decides_the_verdict(
 
 def test_results_json_says_what_each_metric_is(session: tuple[str, Path]) -> None:
     metrics = results(session[1])["metrics"]
-    said = ("higher_is_better", "statistic", "prominence", "repeatability", "deviation")
-    assert [metrics["pace"][key] for key in said] == [
+    output = (
+        "higher_is_better",
+        "statistic",
+        "prominence",
+        "repeatability",
+        "deviation",
+    )
+    assert [metrics["pace"][key] for key in output] == [
         True, "ratio", "headline", "repeated", "relative",
     ]  # fmt: skip
-    assert [metrics["first_asked"][key] for key in said] == [
+    assert [metrics["first_asked"][key] for key in output] == [
         None, "mean", "detail", "coarse", "relative",
     ]  # fmt: skip
     assert metrics["shortfall"]["deviation"] == "cost"

@@ -58,5 +58,5 @@ def test_two_rails_are_summed_and_the_board_is_in_the_record(tmp_path: Path) -> 
     assert seen["simulated"] is True
     assert seen["looks"] >= 3
     assert check(result.folder).ok
-    short = [one for one in result.content["problems"] if one["code"] == "short"]
-    assert all("repeat" in one["detail"] for one in short)
+    short = [item for item in result.content["problems"] if item["code"] == "short"]
+    assert all("repeat" in item["detail"] for item in short)

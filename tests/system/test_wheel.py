@@ -6,7 +6,6 @@ from __future__ import annotations
 import ast
 import re
 import shutil
-import subprocess
 import sys
 import sysconfig
 import tarfile
@@ -16,6 +15,7 @@ import pytest
 
 from tests.conftest import ROOT
 from tests.length import is_short
+from tests.programs import captured
 from tests.uncounted import uncounted
 
 pytestmark = pytest.mark.long
@@ -43,15 +43,7 @@ def done(*command: str | Path, cwd: Path) -> str:
         for key, value in uncounted().items()
         if key != "PYTHONPATH" and not key.startswith("PYTEST_")
     }
-    ended = subprocess.run(
-        command,
-        cwd=cwd,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=600,
-    )
+    ended = captured(command, cwd=cwd, env=environment, timeout=600)
     assert ended.returncode == 0, ended.stdout[-2000:] + ended.stderr[-2000:]
     return ended.stdout
 
@@ -60,8 +52,8 @@ def _ignored(folder: str, names: list[str]) -> set[str]:
     """Return files that are no part of the sources; `sessions` at the root alone holds
     results.
     """
-    found = shutil.ignore_patterns(*IGNORED)(folder, names)
-    return {*found, "sessions"} if Path(folder) == ROOT else set(found)
+    result = shutil.ignore_patterns(*IGNORED)(folder, names)
+    return {*result, "sessions"} if Path(folder) == ROOT else set(result)
 
 
 @pytest.fixture(scope="module")
@@ -123,8 +115,8 @@ def test_the_code_is_that_of_the_wheel(python: Path, tmp_path: Path) -> None:
 
 
 def test_the_demo_and_the_notebook_run(python: Path, tmp_path: Path) -> None:
-    said = done(python.parent / "rig", "demo", cwd=tmp_path)
-    assert " PASS " in said
+    output = done(python.parent / "rig", "demo", cwd=tmp_path)
+    assert " PASS " in output
     if not is_short():  # tests/test_notebook.py does
         done(python, "-c", NOTEBOOK, ROOT / "examples" / "session.ipynb", cwd=tmp_path)
 
@@ -196,11 +188,11 @@ def test_the_source_distribution_tests_itself(unpacked: Path) -> None:
         "tests/rig/cli/test_bench.py",
         "tests/rig/test_public_names.py",
     )
-    said = done(
+    output = done(
         *(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests),
         cwd=unpacked,
     )
-    assert " passed" in said and "failed" not in said
+    assert " passed" in output and "failed" not in output
 
 
 def messages(path: Path) -> list[str]:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import ROOT
+from tests.programs import captured
 
 ASC = ROOT / "benches" / "virtual-asc.toml"
 SMALL = ("--set", "task.asc.samples=4", "--set", "scenario.single_stream.idle_s=0.1")
@@ -19,14 +20,7 @@ SMALL = ("--set", "task.asc.samples=4", "--set", "scenario.single_stream.idle_s=
 def there(folder: Path, *words: str | Path) -> subprocess.CompletedProcess[str]:
     """Return `rig` with `words`, on such a system, in a folder."""
     command = [sys.executable, "-m", "tests.without_posix", *map(str, words)]
-    return subprocess.run(
-        command,
-        cwd=folder,
-        env=ENVIRONMENT,
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
+    return captured(command, cwd=folder, env=ENVIRONMENT, timeout=120)
 
 
 ENVIRONMENT = {
@@ -99,13 +93,8 @@ def test_every_module_can_be_imported(folder: Path) -> None:
         "            if ours or name in tests.without_posix.ABSENT:\n"
         "                raise\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", every],
-        cwd=folder,
-        env=ENVIRONMENT,
-        capture_output=True,
-        text=True,
-        timeout=120,
+    done = captured(
+        [sys.executable, "-c", every], cwd=folder, env=ENVIRONMENT, timeout=120
     )
     assert done.returncode == 0, done.stderr
 
@@ -130,12 +119,10 @@ def test_tests_of_the_portable_rooms_pass_there(tmp_path: Path) -> None:
         "-k",
         left_out,
     ]
-    done = subprocess.run(
+    done = captured(
         [sys.executable, "-m", "pytest", *options, *map(str, rooms)],
         cwd=ROOT,
         env={**ENVIRONMENT, "TMPDIR": str(tmp_path)},
-        capture_output=True,
-        text=True,
         timeout=590,
     )
     assert done.returncode == 0, done.stdout[-3000:]

@@ -34,7 +34,7 @@ KINDS = {
 
 def workers() -> list[int]:
     """Return the workers that this process started."""
-    found = []
+    result = []
     for path in Path("/proc").glob("[0-9]*"):
         try:
             parent = int((path / "stat").read_text().rpartition(")")[2].split()[1])
@@ -42,8 +42,8 @@ def workers() -> list[int]:
         except OSError:
             continue
         if parent == os.getpid() and b"sut_backends.workers.inside.main" in command:
-            found.append(int(path.name))
-    return found
+            result.append(int(path.name))
+    return result
 
 
 class Killer:

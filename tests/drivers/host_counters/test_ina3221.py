@@ -95,8 +95,8 @@ def test_the_older_tree_has_powers(tmp_path: Path) -> None:
 def test_a_channel_without_a_rail_and_the_sum_are_no_rails(tmp_path: Path) -> None:
     labels = [rail.label for rail in ina3221_rails.rails(hwmon(tmp_path))]
     assert labels == ["VDD_IN", "VDD_CPU_GPU_CV", "CVB"]
-    found = Ina3221.scan(str(tmp_path))
-    assert [row.setting for row in found][:1] == ['rails = ["VDD_IN"]']
+    result = Ina3221.scan(str(tmp_path))
+    assert [row.setting for row in result][:1] == ['rails = ["VDD_IN"]']
     assert Ina3221.scan(str(tmp_path / "none")) == []
 
 
@@ -113,9 +113,9 @@ def test_limits_of_error_state_steps_shunt_and_two_conversions(tmp_path: Path) -
     assert not info.accuracy.verified
     assert info.origin is Origin.OWN_SENSOR
     assert "not of one conversion" in info.details["reading"]
-    one = opened(tmp_path, "VDD_IN", gain_limit=0.002, sag=0.0).info.accuracy
-    assert one.current[0].gain == pytest.approx(row.gain - 0.018)
-    assert "0.20%, from the bench file" in one.source
+    item = opened(tmp_path, "VDD_IN", gain_limit=0.002, sag=0.0).info.accuracy
+    assert item.current[0].gain == pytest.approx(row.gain - 0.018)
+    assert "0.20%, from the bench file" in item.source
 
 
 def test_a_session_states_the_same_limits_again(tmp_path: Path) -> None:
@@ -155,7 +155,7 @@ def test_the_energy_of_a_known_load_is_found_within_the_limits(
     found_w = trace.mean_w(1.3, 2.3)
     (row,) = monitor.info.accuracy.current
     assert abs(found_w - true_w) < row.gain * true_w + row.offset
-    # The simulator has neither gains nor offsets: what is left are steps.
+    # The simulator has neither gains nor offsets: steps remain.
     assert found_w == pytest.approx(true_w, abs=len(labels) * row.lsb)
     assert found_w != true_w
 
@@ -195,7 +195,7 @@ def test_files_that_another_program_writes_are_polled_in_real_time(
     assert trace.mean_w(stop_s - 0.3, stop_s) == pytest.approx(10.064, rel=1e-6)
 
 
-# ---- what goes wrong ----
+# ---- errors ----
 
 
 def test_a_rail_that_is_not_there_is_answered_with_those_that_are(

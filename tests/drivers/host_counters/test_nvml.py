@@ -27,6 +27,7 @@ from rig.trace.trace import Trace
 from tests.commands import program
 from tests.conftest import ROOT
 from tests.drivers.host_counters.test_rapl import about, draw
+from tests.programs import captured
 from tests.waiting import own_threads
 
 SIMULATED = Nvml.Settings(uuid="simulator")
@@ -169,8 +170,8 @@ def test_a_scan_names_the_board_by_its_unique_name_and_says_how_it_can_be_read()
         library = NvmlSimulator(
             NvmlSimulator.Settings(counts_energy=counts), BenchContext().world
         )
-        found = Nvml.scan(library)
-        assert [(row.name, row.setting, row.problem) for row in found] == [
+        result = Nvml.scan(library)
+        assert [(row.name, row.setting, row.problem) for row in result] == [
             ("simulated GPU", setting, "")
         ]
         assert library.initialized == 0
@@ -237,8 +238,8 @@ def said(
     environment: dict[str, str] | None = None,
     **settings: object,
 ) -> dict[str, object]:
-    """Run the driver in a process of its own, in which the built library is loaded
-    already under the name of NVIDIA's: the binding gets this library.
+    """Run the driver in a process of its own, with the built library loaded already
+    under the name of NVIDIA's: the binding gets this library.
     """
     loaded = f"import ctypes; ctypes.CDLL({str(library)!r}); settings = {settings!r}"
     with pytest.MonkeyPatch.context() as patch:
@@ -346,14 +347,11 @@ def test_a_machine_without_nvidias_driver_is_reported_so_and_scans_as_empty(
     if importlib.util.find_spec("pynvml") is None:
         pytest.skip("nvidia-ml-py is not installed")
     (tmp_path / NVIDIAS).write_text("no library")
-    done = subprocess.run(
+    done = captured(
         [sys.executable, "-W", "error", "-c", "settings = {}" + PROGRAM],
-        capture_output=True,
-        text=True,
         timeout=60,
         env=os.environ | {"LD_LIBRARY_PATH": str(tmp_path), "PYTHONPATH": str(ROOT)},
         cwd=tmp_path,
-        check=False,
     )
     assert done.returncode == 0, done.stderr
     answer = json.loads(done.stdout)

@@ -37,17 +37,17 @@ NOBODY = 65534
 
 
 def about(folder: Path) -> dict[str, object]:
-    found: list[dict[str, object]] = []
+    result: list[dict[str, object]] = []
     reader = pyjls.Reader(str(folder / "trace.jls"))
     reader.user_data(
         lambda meta, data: (
-            found.append(data if isinstance(data, dict) else json.loads(data))
+            result.append(data if isinstance(data, dict) else json.loads(data))
             if meta == 1
             else None
         )
     )
     reader.close()
-    return found[0]
+    return result[0]
 
 
 def draw(context: BenchContext, power_w: float, duration_ms: int) -> None:
@@ -399,9 +399,9 @@ def test_a_counter_that_only_root_may_read_tells_how_to_change_that(
     with pytest.raises(BenchError, match="no permission") as caught:
         Rapl.open(settings, BenchContext())
     assert "chmod" in caught.value.try_next and "udev" in caught.value.try_next
-    found = Rapl.scan(str(simulator.root))
-    assert len(found) == 5 and all(
-        "no permission" in row.problem and "chmod" in row.try_next for row in found
+    result = Rapl.scan(str(simulator.root))
+    assert len(result) == 5 and all(
+        "no permission" in row.problem and "chmod" in row.try_next for row in result
     )
     simulator.close()
 
@@ -619,12 +619,12 @@ def test_without_a_limit_of_error_a_real_counter_is_refused_and_a_claimed_one_is
 
 def test_a_scan_lists_every_counter_with_its_line_for_the_bench_file() -> None:
     simulator = RaplSimulator(RaplSimulator.Settings(), BenchContext().world)
-    found = Rapl.scan(str(simulator.root))
-    assert [row.setting for row in found][:2] == [
+    result = Rapl.scan(str(simulator.root))
+    assert [row.setting for row in result][:2] == [
         'domain = "package-0"',
         'domain = "package-0/core"',
     ]
-    assert not any(row.problem for row in found)
+    assert not any(row.problem for row in result)
     simulator.close()
 
 

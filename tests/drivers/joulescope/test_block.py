@@ -37,7 +37,7 @@ def test_any_sample_of_an_hour_can_be_dated_from_what_is_kept() -> None:
         summary["first"] == kept[0]
         and summary["last"]["offset_counter"] == (HOUR_S - 1) * HZ
     )
-    starts = [one["offset_counter"] for one in kept]
+    starts = [item["offset_counter"] for item in kept]
     for count in range(0, HOUR_S * HZ, 7_777_777):
         used = kept[bisect_right(starts, count) - 1]
         told_utc = (
@@ -62,7 +62,7 @@ def test_a_counter_that_begins_again_is_followed_and_one_without_a_rate_fills_no
     maps = TimeMaps()
     for second in (*range(0, 6000, 61), *range(0, 600, 61)):
         maps.note(TimeMap(utc(second * HZ), second * HZ, float(HZ)))
-    counts = [one["offset_counter"] for one in maps.summary["kept"]]
+    counts = [item["offset_counter"] for item in maps.summary["kept"]]
     assert 0 in counts[1:], "from there on, later samples have a map of their own"
     still = TimeMaps()
     for number in range(1000):

@@ -452,8 +452,8 @@ def test_what_the_host_driver_fills_for_a_js110_is_not_counted_again(
     assert lost.stop - lost.start == packets * 126
     # SYNC is high while packets get lost, and reads low: that makes no edge.
     assert_pulses(trace, trace.falls_s[0])
-    said = json.loads((bench.folder / "recording.json").read_text())
-    assert said["losses_filled"] == [
+    output = json.loads((bench.folder / "recording.json").read_text())
+    assert output["losses_filled"] == [
         f"pkt_index skip: expected 3174, received {3174 + packets} ({packets} frames)"
     ]
 
@@ -1130,15 +1130,15 @@ def test_seconds_lost_by_all_streams_are_a_gap(tmp_path: Path) -> None:
 
 def losses(lags_ms: list[float], ppm: float = 0.0) -> list[Any]:
     lag = BlockLag()
-    found = []
+    result = []
     for number, lag_ms in enumerate(lags_ms):
         stop_tick = (number + 1) * 65_394
-        found.append(
+        result.append(
             lag.arrived(
                 stop_tick, round(stop_tick * 500 * (1 + ppm * 1e-6) + lag_ms * MS)
             )
         )
-    return [each for each in [*found, lag.last()] if each is not None]
+    return [each for each in [*result, lag.last()] if each is not None]
 
 
 def test_a_host_that_is_late_now_and_then_loses_no_data() -> None:

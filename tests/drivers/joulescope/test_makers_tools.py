@@ -170,11 +170,11 @@ def test_statistics_are_those_of_what_the_dut_draws(
 
 
 def test_measure_gives_the_energy_and_the_charge(tool: Callable[..., str]) -> None:
-    told = numbers(tool("js220", "measure", "--duration", "1", "--no-progress"))
+    reported = numbers(tool("js220", "measure", "--duration", "1", "--no-progress"))
     # The first block of 100 ms is where it begins to count.
-    assert told["duration"] == 1.0
-    assert told["energy"] == pytest.approx(0.033 * 1.0 + 0.033 * 0.08, rel=1e-3)
-    assert told["charge"] == pytest.approx(told["energy"] / 3.3, rel=1e-6)
+    assert reported["duration"] == 1.0
+    assert reported["energy"] == pytest.approx(0.033 * 1.0 + 0.033 * 0.08, rel=1e-3)
+    assert reported["charge"] == pytest.approx(reported["energy"] / 3.3, rel=1e-6)
 
 
 @pytest.mark.parametrize("model", ["js220", "js110"])
@@ -269,5 +269,5 @@ def test_measure_of_2_2_refuses_a_js110_as_it_does_a_real_one(
 
 
 def test_info_tells_the_versions(tool: Callable[..., str]) -> None:
-    told = tool("js220", "info")
-    assert "u/js220/000415: hw=1.0.0, fw=1.3.0" in told, told
+    reported = tool("js220", "info")
+    assert "u/js220/000415: hw=1.0.0, fw=1.3.0" in reported, reported

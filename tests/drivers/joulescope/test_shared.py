@@ -139,19 +139,19 @@ def test_a_driver_object_that_something_else_has_made_is_named(
 def test_two_instruments_of_one_process_record_at_once_and_one_may_go_first(
     bench: Bench, model: str
 ) -> None:
-    one, other = (
+    item, other = (
         bench.open(model, simulator={"serials": (serial,)})
         for serial in ("000415", "000416")
     )
-    for monitor in (one, other):
+    for monitor in (item, other):
         monitor.power(True)
     folders = [bench.folder / "one", bench.folder / "other"]
     for folder in folders:
         folder.mkdir()
     with other.record(folders[1]):
-        with one.record(folders[0]):
+        with item.record(folders[0]):
             bench.pulse(100)
-        one.close()
+        item.close()
         bench.pulse(100)
     traces = [Trace.open(folder / "trace.jls") for folder in folders]
     assert (

@@ -105,15 +105,15 @@ def sent(draw: st.DrawFn, signal: str, sample_ticks: int) -> Sent:
     """
     unit = 8 if signal == SYNC else 1
     step = sample_ticks if signal == SYNC else 1
-    place = draw(st.integers(0, 20)) * step
+    position = draw(st.integers(0, 20)) * step
     blocks = []
     for _ in range(draw(st.integers(1, 12))):
         count = draw(st.integers(1, 6 if signal == SYNC else 40)) * unit
         if draw(st.integers(0, 3)):
-            blocks.append((place, count))
+            blocks.append((position, count))
         else:
             count = draw(st.integers(1, 30)) * step  # lost
-        place += count
+        position += count
     return Sent(signal, blocks)
 
 

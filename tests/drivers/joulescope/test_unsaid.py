@@ -205,10 +205,13 @@ def two_js110(bench: Bench, faults: JoulescopeFaults, pulses: int = 6) -> list[P
     for monitor, folder in zip(monitors, folders, strict=True):
         folder.mkdir()
         monitor.power(True)
-    with monitors[0].record(folders[0]) as one, monitors[1].record(folders[1]) as other:
+    with (
+        monitors[0].record(folders[0]) as item,
+        monitors[1].record(folders[1]) as other,
+    ):
         for _ in range(pulses):
             bench.pulse(100)
-            one.check()
+            item.check()
             other.check()
     for monitor in monitors:
         monitor.close()
@@ -568,8 +571,8 @@ def test_what_the_time_maps_say_is_kept_beside_the_trace(bench: Bench) -> None:
             simulator={"clock_ppm": 20.0},
         ),
     )
-    said = json.loads((bench.folder / SAID).read_text())
-    kept = said["time_maps"]
+    output = json.loads((bench.folder / SAID).read_text())
+    kept = output["time_maps"]
     assert kept["count"] == 2
     assert kept["counter_rates_hz"] == pytest.approx(
         [2e6 * (1 + 20e-6), 2e6 * (1 + 20e-6) * (1 + 5e-6)], rel=1e-9
@@ -583,7 +586,7 @@ def test_what_the_time_maps_say_is_kept_beside_the_trace(bench: Bench) -> None:
     assert last["offset_counter"] - first["offset_counter"] == pytest.approx(
         150 * TICKS_PER_MS, abs=2000
     )
-    assert 0 <= said["first_sample_counter"] - first["offset_counter"] < 1000
+    assert 0 <= output["first_sample_counter"] - first["offset_counter"] < 1000
     # UTC was corrected by 1 ms there.
     passed_s = (last["offset_counter"] - first["offset_counter"]) / first[
         "counter_rate"
@@ -599,5 +602,5 @@ def test_the_time_maps_of_a_recording_that_was_cut_off_are_kept_too(
     monitor = bench.open(faults=JoulescopeFaults(mute="v"))
     with pytest.raises(BenchError), monitor.record(bench.folder):
         bench.draw(0.033, 300)
-    said = json.loads((bench.folder / SAID).read_text())
-    assert said["time_maps"]["count"] == 1 and said["first_sample_counter"] is None
+    output = json.loads((bench.folder / SAID).read_text())
+    assert output["time_maps"]["count"] == 1 and output["first_sample_counter"] is None

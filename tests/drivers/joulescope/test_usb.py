@@ -28,6 +28,7 @@ from drivers.joulescope.sim.simulator import (
 from drivers.joulescope.sim.topics import JS220, metadata
 from rig.simulation.world import NS_PER_S, World
 from tests.drivers.joulescope.usb_process import said
+from tests.programs import captured
 from tests.stand_ins.joulescope import DeskDriver, DeskInstrument
 
 HERE = Path(__file__).resolve().parent
@@ -79,14 +80,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., str]:
         }
         env["STUB_FOLDER"] = str(made / model)
         env |= {f"STUB_{name.upper()}": str(value) for name, value in stub.items()}
-        done = subprocess.run(
-            [sys.executable, *words],
-            env=env,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            cwd=ROOT,
-        )
+        done = captured([sys.executable, *words], env=env, timeout=60, cwd=ROOT)
         # The maker's library now and then crashes while it closes (2.2.12,
         # jsdrvp_msg_free called by jsdrv_pubsub_process: 3 of 108 times on a busy
         # computer). The output is complete by then.
@@ -153,35 +147,40 @@ def recorded(
     """Return what our driver recorded, with every edge in its place; SYNC falls every
     100 ms, and some are missing where no edge is trusted.
     """
-    told: dict[str, Any] = json.loads(run(model, OURS, "record", str(folder), **stub))
-    falls_s = np.array(told["falls_s"])
+    output: dict[str, Any] = json.loads(run(model, OURS, "record", str(folder), **stub))
+    falls_s = np.array(output["falls_s"])
     steps = (falls_s - falls_s[0]) / 0.1
     assert steps == pytest.approx(np.round(steps), abs=1e-5) and len(steps) >= 3
-    assert told["mean_w"] == pytest.approx(0.066, rel=1e-3)
+    assert output["mean_w"] == pytest.approx(0.066, rel=1e-3)
     # A busy computer brings frames late, which looks like a loss that was not reported.
-    told["gaps"] = [gap for gap in told["gaps"] if "host's clock" not in gap[2]]
-    return told
+    output["gaps"] = [gap for gap in output["gaps"] if "host's clock" not in gap[2]]
+    return output
 
 
 @pytest.mark.parametrize("packets", [0, 100, 600])
 def test_what_a_js110_loses_on_usb_moves_no_edge(
     run: Callable[..., str], tmp_path: Path, packets: int
 ) -> None:
-    told = recorded(run, "js110", tmp_path, drop=f"8000 {packets}" if packets else "")
+    reported = recorded(
+        run, "js110", tmp_path, drop=f"8000 {packets}" if packets else ""
+    )
     lost = [
-        stop - start for start, stop, cause in told["gaps"] if "pkt_index" not in cause
+        stop - start
+        for start, stop, cause in reported["gaps"]
+        if "pkt_index" not in cause
     ]
     filled = FILLS and 0 < packets <= 512
     if not packets:
-        assert told["gaps"] == []
+        assert reported["gaps"] == []
     elif filled:
         # Its filter of range switches takes some samples more for such.
         assert (
-            packets * 126 <= sum(lost) <= packets * 126 + 20 and len(told["gaps"]) <= 2
+            packets * 126 <= sum(lost) <= packets * 126 + 20
+            and len(reported["gaps"]) <= 2
         )
     else:
-        assert lost == [packets * 126] and len(told["gaps"]) == 2
-    assert bool(told["said"]["losses_filled"]) == filled
+        assert lost == [packets * 126] and len(reported["gaps"]) == 2
+    assert bool(reported["said"]["losses_filled"]) == filled
 
 
 @pytest.mark.parametrize(
@@ -196,9 +195,9 @@ def test_what_a_js110_loses_on_usb_moves_no_edge(
 def test_what_a_js220_does_on_usb_moves_no_edge(
     run: Callable[..., str], tmp_path: Path, stub: dict[str, object], gaps: list[int]
 ) -> None:
-    told = recorded(run, "js220", tmp_path, **stub)
-    assert [stop - start for start, stop, _ in told["gaps"]] == gaps
-    first = told["said"]["first_sample_counter"]
+    reported = recorded(run, "js220", tmp_path, **stub)
+    assert [stop - start for start, stop, _ in reported["gaps"]] == gaps
+    first = reported["said"]["first_sample_counter"]
     assert 0 < first - int(str(stub.get("first", 0))) < 4_000_000, (
         "64 bits, of 32 on the wire"
     )
@@ -207,8 +206,8 @@ def test_what_a_js220_does_on_usb_moves_no_edge(
 def test_a_js220_without_a_time_map_sends_nothing_and_is_reported(
     run: Callable[..., str], tmp_path: Path
 ) -> None:
-    told = json.loads(run("js220", OURS, "record", str(tmp_path), map_s=99))
-    assert told["cause"].endswith("sends no current and no voltage and no sync")
+    reported = json.loads(run("js220", OURS, "record", str(tmp_path), map_s=99))
+    assert reported["cause"].endswith("sends no current and no voltage and no sync")
 
 
 @pytest.mark.parametrize("model", list(PRODUCTS))
@@ -239,11 +238,13 @@ def test_the_simulated_driver_says_what_the_real_one_says(
 def test_a_js110_that_does_not_carry_out_a_setting_is_heard_through_its_drivers_log(
     run: Callable[..., str], tmp_path: Path
 ) -> None:
-    told = json.loads(run("js110", OURS, "record", str(tmp_path), stuck=128))
-    assert told["cause"] == f"the Joulescope u/js110/{SERIAL} refuses s/i/range/select"
+    reported = json.loads(run("js110", OURS, "record", str(tmp_path), stuck=128))
+    assert (
+        reported["cause"] == f"the Joulescope u/js110/{SERIAL} refuses s/i/range/select"
+    )
     assert (
         "acknowledges it, and logs: stream_settings_send did not work"
-        in told["evidence"]
+        in reported["evidence"]
     )
 
 

@@ -61,7 +61,7 @@ def said(driver: Any, pace: Any = time.sleep) -> dict[str, Any]:
     [path] = driver.device_paths()
     js110 = "/js110/" in path
     streams = ("s/i", "s/v", "s/p", "s/gpi/0", *(("s/stats",) if js110 else ()))
-    told: dict[str, Any] = {"path": str(path)}
+    reported: dict[str, Any] = {"path": str(path)}
     heard: dict[str, Any] = {}
     options: dict[str, Any] = {}
 
@@ -85,24 +85,24 @@ def said(driver: Any, pace: Any = time.sleep) -> dict[str, Any]:
         and time.monotonic() < end_s
     ):
         pace(0.02)
-    told["on"] = driver.query(f"{path}/s/i/ctrl")
+    reported["on"] = driver.query(f"{path}/s/i/ctrl")
     for name in streams:
         driver.publish(f"{path}/{name}/ctrl", 0, timeout=_LIMIT_S)
-    told["gpi"] = driver.publish_and_wait(
+    reported["gpi"] = driver.publish_and_wait(
         f"{path}/s/gpi/+/!req", 0, f"{path}/s/gpi/+/!value", timeout=_LIMIT_S
     )
-    told["forms"] = {each: _form(heard[each][1]) for each in values}
-    told["sizes"] = {each: len(heard[each][1].get("data", [])) for each in values}
-    told["steps"] = {
+    reported["forms"] = {each: _form(heard[each][1]) for each in values}
+    reported["sizes"] = {each: len(heard[each][1].get("data", [])) for each in values}
+    reported["steps"] = {
         each: heard[each][2]["sample_id"] - heard[each][1]["sample_id"]
         for each in values[:4]
     }
-    told["options"] = options
-    told["kept"] = {
+    reported["options"] = options
+    reported["kept"] = {
         name: driver.query(f"{path}/{name}")
         for name in ("s/i/range/select", "s/v/range/select")
     }
-    told["errors"] = {
+    reported["errors"] = {
         what: _error(call)
         for what, call in {
             "no option": lambda: driver.publish(f"{path}/s/i/range/select", "7 A"),
@@ -111,7 +111,7 @@ def said(driver: Any, pace: Any = time.sleep) -> dict[str, Any]:
             "no device": lambda: driver.open("u/js110/999999", timeout=0.1),
         }.items()
     }
-    return told
+    return reported
 
 
 def _form(value: Any) -> Any:

@@ -397,14 +397,14 @@ STEPS_OF: dict[str, dict[str, Any]] = {
 def test_a_step_that_the_instrument_refuses_is_named(
     opened: Opened, header: str, step: str, error: str
 ) -> None:
-    with pytest.raises(CommandRefused, match=f"refused: {step}") as told:
+    with pytest.raises(CommandRefused, match=f"refused: {step}") as reported:
         opened(
             faults=SimulatorFaults(refuse=header, refuse_error=error),
             timeout_s=0.2,
             **STEPS_OF.get(header, {}),
         )
-    assert told.value.code == int(error[:4])
-    assert error[6:-1] in told.value.evidence
+    assert reported.value.code == int(error[:4])
+    assert error[6:-1] in reported.value.evidence
 
 
 def test_a_mainframe_without_data_logger_says_so(opened: Opened) -> None:
@@ -413,7 +413,7 @@ def test_a_mainframe_without_data_logger_says_so(opened: Opened) -> None:
 
 
 def test_a_missing_option_points_to_the_mainframe(opened: Opened) -> None:
-    with pytest.raises(CommandRefused) as told:
+    with pytest.raises(CommandRefused) as reported:
         opened(
             faults=SimulatorFaults(
                 refuse="SENS:ELOG:FUNC:CURR:MINM",
@@ -421,7 +421,7 @@ def test_a_missing_option_points_to_the_mainframe(opened: Opened) -> None:
             ),
             timeout_s=0.2,
         )
-    assert "option 055" in told.value.try_next
+    assert "option 055" in reported.value.try_next
 
 
 def test_a_foreign_module_without_minimum_and_maximum_is_reported_and_no_fault(
@@ -435,8 +435,8 @@ def test_a_foreign_module_without_minimum_and_maximum_is_reported_and_no_fault(
     refused = monitor.info.details["refused"]
     assert len(refused) == 2
     assert all(
-        "channel 3" in one and "310 The command is not supported" in one
-        for one in refused
+        "channel 3" in item and "310 The command is not supported" in item
+        for item in refused
     )
 
 
@@ -584,14 +584,14 @@ def test_a_lost_connection_is_a_lost_device_and_what_was_measured_stays(
     monitor = opened(faults=SimulatorFaults(drop_at_s=35.0))
     monitor.power(True)
     with (
-        pytest.raises(DeviceLost, match="does not answer any more") as told,
+        pytest.raises(DeviceLost, match="does not answer any more") as reported,
         monitor.record(tmp_path),
     ):
         # Virtual time is held until no more than 100 000 records wait, so the first of
         # these have been written.
         draw(context, 0.033, 34_000 * MS)
         draw(context, 0.033, 2_000 * MS)
-    assert "supply may still be on" in told.value.try_next
+    assert "supply may still be on" in reported.value.try_next
     assert Trace.open(tmp_path / "trace.jls").duration_s > 3.0
     monitor.close()
     monitor.close()
@@ -628,11 +628,11 @@ def test_an_error_in_the_queue_while_recording_is_reported(
         lose_at_s=0.5, lose_records=10, lose_error='-321,"Out of memory"'
     )
     with (
-        pytest.raises(CommandRefused, match="data log under way") as told,
+        pytest.raises(CommandRefused, match="data log under way") as reported,
         opened(faults=fault).record(tmp_path),
     ):
         draw(context, 0.033, 2_000 * MS)
-    assert told.value.code == -321
+    assert reported.value.code == -321
 
 
 def test_a_block_that_ends_early_is_reported(
@@ -738,9 +738,9 @@ def test_an_io_manager_that_is_not_there_is_reported(context: BenchContext) -> N
     try:
         with pytest.raises(
             DeviceNotFound, match="no IO manager at '/dev/no-such-port'"
-        ) as told:
+        ) as reported:
             KeysightN6705.open(settings, context)
-        assert "rig scan" in told.value.try_next
+        assert "rig scan" in reported.value.try_next
     finally:
         simulator.close()
 
@@ -804,11 +804,11 @@ def test_a_host_that_does_not_fetch_for_longer_than_the_buffer_lasts_is_reported
     monitor = opened(timeout_s=3.0)
     context.world.follow(*[lambda: time.monotonic_ns() - begin_ns + away_ns[0]] * 2)
     with (
-        pytest.raises(BenchError, match="overwritten records") as told,
+        pytest.raises(BenchError, match="overwritten records") as reported,
         monitor.record(tmp_path),
     ):
         away_ns[0] = 30_000 * MS
-    assert "s between two fetches" in told.value.evidence
+    assert "s between two fetches" in reported.value.evidence
 
 
 # The simulator as an instrument

@@ -75,8 +75,8 @@ def linked(world: World, library: str) -> Iterator[Linked]:
         return link
 
     yield start
-    for one in opened:
-        one.close()
+    for item in opened:
+        item.close()
 
 
 def log(link: ScpiLink, world: World) -> None:
@@ -100,16 +100,16 @@ def test_a_block_that_comes_late_is_reported_as_late_and_not_read_as_a_later_ans
 ) -> None:
     link = linked(late="FETC:ELOG?")
     log(link, world)
-    with pytest.raises(DeadlineError) as told:
+    with pytest.raises(DeadlineError) as reported:
         link.block("FETC:ELOG? 1000,(@1)", "fetching records")
     assert (
-        told.value.cause
+        reported.value.cause
         == f"no answer of the N6705, fetching records, within {TIMEOUT_S:g} s"
     )
-    assert told.value.evidence.startswith(
+    assert reported.value.evidence.startswith(
         "FETC:ELOG? 1000,(@1): its answer came later, b'#48000"
     )
-    assert "timeout_s" in told.value.try_next
+    assert "timeout_s" in reported.value.try_next
     assert in_step(link)
     assert len(link.block("FETC:ELOG? 1000,(@1)", "fetching records")) == 0
 
@@ -130,9 +130,9 @@ def test_a_line_that_is_no_block_is_refused_with_what_it_says(
 ) -> None:
     link = linked()
     log(link, world)
-    with pytest.raises(RemoteProtocolError) as told:
+    with pytest.raises(RemoteProtocolError) as reported:
         link.block("VOLT? (@1)", "fetching records")
-    assert "3.300000E+00" in told.value.evidence
+    assert "3.300000E+00" in reported.value.evidence
 
 
 @pytest.mark.parametrize(
@@ -147,9 +147,9 @@ def test_an_answer_that_comes_late_is_reported_as_late(
 ) -> None:
     link = linked(late=late, late_at=4 if late == "SYST:ERR?" else 1)
     log(link, world)
-    with pytest.raises(DeadlineError) as told:
+    with pytest.raises(DeadlineError) as reported:
         link.ask(message, "a step")
-    assert told.value.evidence == f"{message}: its answer came later, {came}"
+    assert reported.value.evidence == f"{message}: its answer came later, {came}"
     assert in_step(link)
 
 
@@ -158,10 +158,10 @@ def test_a_command_whose_confirmation_comes_late_is_reported_as_late_with_what_i
 ) -> None:
     link = linked(late="VOLT", late_at=2)
     log(link, world)
-    with pytest.raises(DeadlineError) as told:
+    with pytest.raises(DeadlineError) as reported:
         link.do("VOLT 3.3,(@1)", "a step")
     assert (
-        told.value.evidence
+        reported.value.evidence
         == """VOLT 3.3,(@1): its answer came later, b'+0,"No error"'"""
     )
     assert in_step(link)
@@ -171,10 +171,10 @@ def test_an_answer_that_the_instrument_drops_for_the_next_query_is_reported_as_l
     linked: Linked, world: World
 ) -> None:
     link = linked(refuse="VOLT?", refuse_error='-410,"Query INTERRUPTED"')
-    with pytest.raises(DeadlineError) as told:
+    with pytest.raises(DeadlineError) as reported:
         link.ask("VOLT? (@1)", "a step")
     assert (
-        told.value.evidence
+        reported.value.evidence
         == "VOLT? (@1): its answer was dropped for the next query, -410 Query"
         " INTERRUPTED"
     )
@@ -197,9 +197,9 @@ def test_a_silent_session_is_a_lost_device_and_another_one_begins_again(
 ) -> None:
     link = linked(late="VOLT?", mute=True)
     log(link, world)
-    with pytest.raises(DeviceLost, match="does not answer any more") as told:
+    with pytest.raises(DeviceLost, match="does not answer any more") as reported:
         link.ask("VOLT? (@1)", "a step")
-    assert told.value.evidence.startswith(
+    assert reported.value.evidence.startswith(
         f"no answer to VOLT? (@1) within {TIMEOUT_S:g} s, nor to what was asked next: "
     )
     with pytest.raises(DeviceLost):
@@ -213,9 +213,9 @@ def test_an_answer_that_is_no_text_is_reported_and_the_next_one_is_its_own(
 ) -> None:
     link = linked(read_back_of="CURR:LIM?", read_back="0.2 \N{OHM SIGN}")
     log(link, world)
-    with pytest.raises(RemoteProtocolError, match="answered no text") as told:
+    with pytest.raises(RemoteProtocolError, match="answered no text") as reported:
         link.numbers("CURR:LIM? (@1)", "current limit")
-    assert "CURR:LIM? (@1) gave b'0.2 " in told.value.evidence
+    assert "CURR:LIM? (@1) gave b'0.2 " in reported.value.evidence
     assert in_step(link)
 
 

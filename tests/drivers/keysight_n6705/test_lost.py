@@ -129,15 +129,17 @@ def test_lost_records_are_counted_and_their_place_told(
         sync=sync,
     )
     with (
-        pytest.raises(BenchError, match="overwritten records") as told,
+        pytest.raises(BenchError, match="overwritten records") as reported,
         monitor.record(tmp_path),
     ):
         go(context, 40, 50 * MS)
-    place, count = (
-        told.value.evidence.split("behind record ")[1].split(" or more")[0].split(": ")
+    position, count = (
+        reported.value.evidence.split("behind record ")[1]
+        .split(" or more")[0]
+        .split(": ")
     )
     assert lost - 1 <= int(count) <= lost
-    assert 0.34 / PERIOD_S < int(place) < 0.36 / PERIOD_S
+    assert 0.34 / PERIOD_S < int(position) < 0.36 / PERIOD_S
 
 
 @WAYS
@@ -185,11 +187,11 @@ def test_lost_records_are_found_in_real_time(
     )
     follow_real_time(context)
     with (
-        pytest.raises(BenchError, match="overwritten records") as told,
+        pytest.raises(BenchError, match="overwritten records") as reported,
         monitor.record(tmp_path),
     ):
         go(context, 1, 1_000 * MS)
-    assert "records missing behind record" in told.value.evidence
+    assert "records missing behind record" in reported.value.evidence
 
 
 @pytest.mark.paced
@@ -289,8 +291,8 @@ def test_fetches_that_never_catch_up_are_reported_before_the_buffer_runs_over(
     monitor = opened(sync="trigger", fetch_s=1e-3)
     follow_real_time(context, late_ns=0, times=20, end_ns=200_000 * MS)
     with (
-        pytest.raises(BenchError, match="overwritten records") as told,
+        pytest.raises(BenchError, match="overwritten records") as reported,
         monitor.record(tmp_path),
     ):
         go(context, 1, 3_000 * MS)
-    assert "s behind, the buffer holds 20 s" in told.value.evidence
+    assert "s behind, the buffer holds 20 s" in reported.value.evidence

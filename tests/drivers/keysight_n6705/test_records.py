@@ -135,12 +135,12 @@ def test_columns_in_another_order_are_refused(
     )
     monitor.power(True)
     with (
-        pytest.raises(RemoteProtocolError, match="voltage before current") as told,
+        pytest.raises(RemoteProtocolError, match="voltage before current") as reported,
         monitor.record(tmp_path),
     ):
         draw(context, power_w, 100 * MS)
-    assert f"{supply_v:g} V" in told.value.evidence
-    assert "firmware" in told.value.try_next
+    assert f"{supply_v:g} V" in reported.value.evidence
+    assert "firmware" in reported.value.try_next
 
 
 @pytest.mark.parametrize("power_w", [1.0, 0.97, 1.03, 0.001])
@@ -188,14 +188,17 @@ def test_a_dut_that_draws_more_than_its_limit_is_reported_with_both_currents(
     monitor = opened(current_limit_a=0.2)
     monitor.power(True)
     with (
-        pytest.raises(BenchError, match="left its voltage: current limit") as told,
+        pytest.raises(BenchError, match="left its voltage: current limit") as reported,
         monitor.record(tmp_path),
     ):
         draw(context, 0.033, 100 * MS)
         draw(context, 0.9, 100 * MS)
         draw(context, 0.033, 100 * MS)
-    assert "2.42 V and 0.2 A" in told.value.evidence and "3.3 V" in told.value.evidence
-    assert "current_limit_a" in told.value.try_next
+    assert (
+        "2.42 V and 0.2 A" in reported.value.evidence
+        and "3.3 V" in reported.value.evidence
+    )
+    assert "current_limit_a" in reported.value.try_next
     trace = Trace.open(tmp_path / "trace.jls")
     assert trace.mean_w(0.02, 0.1) == pytest.approx(0.033, rel=1e-6), (
         "what was measured stays"
@@ -247,11 +250,11 @@ def test_a_limit_reached_before_the_recording_is_not_its_reason(
     with monitor.record(tmp_path / "one"):
         context.world.advance(100 * MS)
     with (
-        pytest.raises(BenchError, match="left its voltage") as told,
+        pytest.raises(BenchError, match="left its voltage") as reported,
         monitor.record(tmp_path / "two"),
     ):
         draw(context, 0.033, 200 * MS)
-    assert told.value.cause.endswith(": over-voltage protection")
+    assert reported.value.cause.endswith(": over-voltage protection")
 
 
 def test_a_limit_that_lasts_from_before_the_recording_is_its_reason(
@@ -274,11 +277,11 @@ def test_a_voltage_that_is_off_without_a_reason_is_reported_all_the_same(
     monitor = opened(voltage_gain=-0.1)
     monitor.power(True)
     with (
-        pytest.raises(BenchError, match="left its voltage: no reason told") as told,
+        pytest.raises(BenchError, match="left its voltage: no reason told") as reported,
         monitor.record(tmp_path),
     ):
         draw(context, 0.033, 100 * MS)
-    assert "2.97 V" in told.value.evidence
+    assert "2.97 V" in reported.value.evidence
 
 
 def test_a_protection_that_trips_is_named(
@@ -289,12 +292,12 @@ def test_a_protection_that_trips_is_named(
     with (
         pytest.raises(
             BenchError, match="left its voltage: over-voltage protection"
-        ) as told,
+        ) as reported,
         monitor.record(tmp_path),
     ):
         draw(context, 0.033, 100 * MS)
-    assert "0 V and 0 A" in told.value.evidence
-    assert "OUTP:PROT:CLE" in told.value.try_next
+    assert "0 V and 0 A" in reported.value.evidence
+    assert "OUTP:PROT:CLE" in reported.value.try_next
     assert not context.world.supply_on
     assert Trace.open(tmp_path / "trace.jls").mean_w(0.02, 0.049) == pytest.approx(
         0.033, rel=1e-6

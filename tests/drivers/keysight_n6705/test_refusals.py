@@ -97,22 +97,24 @@ def test_a_command_that_does_nothing_without_a_word_is_found_by_reading_back(
 
 def test_a_current_range_that_is_not_taken_is_found(opened: Opened) -> None:
     opened({}, current_range="0.1")
-    with pytest.raises(BenchError, match="another measuring range of current") as told:
+    with pytest.raises(
+        BenchError, match="another measuring range of current"
+    ) as reported:
         opened(
             {"read_back_of": "SENS:ELOG:CURR:RANG?", "read_back": "1E-5"},
             current_range="0.1",
         )
-    assert told.value.evidence == "0.1 set, SENS:ELOG:CURR:RANG? (@1) gave '1E-5'"
+    assert reported.value.evidence == "0.1 set, SENS:ELOG:CURR:RANG? (@1) gave '1E-5'"
 
 
 def test_an_auxiliary_input_that_is_unknown_has_another_way_named(
     opened: Opened,
 ) -> None:
-    with pytest.raises(CommandRefused, match="input for SYNC") as told:
+    with pytest.raises(CommandRefused, match="input for SYNC") as reported:
         opened(
             {"refuse": "SENS:FUNC:VOLT:INP", "refuse_error": '-113,"Undefined header"'}
         )
-    assert 'sync_input = "main"' in told.value.try_next
+    assert 'sync_input = "main"' in reported.value.try_next
 
 
 def test_a_setting_that_cannot_be_read_back_is_noted_and_no_fault(

@@ -164,9 +164,9 @@ def test_a_refusal_is_reported_with_its_code(
     simulator: Simulator, library: str
 ) -> None:
     link = ScpiLink(simulator.resource, library, 0.2)
-    with pytest.raises(CommandRefused, match="refused: a step") as told:
+    with pytest.raises(CommandRefused, match="refused: a step") as reported:
         link.ask("NONSENSE?", "a step")
-    assert told.value.code == -113
+    assert reported.value.code == -113
     assert link.ask("*OPC?", "next") == "1"
     link.close()
 
@@ -250,22 +250,22 @@ def test_a_library_that_is_missing_or_none_is_one_error_that_says_what_to_try(
     if setting == "@ivi" and IVIVisaLibrary.get_library_paths():
         pytest.skip("a vendor's VISA library is installed here")
     resource = "TCPIP0::192.0.2.1::5025::SOCKET"
-    with pytest.raises(ConfigError) as told:
+    with pytest.raises(ConfigError) as reported:
         KeysightN6705.open(
             KeysightN6705.Settings(resource=resource, visa_library=setting),
             BenchContext(),
         )
     assert (
-        told.value.cause
+        reported.value.cause
         == f"monitor.keysight_n6705.visa_library: the VISA library {setting!r} cannot"
         " be loaded"
     )
-    assert told.value.evidence
+    assert reported.value.evidence
     assert (
-        '"@py"' in told.value.try_next
-        and "Keysight IO Libraries" in told.value.try_next
+        '"@py"' in reported.value.try_next
+        and "Keysight IO Libraries" in reported.value.try_next
     )
-    assert not getattr(told.value, "__notes__", ())
+    assert not getattr(reported.value, "__notes__", ())
 
 
 def test_the_setting_reaches_pyvisa(vendor: str, simulator: Simulator) -> None:

@@ -19,23 +19,23 @@ def main(resource: str) -> None:
         resource, port_match=False, backend="@py", timeout=5000, **endings
     )
     instrument.connect()
-    said = {"easy-scpi": version("easy-scpi"), "idn": instrument.id}
+    text = {"easy-scpi": version("easy-scpi"), "idn": instrument.id}
     instrument.source.voltage("1.8,(@1)")
     instrument.output.state("on,(@1)")
-    said["power"] = instrument.measure.scalar.power("(@1)", query=True)
+    text["power"] = instrument.measure.scalar.power("(@1)", query=True)
     instrument.sense.elog.function.current("on,(@1)")
     instrument.sense.elog.function.voltage("on,(@1)")
     instrument.sense.elog.period("0.002,(@1)")
-    said["period"] = instrument.sense.elog.period("(@1)", query=True)
+    text["period"] = instrument.sense.elog.period("(@1)", query=True)
     instrument.trigger.elog.source("imm,(@1)")
     instrument.initiate.elog("(@1)")
     time.sleep(0.3)  # the client has no way to wait for records
-    said["log"] = instrument.fetch.elog("100,(@1)", query=True)
+    text["log"] = instrument.fetch.elog("100,(@1)", query=True)
     instrument.abort.elog("(@1)")
     instrument.output.state("off,(@1)")
-    said["errors"] = instrument.system.error()
+    text["errors"] = instrument.system.error()
     instrument.disconnect()
-    json.dump(said, sys.stdout)
+    json.dump(text, sys.stdout)
 
 
 main(sys.argv[1])

@@ -14,17 +14,17 @@ def main(resource: str) -> None:
     """Switch channel 1 on and off, and read it each time."""
     instrument = KeysightN6705B("n6705", resource, visalib="@py", timeout=5)
     channel = instrument.channels[0]
-    said = {"qcodes": version("qcodes"), "idn": instrument.get_idn()}
+    output = {"qcodes": version("qcodes"), "idn": instrument.get_idn()}
     channel.source_voltage(1.8)
     channel.source_current(0.2)
-    said["set"] = [channel.source_voltage(), channel.source_current()]
+    output["set"] = [channel.source_voltage(), channel.source_current()]
     channel.enable("on")
-    said["on"] = [channel.enable(), channel.voltage(), channel.current()]
+    output["on"] = [channel.enable(), channel.voltage(), channel.current()]
     channel.enable("off")
-    said["off"] = [channel.enable(), channel.voltage(), channel.current()]
-    said["errors"] = instrument.ask("SYST:ERR?")
+    output["off"] = [channel.enable(), channel.voltage(), channel.current()]
+    output["errors"] = instrument.ask("SYST:ERR?")
     instrument.close()
-    json.dump(said, sys.stdout)
+    json.dump(output, sys.stdout)
 
 
 main(sys.argv[1])

@@ -98,12 +98,14 @@ def test_a_session_has_the_energies_that_the_model_states_and_calls_them_modelle
     idle_w, cores_w = 48 * 0.35, 4 * 0.034
     [exec_s] = {run["exec_time_s"] for run in runs}
     results = json.loads((session / "results.json").read_text())
-    found = {name: metric["value"] for name, metric in results["metrics"].items()}
-    assert found["power_idle"] == pytest.approx(idle_w, rel=1e-5)
+    result = {name: metric["value"] for name, metric in results["metrics"].items()}
+    assert result["power_idle"] == pytest.approx(idle_w, rel=1e-5)
     # The stand-in executes faster than a machine, which takes `exec_s`: no idle time is
     # left.
-    assert found["latency_infer"] < exec_s
-    assert found["energy_infer"] == pytest.approx((idle_w + cores_w) * exec_s, rel=5e-3)
+    assert result["latency_infer"] < exec_s
+    assert result["energy_infer"] == pytest.approx(
+        (idle_w + cores_w) * exec_s, rel=5e-3
+    )
     assert results["origins"]["energy"] == "modelled"
     assert " ENERGY: MODELLED " in done.output
     checked = rig("check", session)
@@ -167,9 +169,9 @@ def test_a_line_of_another_form_is_refused(tmp_path: Path, line: str) -> None:
     path = tmp_path / "reports.jsonl"
     path.write_text(line + "\n")
     unread = pytest.raises(BenchError, match="an energy report cannot be read")
-    with unread as found, monitor_of(path).record(tmp_path):
+    with unread as result, monitor_of(path).record(tmp_path):
         pause(0.1)
-    assert "different versions" in found.value.try_next
+    assert "different versions" in result.value.try_next
 
 
 def test_how_far_the_model_may_be_off_is_to_be_claimed() -> None:

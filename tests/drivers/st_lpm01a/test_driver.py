@@ -624,12 +624,12 @@ def test_a_scan_names_ports_of_its_kind_and_says_which_may_not_be_opened(
         port.serial_number = "0123"
         ports.append(port)
     monkeypatch.setattr(list_ports, "comports", lambda: ports)
-    found = StLpm01a.scan()
-    assert [(one.setting, one.serial, bool(one.problem)) for one in found] == [
+    result = StLpm01a.scan()
+    assert [(item.setting, item.serial, bool(item.problem)) for item in result] == [
         (f'port = "{tmp_path}"', "0123", False),
         ('port = "/dev/ttyACM98"', "0123", True),
     ]
-    assert all("not checked" in one.name for one in found)
+    assert all("not checked" in item.name for item in result)
 
 
 def test_a_board_in_a_process_of_its_own_tells_when_its_supply_goes_on_and_off(
@@ -726,8 +726,8 @@ def ascii_stream(spelling: bytes = b"TimeStamp: ") -> bytes:
             )
         parts += [
             b"event %02d ris\r\n" % number
-            for number, place in enumerate(EVENTS)
-            if place == at
+            for number, position in enumerate(EVENTS)
+            if position == at
         ]
         parts.append((b"\0" if at % 1000 == 0 else b"") + rows[at].tobytes())
     return b"".join(parts) + b"\r\nend\r\n" + SUMMARY
@@ -758,16 +758,17 @@ def parsed(
 def numbered(items: Sequence[Item]) -> dict[int, float]:
     """Return each sample by its number; lost samples have none."""
     at = 0
-    found = {}
+    result = {}
     for item in items:
         if isinstance(item, SampleBlock):
-            found |= {
-                at + place: float(value) for place, value in enumerate(item.values)
+            result |= {
+                at + position: float(value)
+                for position, value in enumerate(item.values)
             }
             at += len(item.values)
         elif isinstance(item, Lost):
             at += item.samples
-    return found
+    return result
 
 
 @pytest.mark.parametrize("kind", [AsciiParser, BinaryParser])
@@ -775,9 +776,9 @@ def test_a_whole_stream_gives_every_sample_every_edge_and_its_end(
     kind: type[AsciiParser | BinaryParser],
 ) -> None:
     items = parsed(kind, [STREAMS[kind]])
-    found = numbered(items)
-    assert list(found) == list(range(CONFIRMED)), "the summary holds no samples"
-    assert np.array(list(found.values())) == pytest.approx(
+    result = numbered(items)
+    assert list(result) == list(range(CONFIRMED)), "the summary holds no samples"
+    assert np.array(list(result.values())) == pytest.approx(
         TRUTH[kind][:CONFIRMED], rel=2e-3
     )
     assert [item.at for item in items if isinstance(item, StreamEdge)] == list(
@@ -843,22 +844,22 @@ def test_one_damaged_byte_never_moves_a_sample_or_an_edge(
         failed = False
     except RigError:
         failed = True
-    found = numbered(items)
+    result = numbered(items)
     clean = undamaged(kind)
-    wrong = [number for number, value in found.items() if clean.get(number) != value]
+    wrong = [number for number, value in result.items() if clean.get(number) != value]
     # There is no checksum: a changed digit is another number, at its own place.
     assert len(wrong) <= (1 if damage == "flipped" else 0)
-    missing = set(clean) - set(found)
-    told = failed or any(
+    missing = set(clean) - set(result)
+    reported = failed or any(
         isinstance(item, Lost)
         or (isinstance(item, Tail) and item.samples > COUNT - CONFIRMED)
         for item in items
     )
-    assert not missing or told
+    assert not missing or reported
     edges = [item.at for item in items if isinstance(item, StreamEdge)]
     assert set(edges) <= set(EVENTS)
     lost_edge = kind is AsciiParser and len(edges) < len(EVENTS) - 1
-    assert not lost_edge or told or any(isinstance(item, Suspect) for item in items)
+    assert not lost_edge or reported or any(isinstance(item, Suspect) for item in items)
 
 
 def test_binary_metadata_are_taken_by_length_and_at_even_places_only() -> None:
@@ -913,8 +914,8 @@ def test_seconds_beyond_three_digits_are_followed_however_the_board_writes_them(
             for second in seconds
         ]
         parser = AsciiParser(2, 1.0)
-        found = numbered(list(chain.from_iterable(map(parser.feed, parts))))
-        assert len(found) == 4000
+        result = numbered(list(chain.from_iterable(map(parser.feed, parts))))
+        assert len(result) == 4000
 
 
 def test_messages_in_an_ascii_stream_are_distinguished_from_samples() -> None:

@@ -141,17 +141,17 @@ def test_mlperf_tinys_runner_measures_energy_between_events() -> None:
         ):
             world.put(world.now_ns(), level, power_w)
             world.advance(250 * MS)
-        told = list(lines(port, "TimeStamp: 001s"))
+        reported = list(lines(port, "TimeStamp: 001s"))
         port.write(b"pwr off\r\n")
-        told += lines(port, "ack pwr off")
+        reported += lines(port, "ack pwr off")
         world.advance(100 * MS)
         port.write(b"stop\r\n")
-        told += lines(port, "Acquisition completed")
+        reported += lines(port, "Acquisition completed")
         assert acknowledged(port, "pwr off") in ([], [""])
         assert acknowledged(port, "hrc") in ([], [""])
     samples: list[float] = []
     events: list[int] = []
-    for line in told[: told.index("end")]:
+    for line in reported[: reported.index("end")]:
         if re.match(r"\d{4}[+-]\d{2}", line):
             values = re.findall(r"\d{4}[-+]\d{2}", line)
             samples += [
@@ -166,7 +166,7 @@ def test_mlperf_tinys_runner_measures_energy_between_events() -> None:
     assert events == [250, 750] and set(samples[-100:]) == {0.0}
     stamps = [
         line
-        for line in told
+        for line in reported
         if re.match(r"^TimeStamp:[ ><]\d{3}s \d{3}ms, buff \d\d%$", line)
     ]
     assert len(stamps) == 2

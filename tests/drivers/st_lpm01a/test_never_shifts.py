@@ -72,8 +72,8 @@ def pieces(kind: Kind) -> Iterator[bytes]:
         if kind is AsciiParser:
             yield from (
                 b"event %02d ris\r\n" % number
-                for number, place in enumerate(EVENTS)
-                if place == k
+                for number, position in enumerate(EVENTS)
+                if position == k
             )
             yield b"%04d-07\r\n" % (1000 + k)
         else:
@@ -101,21 +101,21 @@ class Found:
 def found(kind: Kind, blocks: Sequence[bytes]) -> Found:
     parser = kind(HZ, 1.0)
     items = list[Item]()
-    told = False
+    reported = False
     try:
         for block in blocks:
             items += parser.feed(block)
         items += parser.finish()
     except RigError:
-        told = True
+        reported = True
     # A stream without an end is detected by the reader's time limit.
-    result = Found({}, [], set(), told or AcquisitionEnd() not in items)
+    result = Found({}, [], set(), reported or AcquisitionEnd() not in items)
     at = 0
     for item in items:
         match item:
             case SampleBlock(values):
                 result.samples |= {
-                    at + place: float(value) for place, value in enumerate(values)
+                    at + position: float(value) for position, value in enumerate(values)
                 }
                 at += len(values)
             case Lost(samples, _):
@@ -127,8 +127,8 @@ def found(kind: Kind, blocks: Sequence[bytes]) -> Found:
             case Suspect(start, stop, _):
                 result.told = True
                 result.doubted |= set(range(start, stop))
-            case StreamEdge(place, _):
-                result.edges.append(place)
+            case StreamEdge(position, _):
+                result.edges.append(position)
     result.edges = [edge for edge in result.edges if edge not in result.doubted]
     return result
 
@@ -178,8 +178,8 @@ def test_bytes_lost_here_and_there_move_no_sample(
     kind: Kind, losses: list[tuple[float, int]]
 ) -> None:
     stream = bytearray(STREAMS[kind])
-    for place, lost_b in losses:
-        at = int(place * len(stream))
+    for position, lost_b in losses:
+        at = int(position * len(stream))
         del stream[at : at + lost_b]
     require_nothing_moved(kind, found(kind, [bytes(stream)]))
 

@@ -202,9 +202,9 @@ def test_binary_metadata_of_a_reserved_kind_are_a_gap_up_to_the_next_time_stamp_
     )
     items = BinaryParser(5000, 1.0).feed(stream)
     assert [item.samples for item in items if isinstance(item, Lost)] == [1000]
-    found = numbered(items)
-    assert list(found) == [*range(1000), *range(2000, 3000)]
-    assert list(found.values()) == pytest.approx(VALUES + VALUES)
+    result = numbered(items)
+    assert list(result) == [*range(1000), *range(2000, 3000)]
+    assert list(result.values()) == pytest.approx(VALUES + VALUES)
 
 
 def test_an_event_with_a_counter_of_three_digits_is_one() -> None:

@@ -143,15 +143,15 @@ class Talk:
         draw(self.context, 0.033, 2 * duration_ms / 3)
         self.shell.write("stop")
         parser = AsciiParser(1000, 1.0)
-        found: list[float] = []
+        result: list[float] = []
         items: list[Any] = []
         while not any(isinstance(item, Completed) for item in items):
             items = parser.feed(heard or self.shell.stream())
             heard = b""
             for item in items:
                 if isinstance(item, SampleBlock):
-                    found += item.values.tolist()
-        return found
+                    result += item.values.tolist()
+        return result
 
     def close(self) -> None:
         self.shell.close()

@@ -84,7 +84,7 @@ def test_what_goes_wrong_while_it_records_is_named(
     monitor, context = board()
     assert monitor.simulator is not None
     with (
-        pytest.raises(kind, match=says) as found,
+        pytest.raises(kind, match=says) as result,
         monitor.record(tmp_path) as recording,
     ):
         context.world.advance(NS // 2)
@@ -92,7 +92,7 @@ def test_what_goes_wrong_while_it_records_is_named(
         for _ in range(30):
             context.world.advance(NS // 10)
             recording.check()
-    assert found.value.try_next
+    assert result.value.try_next
 
 
 def test_a_channel_that_never_speaks_is_distinguished_from_a_worker_that_does_not(
@@ -119,11 +119,11 @@ def test_clocks_that_cannot_be_tied_well_enough_end_the_recording(
 ) -> None:
     monitor, context = board(start_s=0.06)
     with (
-        pytest.raises(BenchError, match="tied well enough") as found,
+        pytest.raises(BenchError, match="tied well enough") as result,
         monitor.record(tmp_path),
     ):
         context.world.advance(NS)
-    assert "30.5 ms" in found.value.evidence and "20 ms" in found.value.evidence
+    assert "30.5 ms" in result.value.evidence and "20 ms" in result.value.evidence
 
 
 def test_a_gap_is_where_events_are_missing(tmp_path: Path) -> None:
@@ -205,9 +205,9 @@ def test_a_file_that_is_not_this_worker_s_is_refused(
 ) -> None:
     path = tmp_path / "events.jsonl"
     path.write_text(text)
-    with pytest.raises(BenchError, match=says) as found:
+    with pytest.raises(BenchError, match=says) as result:
         ChannelEvents(EventsFile(path, "a and b"), "io", 100, 100.0, str(path)).new()
-    assert found.value.try_next
+    assert result.value.try_next
 
 
 def test_its_energies_are_the_board_s_own_sensor_s() -> None:
@@ -247,11 +247,11 @@ offset = 0.0
 def test_without_a_worker_a_recording_says_so(tmp_path: Path) -> None:
     settings = replace(SETTINGS, events=str(tmp_path / "none.jsonl"))
     with (
-        pytest.raises(BenchError, match="no worker writes power events") as found,
+        pytest.raises(BenchError, match="no worker writes power events") as result,
         XyloBoard.open(settings, BenchContext()).record(tmp_path),
     ):
         pause(0.1)
-    assert "[sut.xylo]" in found.value.try_next
+    assert "[sut.xylo]" in result.value.try_next
 
 
 def test_limits_and_the_channel_have_to_be_stated() -> None:
@@ -296,14 +296,14 @@ def test_a_worker_s_file_is_followed_in_real_time(
     trace = Trace.open(tmp_path / "trace.jls")
     start_s = (began_ns - trace.start_monotonic_ns) / NS
     for from_s, to_s in ((-0.2, 0.5), (0.0, 0.4), (0.1, 0.3)):
-        found = trace.integrals(
+        result = trace.integrals(
             [(start_s + from_s, start_s + to_s)], ranges_a(monitor.info.accuracy)
         )
         true_j = truth.energy_j(
             "Logic", began_ns + round(from_s * NS), began_ns + round(to_s * NS)
         )
-        u_j = of_energy(found[0], monitor.info.accuracy, 100.0, (0.0, 0.0)).energy_u_j
-        assert abs(found[0].energy_j - true_j) < 2 * u_j, (from_s, to_s)
+        u_j = of_energy(result[0], monitor.info.accuracy, 100.0, (0.0, 0.0)).energy_u_j
+        assert abs(result[0].energy_j - true_j) < 2 * u_j, (from_s, to_s)
     assert "samna" in monitor.info.details
     with (
         pytest.raises(BenchError, match="does not say so"),

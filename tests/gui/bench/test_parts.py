@@ -27,12 +27,12 @@ BENCHES = sorted((ROOT / "benches").glob("*.toml"))
 @pytest.mark.parametrize("path", BENCHES, ids=lambda path: path.stem)
 def test_boxes_do_not_lie_on_each_other_and_wires_end_at_pins(path: Path) -> None:
     layout = lay_out(diagram(config.load(path)), lambda text: 7.0 * len(text), 900.0)
-    for one, other in combinations(layout.boxes, 2):
+    for item, other in combinations(layout.boxes, 2):
         apart = (
-            one.x + one.width <= other.x
-            or other.x + other.width <= one.x
-            or one.y + one.height <= other.y
-            or other.y + other.height <= one.y
+            item.x + item.width <= other.x
+            or other.x + other.width <= item.x
+            or item.y + item.height <= other.y
+            or other.y + other.height <= item.y
         )
         assert apart
     spots = {(pin.x, pin.y) for pin in layout.pins}
@@ -114,6 +114,6 @@ def test_a_text_that_is_no_bench_has_a_problem_and_no_picture(tmp_path: Path) ->
 
 
 def test_a_finding_that_could_not_be_decided_is_not_tested() -> None:
-    found = Finding("timer rate", True, "not decided", tested=False)
-    assert rows_view.of_finding(found).sign == "– not tested"
+    result = Finding("timer rate", True, "not decided", tested=False)
+    assert rows_view.of_finding(result).sign == "– not tested"
     assert rows_view.of_finding(Finding("port", True, "opens")).sign == "✓ ok"

@@ -42,9 +42,9 @@ class Bench:
         self.screen = cast(BenchScreen, window.screen_named("bench"))
 
     def find(self, kind: type[W], name: str) -> W:
-        found = self.screen.findChild(kind, name)
-        assert found is not None, name
-        return cast(W, found)
+        result = self.screen.findChild(kind, name)
+        assert result is not None, name
+        return cast(W, result)
 
     def until(self, holds: Callable[[], bool]) -> None:
         self.qtbot.waitUntil(holds, timeout=_LONG_MS)

@@ -43,9 +43,9 @@ def rows_with(
     want = QColor(colour)
 
     def near(y: int) -> bool:
-        found = image.pixelColor(x, y)
-        parts = ((found.red(), want.red()), (found.green(), want.green()))
-        return all(abs(one - other) < 0.6 * (255 - other) for one, other in parts)
+        result = image.pixelColor(x, y)
+        parts = ((result.red(), want.red()), (result.green(), want.green()))
+        return all(abs(item - other) < 0.6 * (255 - other) for item, other in parts)
 
     return [y for y in range(int(top), int(bottom)) if near(y)]
 

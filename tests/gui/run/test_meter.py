@@ -60,9 +60,9 @@ class MeterAt:
 
     def choose(self, name: str, text: str) -> None:
         box = self.screen.findChild(QComboBox, name)
-        found = [at for at in range(box.count()) if text in box.itemText(at)]
-        assert found, [box.itemText(at) for at in range(box.count())]
-        box.setCurrentIndex(found[0])
+        result = [at for at in range(box.count()) if text in box.itemText(at)]
+        assert result, [box.itemText(at) for at in range(box.count())]
+        box.setCurrentIndex(result[0])
 
     def cell(self, name: str) -> str:
         return self.screen.values.text(name)
@@ -84,9 +84,9 @@ class MeterAt:
 
     def trace(self) -> Path:
         """Return the only recording."""
-        said = self.screen.record_bar.said
-        self.until(lambda: said.text().startswith("recorded: "))
-        return Path(said.text().removeprefix("recorded: "))
+        output = self.screen.record_bar.said
+        self.until(lambda: output.text().startswith("recorded: "))
+        return Path(output.text().removeprefix("recorded: "))
 
 
 @pytest.fixture

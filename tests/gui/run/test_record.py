@@ -116,12 +116,12 @@ def test_of_the_trial_at_hand_the_running_mean_and_its_error_are_kept() -> None:
     assert snapshot.right.mean == pytest.approx(0.75)
     assert snapshot.latency.mean == pytest.approx(0.012)
     assert snapshot.latency.error == pytest.approx(0.0008165, rel=1e-3)
-    said = dict(run_text.so_far(snapshot))
-    assert said["right"] == "75.0% of 4"
-    assert said["latency"] == "12.0 ± 2.6 ms", (
+    output = dict(run_text.so_far(snapshot))
+    assert output["right"] == "75.0% of 4"
+    assert output["latency"] == "12.0 ± 2.6 ms", (
         "3.18 standard errors: Student's t of four values"
     )
-    assert said["retransmissions"] == "4"
+    assert output["retransmissions"] == "4"
     record.take(StepDone(1, StepRecord(9, Idle(1.0), Completion(()))))
     warm = Query((0,), warmup=True)
     record.take(
@@ -247,7 +247,7 @@ def test_interleaved_trials_are_reported_as_the_one_recording_that_they_are() ->
     for trial in (1, 2):
         record.take(StepBegun(trial, trial, Query((0,)), 2.0, share=0.25, left_s=60.0))
         record.take(answered(trial, True, 9))
-    said = run_text.progress(record.snapshot())
-    assert "5 interleaved trials" in said and "2 of 50 queries" in said
+    output = run_text.progress(record.snapshot())
+    assert "5 interleaved trials" in output and "2 of 50 queries" in output
     record.take(TrialStarted(2, 7, Path("s/trial-2"), recorded=True))
-    assert run_text.progress(record.snapshot()) == said
+    assert run_text.progress(record.snapshot()) == output

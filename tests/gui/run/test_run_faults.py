@@ -121,10 +121,10 @@ def test_a_bench_in_another_folder_says_in_the_plan_which_firmware_it_lacks(
     bench = examples.new(example, tmp_path / f"{example}.toml").path
     program = tmp_path / "firmware" / "build" / image
     at = run_at(bench)
-    said = at.screen.plan.notice.text
-    assert f"there is no program {program}" in said
+    output = at.screen.plan.notice.text
+    assert f"there is no program {program}" in output
     for command in examples.steps(example, bench)[:-1]:
-        assert command in said, "the plan says the commands that make it"
+        assert command in output, "the plan says the commands that make it"
     program.parent.mkdir(parents=True)
     program.write_bytes(b"")
     at.window.go("start")

@@ -237,11 +237,13 @@ def test_every_widget_that_is_acted_on_has_a_name(run_at: At) -> None:
     at = run_at(VIRTUAL_NULL)
     kinds = (QAbstractButton, QComboBox, QPlainTextEdit, QLineEdit, QAbstractSpinBox)
     for kind in kinds:
-        for found in at.screen.findChildren(kind):
-            if found.objectName().startswith("qt_") or not found.isVisibleTo(at.screen):
+        for result in at.screen.findChildren(kind):
+            if result.objectName().startswith("qt_") or not result.isVisibleTo(
+                at.screen
+            ):
                 continue
-            assert found.objectName(), found
-            assert found.accessibleName() or found.text(), found.objectName()
+            assert result.objectName(), result
+            assert result.accessibleName() or result.text(), result.objectName()
     for label in at.screen.findChildren(QLabel):
         assert label.textFormat() in (Qt.TextFormat.PlainText, Qt.TextFormat.AutoText)
 

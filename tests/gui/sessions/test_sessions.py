@@ -54,10 +54,10 @@ def screen(
     shutil.copytree(made, root)
     window.shell.memory.set("sessions", str(root))
     window.go("sessions")
-    found = window.screen_named("sessions")
-    assert isinstance(found, SessionsScreen)
-    qtbot.waitUntil(lambda: len(found.table.rows) == 3)
-    return found
+    result = window.screen_named("sessions")
+    assert isinstance(result, SessionsScreen)
+    qtbot.waitUntil(lambda: len(result.table.rows) == 3)
+    return result
 
 
 def click(screen: SessionsScreen, qtbot: QtBot, name: str) -> None:
@@ -261,11 +261,14 @@ def test_enter_answers_whether_to_delete(screen: SessionsScreen, qtbot: QtBot) -
 
 def test_for_good(screen: SessionsScreen, qtbot: QtBot) -> None:
     choose(screen, "b-hungry")
-    place = next(row.path for row in screen.table.rows if row.name == "b-hungry")
+    position = next(row.path for row in screen.table.rows if row.name == "b-hungry")
     click(screen, qtbot, "session-delete")
     click(screen, qtbot, "delete-for-good")
     qtbot.waitUntil(lambda: len(screen.table.rows) == 2)
-    assert not place.exists() and list((place.parent / removal.TRASH).glob("*")) == []
+    assert (
+        not position.exists()
+        and list((position.parent / removal.TRASH).glob("*")) == []
+    )
 
 
 def test_another_folder_is_looked_at(

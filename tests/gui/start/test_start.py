@@ -120,12 +120,12 @@ def test_a_row_says_where_a_file_lies(tmp_path: Path) -> None:
         tmp_path,
         Path.home() / "x" / "c.jls",
     ]
-    found = recent.rows(paths)
-    assert [row.kind for row in found] == [
+    result = recent.rows(paths)
+    assert [row.kind for row in result] == [
         "trace",
         "bench file",
         "session",
         "not there",
     ]
-    assert found[3].place == "~/x"
-    assert found[0].place == str(tmp_path)
+    assert result[3].place == "~/x"
+    assert result[0].place == str(tmp_path)

@@ -66,7 +66,7 @@ def test_ticks_lie_at_round_times_of_day(
     assert ticks.texts[: len(texts)] == texts
     assert ticks.unit == unit
     assert len(ticks.texts) <= 6
-    assert all(start_s - 1e-9 <= place <= stop_s + 1e-9 for place in ticks.places)
+    assert all(start_s - 1e-9 <= position <= stop_s + 1e-9 for position in ticks.places)
 
 
 def test_a_tick_is_where_its_time_is() -> None:

@@ -77,10 +77,10 @@ def refused(path: Path, *options: str) -> str:
 
 
 def click(window: MainWindow, qtbot: QtBot, kind: type[Any], name: str) -> Any:
-    found = [each for each in window.findChildren(kind, name) if each.isVisible()]
-    assert found, f"no {name} is shown"
-    qtbot.mouseClick(found[0], Qt.MouseButton.LeftButton)
-    return found[0]
+    result = [each for each in window.findChildren(kind, name) if each.isVisible()]
+    assert result, f"no {name} is shown"
+    qtbot.mouseClick(result[0], Qt.MouseButton.LeftButton)
+    return result[0]
 
 
 def fill(window: MainWindow, qtbot: QtBot, name: str, text: str) -> None:
@@ -142,8 +142,8 @@ def test_a_recording_is_opened_by_mouse_and_has_the_energies_of_rig_measure(
     choose_file(window, qtbot, ppk2)
     screen: Any = window.screen_named("trace")
     qtbot.waitUntil(screen.form.isVisible)
-    said = " ".join(screen.notice.text.split())
-    assert refused(ppk2) in said and "--supply-v" in said
+    output = " ".join(screen.notice.text.split())
+    assert refused(ppk2) in output and "--supply-v" in output
     labels = [
         label.text() for label in screen.form.findChildren(QLabel) if label.buddy()
     ]
@@ -164,9 +164,9 @@ def test_a_recording_is_opened_by_mouse_and_has_the_energies_of_rig_measure(
     assert len(windows) == 3
     for each in windows:
         start_s, stop_s = each["start_s"], each["start_s"] + each["duration_s"]
-        found = trace.statistics(start_s, stop_s)
-        assert found.energy_j == pytest.approx(each["energy_j"], rel=1e-12)
-        assert found.energy_j == pytest.approx(1e-3 * 3.3 * 0.01, rel=1e-5)
+        result = trace.statistics(start_s, stop_s)
+        assert result.energy_j == pytest.approx(each["energy_j"], rel=1e-12)
+        assert result.energy_j == pytest.approx(1e-3 * 3.3 * 0.01, rel=1e-5)
 
 
 def test_what_was_answered_is_remembered_and_can_be_changed(
@@ -238,8 +238,8 @@ def test_a_table_without_units_is_opened_by_its_columns(
     qtbot.waitUntil(lambda: screen.state is not before and screen.idle())
     trace = screen.state.subject.trace
     for each in measured(path, *options):
-        found = trace.statistics(each["start_s"], each["start_s"] + each["duration_s"])
-        assert found.energy_j == pytest.approx(each["energy_j"], rel=1e-12)
+        result = trace.statistics(each["start_s"], each["start_s"] + each["duration_s"])
+        assert result.energy_j == pytest.approx(each["energy_j"], rel=1e-12)
 
 
 def test_what_no_option_opens_is_reported_and_not_asked_for(
@@ -261,8 +261,8 @@ def test_all_three_have_the_same_options(
     fields = fields_of(Options)
     wanted = {(flag(field.name), field.help) for field in fields}
     for command in (measure, view):
-        found = {(each.opts[0], getattr(each, "help", "")) for each in command.params}
-        assert wanted <= found
+        result = {(each.opts[0], getattr(each, "help", "")) for each in command.params}
+        assert wanted <= result
     # A table takes all of them but the source, which a JLS file alone has.
     path = tmp_path / "log.csv"
     path.write_text("t,I\n0,1\n1,1\n2,1\n")

@@ -132,8 +132,8 @@ def test_a_click_on_a_line_selects_the_time_that_it_may_have(
     screen.state.set_view(screen.state.view.on(0.0, 0.06, 0.0))
     area = screen.stack.lanes.texts
     assert area is not None
-    place = QPointF(screen.stack.x_of(0.020), area.center().y()).toPoint()
-    QTest.mouseClick(screen.stack, Qt.MouseButton.LeftButton, pos=place)
+    position = QPointF(screen.stack.x_of(0.020), area.center().y()).toPoint()
+    QTest.mouseClick(screen.stack, Qt.MouseButton.LeftButton, pos=position)
     chosen = screen.state.selection
     assert chosen is not None and chosen.name == "→ RUN slot 0"
     assert (chosen.start_s, chosen.stop_s) == pytest.approx((0.008, 0.012))

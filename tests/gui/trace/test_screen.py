@@ -48,8 +48,8 @@ def _drag(
     left = Qt.MouseButton.LeftButton
     qtbot.mousePress(screen.stack, left, held, begin)
     middle = (begin + end) / 2
-    for place in (middle, end):
-        _move(screen, place, held)
+    for position in (middle, end):
+        _move(screen, position, held)
     qtbot.mouseRelease(screen.stack, left, held, end)
 
 
@@ -91,11 +91,11 @@ def test_a_dual_marker_on_a_windows_edges_has_the_energy_of_the_results(
     mark = state.markers.chosen
     assert mark is not None
     assert mark.span == (start_s, stop_s)
-    found = screen.statistics.selection
-    assert found is not None
-    assert found.energy_j == pytest.approx(window["energy_j"], rel=1e-9)
-    assert found.energy_u_j == pytest.approx(window["energy_u_j"], rel=1e-6)
-    assert found.lost == 0
+    result = screen.statistics.selection
+    assert result is not None
+    assert result.energy_j == pytest.approx(window["energy_j"], rel=1e-9)
+    assert result.energy_u_j == pytest.approx(window["energy_u_j"], rel=1e-6)
+    assert result.lost == 0
     label = screen.statistics.selection_box.headline["energy"]
     assert "±" in label.text()
 
@@ -123,11 +123,11 @@ def test_a_row_zooms_to_its_window_and_d_puts_a_marker_around_it(
 ) -> None:
     state = screen.state
     assert state is not None
-    place = next(
+    position = next(
         k for k, span in enumerate(state.subject.spans) if span.kind == "sample"
     )
-    span = state.subject.spans[place]
-    screen.windows.table.selectRow(place)
+    span = state.subject.spans[position]
+    screen.windows.table.selectRow(position)
     assert state.view.start_s < span.start_s < span.stop_s < state.view.stop_s
     assert state.view.span_s < 1.5 * (span.stop_s - span.start_s)
     _key(qtbot, screen, "D")
@@ -141,9 +141,9 @@ def test_a_row_zooms_to_its_window_and_d_puts_a_marker_around_it(
     labels, copied = QGuiApplication.clipboard().text().splitlines()
     assert labels.startswith("SIMULATED, ") and copied.startswith("marker 1")
     _settled(qtbot, screen)
-    found = screen.statistics.selection
-    assert found is not None
-    assert found.energy_j == span.energy_j
+    result = screen.statistics.selection
+    assert result is not None
+    assert result.energy_j == span.energy_j
 
 
 def test_keys_place_select_move_undo_and_delete_markers(
@@ -237,10 +237,10 @@ def test_the_numbers_are_copied_with_all_digits(
 
     state = screen.state
     assert state is not None
-    place = next(
+    position = next(
         k for k, span in enumerate(state.subject.spans) if span.kind == "sample"
     )
-    screen.windows.table.selectRow(place)
+    screen.windows.table.selectRow(position)
     _settled(qtbot, screen)
     qtbot.keyClick(screen.stack, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
     rows = dict(
@@ -266,13 +266,13 @@ def test_the_statistics_of_the_view_are_those_of_the_engine(
     assert state is not None
     state.set_view(state.view.on(0.05, 0.15, 0.0))
     _settled(qtbot, screen)
-    found = screen.statistics.view
-    assert found is not None
+    result = screen.statistics.view
+    assert result is not None
     expected = state.subject.trace.statistics(state.view.start_s, state.view.stop_s)
-    assert found == expected
+    assert result == expected
     mean_a = state.subject.trace.current(state.view.start_s, state.view.stop_s).mean()
-    assert found.current is not None
-    assert found.current.mean == pytest.approx(mean_a, rel=1e-3)
+    assert result.current is not None
+    assert result.current.mean == pytest.approx(mean_a, rel=1e-3)
 
 
 def test_l_shows_logarithmic_axes_and_question_mark_the_keys(

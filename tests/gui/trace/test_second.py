@@ -28,7 +28,9 @@ def views(screen: TraceScreen) -> list[tuple[float, float]]:
     """Return what both show."""
     states = screen.state, screen.second.state
     assert all(states)
-    return [(one.view.start_s, one.view.stop_s) for one in states if one is not None]
+    return [
+        (item.view.start_s, item.view.stop_s) for item in states if item is not None
+    ]
 
 
 def test_v_shows_another_trial_and_hides_it(both: TraceScreen, qtbot: QtBot) -> None:

@@ -12,13 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyjls
 import pytest
 
 from rig.trace.thinning import Quiet, QuietTimes, thinned
 from rig.trace.writer import TraceWriter
 from tests.length import length
-from tests.traces import trace_writer
+from tests.traces import jls_writer, trace_writer
 from tests.waiting import own_threads
 
 if TYPE_CHECKING:
@@ -150,7 +149,7 @@ def test_random_keys_and_clicks_do_no_harm(
     kinds = Qt.KeyboardModifier
     for _ in range(60):
         what = chosen.random()
-        place = QPoint(
+        position = QPoint(
             chosen.randrange(screen.stack.width()),
             chosen.randrange(screen.stack.height()),
         )
@@ -162,15 +161,15 @@ def test_random_keys_and_clicks_do_no_harm(
             qtbot.keyClick(screen.stack, Qt.Key.Key_Z, kinds.ControlModifier)
         elif what < 0.9:
             qtbot.mousePress(
-                screen.stack, Qt.MouseButton.LeftButton, kinds.NoModifier, place
+                screen.stack, Qt.MouseButton.LeftButton, kinds.NoModifier, position
             )
             qtbot.mouseMove(
-                screen.stack, place + QPoint(chosen.randrange(-200, 200), 0)
+                screen.stack, position + QPoint(chosen.randrange(-200, 200), 0)
             )
             qtbot.mouseRelease(screen.stack, Qt.MouseButton.LeftButton)
         elif what < 0.95:
             qtbot.mouseDClick(
-                screen.stack, Qt.MouseButton.LeftButton, kinds.NoModifier, place
+                screen.stack, Qt.MouseButton.LeftButton, kinds.NoModifier, position
             )
         else:
             screen.tabs.setCurrentIndex(chosen.randrange(screen.tabs.count()))
@@ -199,38 +198,19 @@ def test_a_recording_of_joulescope_is_looked_at_where_it_is(
 ) -> None:
     path = tmp_path / "joulescope.jls"
     current = np.linspace(0.01, 0.02, 50_000, dtype=np.float32)
-    with pyjls.Writer(str(path)) as writer:
-        writer.source_def(
-            source_id=1,
-            name="JS220",
-            vendor="-",
-            model="-",
-            version="-",
-            serial_number="1",
-        )
-        for number, (name, unit) in enumerate(
-            (("current", "A"), ("voltage", "V")), start=1
-        ):
-            writer.signal_def(
-                signal_id=number,
-                source_id=1,
-                data_type="f32",
-                sample_rate=int(_HZ),
-                name=name,
-                units=unit,
-            )
-            values = current if name == "current" else np.full(50_000, 3.0, np.float32)
-            writer.fsr(number, 0, values)
+    with jls_writer(path, _HZ, "current", "voltage") as writer:
+        writer.fsr(1, 0, current)
+        writer.fsr(2, 0, np.full(50_000, 3.0, np.float32))
     content = path.read_bytes()
     window.shell.open_trace(path)
     screen: Any = window.screen_named("trace")
     qtbot.waitUntil(lambda: screen.state is not None and screen.idle(), timeout=10_000)
-    found = screen.statistics.view
-    assert found.count == 50_000
-    assert found.energy_j == pytest.approx(
+    result = screen.statistics.view
+    assert result.count == 50_000
+    assert result.energy_j == pytest.approx(
         3.0 * float(current.sum(dtype=float)) / _HZ, rel=1e-6
     )
-    assert found.energy_u_j is None
+    assert result.energy_u_j is None
     assert "no accuracy" in screen.statistics.visible_box.remark.text()
     assert screen.edge.notice.text == ""
     screen.tabs.setCurrentWidget(screen.edge)

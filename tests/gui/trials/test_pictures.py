@@ -85,11 +85,11 @@ def test_a_heat_map_has_the_colours_of_the_report(qtbot: QtBot, theme: str) -> N
     for column, row in ((0, 0), (1, 0), (0, 1), (1, 1)):
         x, y = of_report.axes[0].transData.transform((column + 0.4, row + 0.4))
         want = pixels[len(pixels) - round(y), round(x)]
-        found = at_cell(view, column, row)
-        assert [found.red(), found.green(), found.blue()] == pytest.approx(
+        result = at_cell(view, column, row)
+        assert [result.red(), result.green(), result.blue()] == pytest.approx(
             want[:3], abs=2
         )
-        strengths.append(255 - found.red())
+        strengths.append(255 - result.red())
     assert 2 * strengths[0] < strengths[1] < 80, (
         "-1.2 % is paler than -3 %, and both are pale"
     )
@@ -202,13 +202,13 @@ def test_a_file_that_cannot_be_written_is_reported(
 ) -> None:
     view = shown(qtbot, curves())
     path = tmp_path / "nowhere" / "picture.svg"
-    said: list[str] = []
+    output: list[str] = []
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(path), ""))
     monkeypatch.setattr(
-        QMessageBox, "critical", lambda *words: said.append(str(words[2]))
+        QMessageBox, "critical", lambda *words: output.append(str(words[2]))
     )
     view.tools.save_figure()
-    assert "nowhere" in said[0]
+    assert "nowhere" in output[0]
 
 
 def test_a_picture_that_was_not_drawn_says_why(qtbot: QtBot) -> None:

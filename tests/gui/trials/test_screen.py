@@ -55,7 +55,7 @@ def test_the_screen_points_at_the_trial_that_drifts(
     # The pictures come after the metrics.
     drift = "In the course of trial 4 the energy of"
     qtbot.waitUntil(lambda: drift in text(screen, "trials-findings"), timeout=20_000)
-    titles = [screen.tabs.tabText(place) for place in range(screen.tabs.count())]
+    titles = [screen.tabs.tabText(position) for position in range(screen.tabs.count())]
     assert titles == ["Replication", "Within trials", "Table"]
     assert "SIMULATED" in text(screen, "labels")
     view = screen.view
@@ -157,7 +157,9 @@ def test_a_session_that_was_cut_off_shows_what_it_has(
 ) -> None:
     cut = shutil.copytree(virtual_session, tmp_path / "cut")
     lines = (cut / "events.jsonl").read_text().splitlines(keepends=True)
-    ends = [place for place, line in enumerate(lines) if '"trial_finished"' in line]
+    ends = [
+        position for position, line in enumerate(lines) if '"trial_finished"' in line
+    ]
     (cut / "events.jsonl").write_text("".join(lines[: ends[2] + 1]))
     (cut / "results.json").unlink()
     screen = opened(window, qtbot, cut)

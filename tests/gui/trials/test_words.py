@@ -69,14 +69,14 @@ def test_the_verdict_of_a_session_is_one_line(view: SessionTrials) -> None:
 def test_both_rules_say_what_they_make_of_a_claim(
     view: SessionTrials, factor: float, replication: str, audit: str
 ) -> None:
-    found = what_if(view.results, ENERGY, factor * view.of(ENERGY).mean)
-    assert words.outcome(found, REPLICATION, ENERGY).startswith(replication)
-    assert words.outcome(found, AUDIT, ENERGY).startswith(audit)
+    result = what_if(view.results, ENERGY, factor * view.of(ENERGY).mean)
+    assert words.outcome(result, REPLICATION, ENERGY).startswith(replication)
+    assert words.outcome(result, AUDIT, ENERGY).startswith(audit)
 
 
 def test_a_claim_that_cannot_be_is_refused_in_words(view: SessionTrials) -> None:
-    found = what_if(view.results, "latency_infer", -1.0)
-    assert "0 or more" in words.outcome(found, AUDIT, "latency_infer")
+    result = what_if(view.results, "latency_infer", -1.0)
+    assert "0 or more" in words.outcome(result, AUDIT, "latency_infer")
 
 
 def test_the_claims_that_hold_are_reported_with_open_ends() -> None:
@@ -94,8 +94,8 @@ def test_a_slope_is_a_drift_only_where_it_is_significant(view: SessionTrials) ->
     steep = dataclasses.replace(
         calm, relative=0.02, low=0.019, high=0.021, chance=0.001
     )
-    found = words.slope(dataclasses.replace(metric, drift=steep))
-    assert found == "energy_infer drifts: +2.0 % a trial (+1.9 % to +2.1 %)."
+    result = words.slope(dataclasses.replace(metric, drift=steep))
+    assert result == "energy_infer drifts: +2.0 % a trial (+1.9 % to +2.1 %)."
     few = dataclasses.replace(metric, drift=None, dots=metric.dots[:2])
     assert "fewer than 3 valid trials" in words.slope(few)
     assert "No slope is tested" in words.slope(view.of("accuracy"))

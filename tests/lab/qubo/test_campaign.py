@@ -101,8 +101,8 @@ def test_a_job_never_gives_back_less_than_it_knew() -> None:
 
 
 def test_a_proof_names_who_found_it_and_who_proved_it() -> None:
-    found = run(job(Workload(50, 0.25, 0), 0.05, prove_s=10.0))
-    assert (found.cost, found.proven, found.method) == (
+    result = run(job(Workload(50, 0.25, 0), 0.05, prove_s=10.0))
+    assert (result.cost, result.proven, result.method) == (
         -12,
         True,
         "local search of 0.05 s, seed 1, proven by branch and bound",
@@ -122,13 +122,13 @@ def test_a_campaign_runs_on_a_dask_cluster(tmp_path: Path) -> None:
         ) as cluster,
         engine(None, cluster.scheduler_address) as pool,
     ):
-        found = {
+        result = {
             job.workload.nodes: target.cost
             for job, target in campaign(
                 jobs(), CampaignJournal(tmp_path / "journal"), pool
             )
         }
-    assert found == {job.workload.nodes: run(job).cost for job in jobs()}
+    assert result == {job.workload.nodes: run(job).cost for job in jobs()}
 
 
 def test_a_cluster_that_is_not_there_is_reported(tmp_path: Path) -> None:
@@ -160,12 +160,14 @@ def test_each_solver_seed_searches_and_the_best_is_named(tmp_path: Path) -> None
     seeds = tuple(range(1, 9))
     eight = job(Workload(1000, 0.05, 0), 0.02, seeds=seeds)
     alone = {seed: run(replace(eight, seeds=(seed,))).cost for seed in seeds}
-    found = run(eight)
+    result = run(eight)
     (seed,) = (
-        seed for seed in seeds if found.method == f"local search of 0.02 s, seed {seed}"
+        seed
+        for seed in seeds
+        if result.method == f"local search of 0.02 s, seed {seed}"
     )
     assert len(set(alone.values())) > 1, "seeds that all do the same would show nothing"
-    assert found.check().ok and seed in alone
+    assert result.check().ok and seed in alone
 
 
 def test_the_command_makes_and_proves_a_table(tmp_path: Path) -> None:
@@ -213,7 +215,7 @@ def test_a_campaign_ends_at_the_first_signal(
     )
     try:
         started = eventually(
-            lambda: found if len(found := children_of(process.pid)) >= 2 else [],
+            lambda: result if len(result := children_of(process.pid)) >= 2 else [],
             process=process,
         )
         eventually(lambda: all(map(working, started[:2])), process=process)

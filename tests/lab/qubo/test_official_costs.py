@@ -27,14 +27,14 @@ def test_missing_rows_are_made_by_tabu_and_below_50_nodes_by_proof(
     sizes = ["--nodes", "25", "--nodes", "60", "--nodes", "70"]
     how = ["--reads", "3", "--restarts", "2", "--seed", "5"]
     assert official_costs.main([*which, *sizes, *how]) == 0
-    found = official.read(path)
-    assert found.rows[Workload(60, 0.25, 3)] == Official(Workload(60, 0.25, 3), -11), (
+    result = official.read(path)
+    assert result.rows[Workload(60, 0.25, 3)] == Official(Workload(60, 0.25, 3), -11), (
         "the published row stays as it is"
     )
-    optimum = found.rows[Workload(25, 0.25, 3)]
+    optimum = result.rows[Workload(25, 0.25, 3)]
     assert optimum.cost == targets.read().rows[optimum.workload].cost
     assert optimum.made is not None and "global optimum" in optimum.made.source
-    row = found.rows[Workload(70, 0.25, 3)]
+    row = result.rows[Workload(70, 0.25, 3)]
     assert row.made is not None and (
         row.made.reads,
         row.made.restarts,
@@ -50,7 +50,7 @@ def test_missing_rows_are_made_by_tabu_and_below_50_nodes_by_proof(
     assert plain[0] + "\r\n" == HEAD and all(
         line.count(",") == 3 for line in plain if line
     ), "NeuroBench's loader takes four columns"
-    assert all(found.rows[key].check().ok for key in (optimum.workload, row.workload))
+    assert all(result.rows[key].check().ok for key in (optimum.workload, row.workload))
 
 
 def test_the_method_of_the_rules_is_called_as_neurobench_calls_it(

@@ -46,7 +46,7 @@ def trace(tmp_path: Path) -> rig.SessionTrace:
 def as_joulescope_ui(path: Path) -> list[tuple[Any, ...]]:
     """What joulescope_ui/jls_v2_annotations.py makes of a file: kind, signal, UTC and
     content."""
-    found: list[tuple[Any, ...]] = []
+    result: list[tuple[Any, ...]] = []
     with pyjls.Reader(str(path)) as reader:
         for number, signal in reader.signals.items():
             if signal.name not in ("current", "voltage", "power"):
@@ -69,17 +69,17 @@ def as_joulescope_ui(path: Path) -> list[tuple[Any, ...]]:
             ) -> bool:
                 utc = reader.sample_id_to_timestamp(number, at)
                 if kind == pyjls.AnnotationType.TEXT:
-                    found.append(("text", name, utc, data, group, y))
+                    result.append(("text", name, utc, data, group, y))
                 elif kind == pyjls.AnnotationType.HMARKER:
-                    found.append(("y", name, None, data, 0, y))
+                    result.append(("y", name, None, data, 0, y))
                 else:
                     parts = data.split("\x1c")
                     assert len(parts) <= 2
                     meta = json.loads(parts[1]) if len(parts) == 2 else {}
                     if parts[0][-1] not in "ab":
-                        found.append(("single", name, utc, meta.get("label"), 0, y))
+                        result.append(("single", name, utc, meta.get("label"), 0, y))
                     elif parts[0][:-1] in halves:
-                        found.append(
+                        result.append(
                             ("dual", name, (halves.pop(parts[0][:-1]), utc), None, 0, y)
                         )
                     else:
@@ -88,16 +88,16 @@ def as_joulescope_ui(path: Path) -> list[tuple[Any, ...]]:
 
             reader.annotations(number, 0, take)
             assert not halves
-    return found
+    return result
 
 
 def test_what_is_written_is_read_again_exactly(trace: rig.SessionTrace) -> None:
     path = trace.annotate(ALL)
     assert path.name == "run.anno.jls"
-    found = trace.annotations()
-    assert set(found.markers) == set(ALL.markers)
-    assert set(found.notes) == set(ALL.notes)
-    assert set(found.levels) == set(ALL.levels)
+    result = trace.annotations()
+    assert set(result.markers) == set(ALL.markers)
+    assert set(result.notes) == set(ALL.notes)
+    assert set(result.levels) == set(ALL.levels)
     assert not list(path.parent.glob("*.partial"))
 
 
@@ -105,24 +105,24 @@ def test_joulescope_ui_finds_all_of_it_at_its_time(trace: rig.SessionTrace) -> N
     path = trace.annotate(ALL)
     with pyjls.Reader(str(trace.path)) as reader:
         began = reader.sample_id_to_timestamp(1, 0)
-    found = as_joulescope_ui(path)
+    result = as_joulescope_ui(path)
 
     def seconds(utc: int) -> float:
         return (utc - began) / 2**30
 
-    singles = {row[3]: seconds(row[2]) for row in found if row[0] == "single"}
+    singles = {row[3]: seconds(row[2]) for row in result if row[0] == "single"}
     assert singles["here"] == pytest.approx(0.1234567891, abs=3e-9)
-    duals = sorted(tuple(map(seconds, row[2])) for row in found if row[0] == "dual")
+    duals = sorted(tuple(map(seconds, row[2])) for row in result if row[0] == "dual")
     assert duals == [
         pytest.approx((0.2000000013, 0.7500000001), abs=3e-9),
         pytest.approx((0.3, 0.4), abs=3e-9),
     ]
-    texts = [row for row in found if row[0] == "text"]
+    texts = [row for row in result if row[0] == "text"]
     assert {(row[1], row[3], row[4]) for row in texts} == {
         ("power", "wakes up", 4),
         ("current", "starts\nto sing: 1a", 0),
     }
-    assert sorted(row[3] for row in found if row[0] == "y") == ["1", "2a", "2b"]
+    assert sorted(row[3] for row in result if row[0] == "y") == ["1", "2a", "2b"]
 
 
 def test_a_file_of_joulescope_ui_is_read(trace: rig.SessionTrace) -> None:
@@ -162,17 +162,17 @@ def test_a_file_of_joulescope_ui_is_read(trace: rig.SessionTrace) -> None:
             (400_000, None, kinds.VMARKER, 0, "2\x1c{}"),
         ):
             writer.annotation(1, *annotation)
-    found = trace.annotations()
+    result = trace.annotations()
     [dual, single] = sorted(
-        found.markers, key=lambda marker: isinstance(marker, SingleMarker)
+        result.markers, key=lambda marker: isinstance(marker, SingleMarker)
     )
     assert isinstance(dual, DualMarker) and isinstance(single, SingleMarker)
     assert dual.label == "x"
     assert (dual.start_s, dual.stop_s, single.at_s) == pytest.approx(
         (0.2, 0.4, 0.5), abs=2e-6
     )
-    assert found.levels == (Level("current", float(np.float32(0.009))),)
-    [note] = found.notes
+    assert result.levels == (Level("current", float(np.float32(0.009))),)
+    [note] = result.notes
     assert (note.text, note.shape, note.y) == ("End", 3, None)
     with pytest.raises(rig.DataError, match="written by another program"):
         trace.annotate(ALL)
@@ -279,8 +279,8 @@ def test_markers_on_a_trace_that_keeps_means_lie_where_they_were_put(
         made = opened.annotate(
             Annotations(tuple(SingleMarker(at_s) for at_s in places))
         )
-        found = opened.annotations().markers
-    assert [marker.at_s for marker in found] == pytest.approx(places, abs=1e-6)
+        result = opened.annotations().markers
+    assert [marker.at_s for marker in result] == pytest.approx(places, abs=1e-6)
     with pyjls.Reader(str(path)) as reader:
         stamps = [
             reader.sample_id_to_timestamp(SYNC, round(at_s * HZ)) for at_s in places

@@ -60,8 +60,8 @@ def test_each_segment_has_its_own_windows(resumed: rig.Session) -> None:
                 if span.kind != "sample":
                     continue
                 seen.add((span.step, span.phase))
-                found = trace.statistics(span.start_s, span.stop_s)
-                assert found.energy_j == windows[span.step, span.phase]["energy_j"]
+                result = trace.statistics(span.start_s, span.stop_s)
+                assert result.energy_j == windows[span.step, span.phase]["energy_j"]
         assert len(seen) >= 2
     assert seen == set(windows)
     assert {span.step for span in resumed.spans(1)}.isdisjoint(

@@ -110,7 +110,7 @@ def test_a_recording_that_is_played_back_finds_the_same(
     assert list(probe(bench, contact=ContactPlayer(path))) == rows
     parts, findings = read(path)
     assert (list(parts), findings) == ([N6705, LPM01A], rows)
-    assert {part: said.conversation.kind for part, said in parts.items()} == {
+    assert {part: output.conversation.kind for part, output in parts.items()} == {
         N6705: "keysight_n6705",
         LPM01A: "st_lpm01a",
     }
@@ -126,11 +126,11 @@ def test_of_a_real_device_there_is_what_the_instruments_saw(
         )
     )
     path, rows = recorded
-    found = {row.name: row.detail for row in probe(bench, contact=ContactPlayer(path))}
-    assert found["device"] == "not asked: its line is recorded, and not played"
-    assert found["SYNC wire of core"].startswith("8 edges")
-    assert found["SYNC wire of io"].startswith("8 edges")
-    assert {name: detail for name, detail in found.items() if "supply" in name} == {
+    result = {row.name: row.detail for row in probe(bench, contact=ContactPlayer(path))}
+    assert result["device"] == "not asked: its line is recorded, and not played"
+    assert result["SYNC wire of core"].startswith("8 edges")
+    assert result["SYNC wire of io"].startswith("8 edges")
+    assert {name: detail for name, detail in result.items() if "supply" in name} == {
         row.name: row.detail for row in rows if "supply" in row.name
     }
 
@@ -205,12 +205,12 @@ def test_a_probe_that_fails_half_way_has_written_down_what_was_reported(
     fault = f"{LPM01A}.simulator.faults.error_to=freq"
     with pytest.raises(BenchError, match="refuses 'freq 5k'"):
         list(probe(bench, [fault], contact=ContactWriter(path)))
-    said = read(path)[0][LPM01A].blocks
+    output = read(path)[0][LPM01A].blocks
     assert b"freq 5k" in b"".join(
-        block.content for block in said if block.direction == "tx"
+        block.content for block in output if block.direction == "tx"
     )
     assert b"simulated refusal" in b"".join(
-        block.content for block in said if block.direction == "rx"
+        block.content for block in output if block.direction == "rx"
     )
     last = json.loads(path.read_text().splitlines()[-1])
     assert "refuses 'freq 5k'" in last["end"]["cause"] and last["end"]["try_next"]
@@ -234,12 +234,12 @@ def test_what_passes_the_uart_of_a_device_is_written_down_too(tmp_path: Path) ->
             list(rows)
     finally:
         board.close()
-    said = [
+    output = [
         line for line in map(json.loads, path.read_text().splitlines()) if "dir" in line
     ]
-    assert {line["part"] for line in said} == {"sut.uart"}
-    assert "name%" in "".join(line["text"] for line in said if line["dir"] == "tx")
-    assert "m-name" in "".join(line["text"] for line in said if line["dir"] == "rx")
+    assert {line["part"] for line in output} == {"sut.uart"}
+    assert "name%" in "".join(line["text"] for line in output if line["dir"] == "tx")
+    assert "m-name" in "".join(line["text"] for line in output if line["dir"] == "rx")
     assert read(path)[0] == {}
 
 
@@ -278,10 +278,10 @@ def test_the_command_line_tells_what_is_different(
 ) -> None:
     path = changed("Technologies,N6705C,", "Technologies,N6705B,")
     path.write_text(path.read_text().replace("Keysight N6705C", "Keysight N6705A"))
-    said = CliRunner().invoke(rig_probe, [str(bench), "--replay", str(path)]).output
-    assert "monitor of core:  SIMULATED  Keysight N6705B" in said
-    assert "recorded: PASS, Keysight N6705A" in said
-    assert said.count("recorded:") == 1
+    text = CliRunner().invoke(rig_probe, [str(bench), "--replay", str(path)]).output
+    assert "monitor of core:  SIMULATED  Keysight N6705B" in text
+    assert "recorded: PASS, Keysight N6705A" in text
+    assert text.count("recorded:") == 1
 
 
 # Joulescopes, whose maker's library shows calls and no bytes
@@ -356,28 +356,28 @@ def test_commands_are_answered_in_their_order_and_may_be_passed_over() -> None:
 
 
 def test_polls_may_come_more_or_less_often_and_lose_no_data() -> None:
-    said = (
+    output = (
         *[("tx", "begin\n"), ("tx", "more?\n"), ("rx", "#13abc\n"), ("tx", "more?\n")],
         *[("rx", "#12de\n"), ("tx", "more?\n"), ("rx", "#10\n"), ("tx", "end\n")],
         *[("tx", "more?\n"), ("rx", "#11f\n"), ("tx", "begin\n"), ("tx", "more?\n")],
         *[("rx", "#11g\n"), ("tx", "end\n")],
     )
     how = {"polls": {"more?": "#10"}, "anew": "begin"}
-    often = script(*said, **how)
+    often = script(*output, **how)
     told(often, "begin")
     assert [told(often, "more?") for _ in range(5)] == [
         "#13abc\n",
         "#12de\n",
         *["#10\n"] * 3,
     ]
-    seldom = script(*said, **how)
+    seldom = script(*output, **how)
     told(seldom, "begin")
     assert told(seldom, "more?") == "#13abc\n"
     told(seldom, "end")
     assert told(seldom, "more?") == "#13def\n"
     told(seldom, "begin")
     assert told(seldom, "more?") == "#11g\n"
-    forgetful = script(*said, **how)
+    forgetful = script(*output, **how)
     for command in ("begin", "end", "begin"):
         told(forgetful, command)
     assert told(forgetful, "more?") == "#11g\n"

@@ -90,9 +90,9 @@ def test_a_second_monitor_makes_two_rails_and_its_removal_leaves_one() -> None:
     assert both.value("rail.core.virtual.sample_hz") == 200_000
     assert both.text.index("rail.io") < both.text.index("scenario")
     assert comments(both.text) == comments(TEXT)
-    one = both.without_monitor("io")
-    assert one.monitors() == {"core": "rail.core"}
-    none = one.without_monitor("core")
+    item = both.without_monitor("io")
+    assert item.monitors() == {"core": "rail.core"}
+    none = item.without_monitor("core")
     assert none.monitors() == {}
     assert none.problem(FOLDER) is None
     assert none.with_monitor("virtual").monitors() == {"": "monitor"}

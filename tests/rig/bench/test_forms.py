@@ -68,16 +68,16 @@ def test_a_wrong_value_has_the_sentence_of_the_command_line(
 ) -> None:
     text = BenchText(TEXT)
     field = form_of(text).field(path)
-    said = refusal(path, field.setting, typed)
+    output = refusal(path, field.setting, typed)
     bench = tmp_path / "a.toml"
     bench.write_text(TEXT)
     with pytest.raises(ConfigError) as raised:
         config.load(bench, [f"{path}={typed}"])
     cause = raised.value.cause.removeprefix(f"{path}: ")
-    assert said == f"{cause}; {raised.value.try_next}"
+    assert output == f"{cause}; {raised.value.try_next}"
     # Typed text is kept, and the form shows the error beside it.
     wrong = entered(text, path, field.setting, typed)
-    assert form_of(wrong, wrong.problem(FOLDER)).field(path).error == said
+    assert form_of(wrong, wrong.problem(FOLDER)).field(path).error == output
 
 
 def test_two_wrong_values_of_one_part_are_both_said() -> None:

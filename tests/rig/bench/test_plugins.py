@@ -49,10 +49,10 @@ def instance_faults(section: str, kind: type) -> list[str]:
 def test_the_class_of_every_entry_point_keeps_its_contract(
     section: str, kind: str
 ) -> None:
-    found = plugins.find(section, kind)
-    assert plugin_check.class_faults(section, found) == []
+    result = plugins.find(section, kind)
+    assert plugin_check.class_faults(section, result) == []
     if (section, kind) != ("monitor", "none"):
-        assert instance_faults(section, found) == []
+        assert instance_faults(section, result) == []
 
 
 @pytest.mark.parametrize(("section", "kind"), INSTALLED)
@@ -195,5 +195,5 @@ def test_a_hook_speaks_for_what_its_own_class_or_one_above_defines() -> None:
             return "other"
 
     kinds = (Base, Inherits, Overrides, Restates)
-    found = [plugins.speaks_for(kind, "restated", "info") for kind in kinds]
-    assert found == [True, True, False, True]
+    result = [plugins.speaks_for(kind, "restated", "info") for kind in kinds]
+    assert result == [True, True, False, True]

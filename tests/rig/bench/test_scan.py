@@ -104,14 +104,14 @@ def test_an_instrument_comes_with_its_serial_number_and_the_table_of_a_bench_fil
 
 
 def test_an_instrument_with_a_problem_says_what_to_try() -> None:
-    found = FoundInstrument(
+    result = FoundInstrument(
         "LPM01A",
         "",
         'port = "/dev/ttyACM7"',
         "another program holds it",
         "close the other program",
     )
-    rows = looked({"st_lpm01a": kind(found), "joulescope": kind(JS220)})
+    rows = looked({"st_lpm01a": kind(result), "joulescope": kind(JS220)})
     assert [row.state for row in rows] == [FOUND, PROBLEM] and not is_well(rows)
     text = shown(rows)
     assert "another program holds it" in text and "try: close the other program" in text

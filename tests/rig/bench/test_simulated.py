@@ -32,10 +32,10 @@ def test_every_kind_says_whether_it_is_simulated(section: str) -> None:
         if (section, name) != ("monitor", "none")
     ]
     default = inspect.getattr_static(BASES[section], "simulates")
-    found = {name: plugins.find(section, name) for name in kinds}
+    result = {name: plugins.find(section, name) for name in kinds}
     silent = [
         name
-        for name, kind in found.items()
+        for name, kind in result.items()
         if inspect.getattr_static(kind, "simulates") is default
     ]
     assert silent == []
@@ -81,26 +81,29 @@ def limits() -> Accuracy:
 )
 def test_no_flag_of_a_bench_can_be_turned(path: Path) -> None:
     bench = config.load(path)
-    told = about(bench)
-    assert not list(simulated.contradictions(bench, told))
+    reported = about(bench)
+    assert not list(simulated.contradictions(bench, reported))
     turned = {
-        "all": replace(told, simulated=not told.simulated),
-        "sut": replace(told, sut=other(told.sut)),
+        "all": replace(reported, simulated=not reported.simulated),
+        "sut": replace(reported, sut=other(reported.sut)),
         **{
-            rail: replace(told, monitors={**told.monitors, rail: other(info)})
-            for rail, info in told.monitors.items()
+            rail: replace(reported, monitors={**reported.monitors, rail: other(info)})
+            for rail, info in reported.monitors.items()
         },
         **{
             f"origin of {rail}": replace(
-                told,
-                monitors={**told.monitors, rail: replace(info, origin=Origin.MODELLED)},
+                reported,
+                monitors={
+                    **reported.monitors,
+                    rail: replace(info, origin=Origin.MODELLED),
+                },
             )
-            for rail, info in told.monitors.items()
+            for rail, info in reported.monitors.items()
         },
-        "origins": replace(told, sut=replace(told.sut, origins=MODELLED)),
+        "origins": replace(reported, sut=replace(reported.sut, origins=MODELLED)),
     }
-    for place, changed in turned.items():
-        assert list(simulated.contradictions(bench, changed)), place
+    for position, changed in turned.items():
+        assert list(simulated.contradictions(bench, changed)), position
 
 
 def other(info: Any) -> Any:
@@ -109,14 +112,14 @@ def other(info: Any) -> Any:
 
 def test_another_kind_and_another_rail_are_reported() -> None:
     bench = config.load(ROOT / "benches" / "virtual-null.toml")
-    told = about(bench)
+    reported = about(bench)
     assert "is of kind 'uart', bench.toml names 'virtual'" in next(
         simulated.contradictions(
-            bench, replace(told, sut=replace(told.sut, kind="uart"))
+            bench, replace(reported, sut=replace(reported.sut, kind="uart"))
         )
     )
     assert "its monitors are core" in next(
         simulated.contradictions(
-            bench, replace(told, monitors={"core": told.monitors[""]})
+            bench, replace(reported, monitors={"core": reported.monitors[""]})
         )
     )

@@ -36,13 +36,13 @@ def test_current_of_a_supply_that_is_off_is_named(
     monitor = VirtualMonitor.open(VirtualMonitor.Settings(), BenchContext())
     info = dataclasses.replace(monitor.info, reads_voltage=reads_voltage)
     monitor.close()
-    found = off(
+    result = off(
         "supply off",
         Reading(0.0, current_a, 0.0, 1e-3, powerless=True, still_a=1e-6),
         info,
     )
-    assert found.ok == (not words) and words in found.detail
-    assert found.ok or ("SYNC" in found.try_next and "MONITORS.md" in found.try_next)
+    assert result.ok == (not words) and words in result.detail
+    assert result.ok or ("SYNC" in result.try_next and "MONITORS.md" in result.try_next)
 
 
 @pytest.mark.parametrize("fed", [True, False])
@@ -65,21 +65,21 @@ def test_a_device_that_answers_without_its_supply_is_named(
         "[scenario.single_stream]\n[task.null]\n"
     )
     rows = probe(bench)
-    found = {}
+    result = {}
     try:
         for row in rows:
-            found[row.name] = row
+            result[row.name] = row
             if row.name == "supply off, UART":
                 break
     finally:
         rows.close()
         device.close()
         instrument.close()
-    assert found["supply off"].ok
-    assert found["supply off, UART"].ok == (not fed)
+    assert result["supply off"].ok
+    assert result["supply off, UART"].ok == (not fed)
     if fed:
-        assert found["supply off, UART"].detail.startswith(
+        assert result["supply off, UART"].detail.startswith(
             "board answers without its supply"
         )
-        assert "through its pins" in found["supply off, UART"].try_next
+        assert "through its pins" in result["supply off, UART"].try_next
     assert not context.world.supply_on

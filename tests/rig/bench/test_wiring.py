@@ -167,9 +167,9 @@ def test_a_device_that_hears_is_distinguished_from_one_that_does_not(
     posix_null: Path,
 ) -> None:
     deaf = "sut.posix.timeout_s=0.7"
-    said = broken(proof(posix_null, deaf, "sut.posix.faults.wire=tx"))
-    assert said is not None
-    assert "the device hears and obeys" in said.detail
+    output = broken(proof(posix_null, deaf, "sut.posix.faults.wire=tx"))
+    assert output is not None
+    assert "the device hears and obeys" in output.detail
 
 
 @pytest.fixture
@@ -265,9 +265,9 @@ def test_the_diagram_says_which_pin_goes_where(
     bench: str, overrides: list[str], lines: list[str]
 ) -> None:
     drawn = diagram(config.load(BENCHES / f"{bench}.toml", overrides))
-    said = "\n".join(drawn.lines())
+    output = "\n".join(drawn.lines())
     for line in lines:
-        assert line in said
+        assert line in output
     keys = {part.key for part in drawn.parts}
     assert all(
         {w.connection.start.part, w.connection.end.part} <= keys for w in drawn.wires

@@ -92,8 +92,8 @@ def test_one_changed_byte_anywhere_is_named_with_its_file(
 ) -> None:
     path = folder_of_two / name
     content = bytearray(path.read_bytes())
-    place = random.Random(name).randrange(len(content))
-    content[place] ^= 0x01
+    position = random.Random(name).randrange(len(content))
+    content[position] ^= 0x01
     path.write_bytes(content)
     checked = checking.check(folder_of_two)
     assert not checked.ok
@@ -175,7 +175,7 @@ def test_what_another_processor_rounds_otherwise_is_equal(
         text = (folder / name).read_text()
         texts = [text] if name == "results.json" else text.splitlines()
         changed = (
-            "\n".join(store_text(rounded(json.loads(one)), name) for one in texts)
+            "\n".join(store_text(rounded(json.loads(item)), name) for item in texts)
             + "\n"
         )
         (folder / name).write_text(changed)
@@ -187,12 +187,12 @@ def test_what_another_processor_rounds_otherwise_is_equal(
         for finding in checked.findings
         if finding.name in ("results.json", "trial-1/samples.jsonl")
     ]
-    told = [
+    reported = [
         detail
         for detail in named
         if ("not byte for byte" if equal else "recomputed 0.") in detail
     ]
-    assert len(told) >= 2
+    assert len(reported) >= 2
 
 
 def test_a_missing_file_is_named(folder: Path) -> None:

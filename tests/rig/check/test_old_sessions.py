@@ -34,7 +34,9 @@ def test_every_value_is_found_again_byte_for_byte_and_intervals_are_reported_as_
 ) -> None:
     checked = check(session)
     assert checked.ok, [finding for finding in checked.findings if not finding.ok]
-    (numbers,) = (found for found in checked.findings if "every value" in found.detail)
+    (numbers,) = (
+        result for result in checked.findings if "every value" in result.detail
+    )
     assert "byte for byte equal" in numbers.detail
     assert "intervals" in numbers.detail and "not compared" in numbers.detail
     (trial,) = checked.trials

@@ -27,16 +27,16 @@ def results(**metric: Any) -> dict[str, Any]:
 
 
 def test_intervals_budgets_and_words_do_not_count_and_values_do() -> None:
-    one = older_schema.comparable(results())
-    assert one == older_schema.comparable(
+    item = older_schema.comparable(results())
+    assert item == older_schema.comparable(
         results(same_samples={"low": 0.1}, budget=[1])
     )
-    assert one != older_schema.comparable(results(value=1.1))
+    assert item != older_schema.comparable(results(value=1.1))
     other = older_schema.comparable(results(per_trial=[{"trial": 1, "value": 1.1}]))
-    assert one != other
-    told = results()
-    told["replication"] |= {"ok": False}
-    assert one != older_schema.comparable(told)
+    assert item != other
+    reported = results()
+    reported["replication"] |= {"ok": False}
+    assert item != older_schema.comparable(reported)
 
 
 @pytest.mark.parametrize(

@@ -116,8 +116,8 @@ def digits(text: str) -> str:
 
 
 def swapped_trials(row: str) -> str:
-    *_, one, other = re.findall(r"<td.*?</td>", row, re.DOTALL)
-    return row.replace(one, "@").replace(other, one).replace("@", other)
+    *_, item, other = re.findall(r"<td.*?</td>", row, re.DOTALL)
+    return row.replace(item, "@").replace(other, item).replace("@", other)
 
 
 def moved_labels(around: str) -> Edit:
@@ -375,8 +375,8 @@ def test_a_page_with_other_numbers_or_labels_is_refused_and_the_difference_named
     page = edit(page_of(session))
     assert page != page_of(session)
     differing = found(session, page, monkeypatch, tmp_path)
-    assert not any(one.ok for one in differing)
-    assert any(named in one.detail for one in differing), differing
+    assert not any(item.ok for item in differing)
+    assert any(named in item.detail for item in differing), differing
 
 
 @pytest.mark.usefixtures("other")
@@ -389,7 +389,7 @@ def test_a_problem_that_was_left_out_is_missed(
     )
     assert match is not None
     differing = found(invalid, page.replace(match[1], ""), monkeypatch, tmp_path)
-    assert any("lacks the row" in one.detail for one in differing), differing
+    assert any("lacks the row" in item.detail for item in differing), differing
 
 
 @pytest.mark.usefixtures("other")
@@ -399,11 +399,11 @@ def test_the_check_of_a_session_makes_the_page_again_and_compares_it(
     folder = shutil.copytree(session, tmp_path / session.name)
     write_derived(SessionFolder(folder), "report.html", without_words(page_of(session)))
     checked = checking.check(folder)
-    assert checked.ok, [one for one in checked.findings if not one.ok]
+    assert checked.ok, [finding for finding in checked.findings if not finding.ok]
     [of_page] = [
-        one
-        for one in checked.findings
-        if one.name == "report.html" and " " in one.detail
+        finding
+        for finding in checked.findings
+        if finding.name == "report.html" and " " in finding.detail
     ]
     assert "made by another revision" in of_page.detail
 
@@ -411,7 +411,9 @@ def test_the_check_of_a_session_makes_the_page_again_and_compares_it(
     write_derived(SessionFolder(folder), "report.html", page)
     checked = checking.check(folder)
     assert not checked.ok
-    assert any("its row 'energy_total' tells" in one.detail for one in checked.findings)
+    assert any(
+        "its row 'energy_total' tells" in finding.detail for finding in checked.findings
+    )
 
 
 @pytest.mark.usefixtures("other")

@@ -79,8 +79,8 @@ def test_a_stranger_s_signature_has_no_known_key(
     session = run_virtual().folder
     key(tmp_path, "alice")
     sign(session, key(tmp_path, "mallory"))
-    found = signature.verified(session, tmp_path / "alice.signers")
-    assert not found.ok and "is of nobody whom" in found.detail
+    result = signature.verified(session, tmp_path / "alice.signers")
+    assert not result.ok and "is of nobody whom" in result.detail
 
 
 def test_an_unsigned_session_is_refused_where_a_signature_is_asked_for(
@@ -88,11 +88,11 @@ def test_an_unsigned_session_is_refused_where_a_signature_is_asked_for(
 ) -> None:
     signers = tmp_path / "signers"
     signers.write_text("")
-    found = signature.verified(run_virtual().folder, signers)
+    result = signature.verified(run_virtual().folder, signers)
     assert (
-        not found.ok
-        and "nobody signed" in found.detail
-        and "ssh-keygen -Y sign" in found.detail
+        not result.ok
+        and "nobody signed" in result.detail
+        and "ssh-keygen -Y sign" in result.detail
     )
 
 

@@ -317,7 +317,7 @@ def test_a_hostile_folder_is_refused_by_a_message_that_names_the_file(
     make(folder)
     text = shown(folder)
     assert blamed in text
-    assert all(one.isprintable() or one in "\n " for one in text)
+    assert all(item.isprintable() or item in "\n " for item in text)
 
 
 COMMANDS = (("check",), ("report",), ("coverage",), ("resume",), ("qubo", "rescore"))
@@ -409,13 +409,14 @@ def test_played_recordings_of_one_file_are_accepted_and_called_one_measurement(
     with open_bench(VIRTUAL_NULL, settings) as bench:
         folder = bench.run(2, tmp_path).folder
     checked = checking.check(folder)
-    found = [
+    result = [
         finding for finding in checked.findings if finding.name == "trial-2/trace.jls"
     ]
     assert any(
-        finding.ok and "one measurement, not two" in finding.detail for finding in found
+        finding.ok and "one measurement, not two" in finding.detail
+        for finding in result
     )
-    assert all(finding.ok for finding in found)
+    assert all(finding.ok for finding in result)
 
 
 def test_what_is_made_again_as_it_was_stays_accepted(

@@ -45,10 +45,10 @@ def test_every_example_can_be_written_and_names_no_file_of_the_checkout(
 
 
 def test_the_next_steps_are_reported() -> None:
-    said = run("bench", "new", "host-asc-rapl", "mine.toml").output
-    assert "next: rig firmware new firmware --port posix" in said
-    assert "next: rig firmware build firmware build/host/asc" in said
-    assert "next: rig run mine.toml" in said
+    text = run("bench", "new", "host-asc-rapl", "mine.toml").output
+    assert "next: rig firmware new firmware --port posix" in text
+    assert "next: rig firmware build firmware build/host/asc" in text
+    assert "next: rig run mine.toml" in text
 
 
 def test_no_file_is_overwritten_and_a_wrong_name_is_answered(tmp_path: Path) -> None:

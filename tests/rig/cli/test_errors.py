@@ -128,8 +128,8 @@ def test_an_error_is_cause_evidence_and_what_to_try(folder: Path, group: str) ->
     for line in LINES[group]:
         done = rig(*line.split(), cwd=folder)
         assert "Traceback" not in done.stderr, line
-        said = done.stderr + (done.stdout if not done.stderr else "")
-        printed += f"$ rig {line}\n{said}exit code {done.returncode}\n\n"
+        output = done.stderr + (done.stdout if not done.stderr else "")
+        printed += f"$ rig {line}\n{output}exit code {done.returncode}\n\n"
     compare(SCREENS / f"errors-{group}.txt", printed.rstrip("\n") + "\n")
     assert sorted(folder.iterdir()) == before, "nothing was written"
 
@@ -141,13 +141,13 @@ def test_what_an_encoding_lacks_is_spelt(
     monkeypatch.setenv("PYTHONIOENCODING", encoding)
     words = [sys.executable, "-m", "rig", "plan", "\u00b5-\u03a9-\u20ac.toml"]
     done = subprocess.run(words, cwd=folder, capture_output=True, check=False)
-    said = done.stderr.decode(encoding.partition(":")[0])
+    output = done.stderr.decode(encoding.partition(":")[0])
     expected = {"utf-16": "\u00b5-\u03a9-\u20ac", "latin-1": "\u00b5-Ohm-\\u20ac"}
     assert (
         f"bench file {expected.get(encoding, 'u-Ohm-' + chr(92) + 'u20ac')}.toml"
-        in said
+        in output
     )
-    assert done.returncode == 2 and "Traceback" not in said
+    assert done.returncode == 2 and "Traceback" not in output
 
 
 def test_an_error_of_click_without_a_command_names_the_help_of_all() -> None:

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from rig.cli.lazy import LazyGroup
 from rig.cli.main import COMMANDS, rig
 from scenarios.tasks.qubo.command import COMMANDS as QUBO_COMMANDS
 from scenarios.tasks.qubo.command import qubo
+from tests.programs import captured
 
 HEAVY = {
     *("cattrs", "h5py", "jinja2", "matplotlib", "nir", "numpy", "pandas", "pyjls"),
@@ -32,14 +32,14 @@ print(json.dumps(sorted({name.partition(".")[0] for name in sys.modules})))
 
 def groups() -> list[click.Group]:
     """Return `rig` and all groups below it."""
-    found: list[click.Group] = [rig]
-    for group in found:
+    result: list[click.Group] = [rig]
+    for group in result:
         context = click.Context(group)
         below = (
             group.get_command(context, name) for name in group.list_commands(context)
         )
-        found += [command for command in below if isinstance(command, click.Group)]
-    return found
+        result += [command for command in below if isinstance(command, click.Group)]
+    return result
 
 
 @pytest.mark.parametrize(
@@ -60,12 +60,8 @@ def groups() -> list[click.Group]:
 def test_a_command_imports_no_other_heavy_module(
     words: str, expected: set[str], tmp_path: Path
 ) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", _IMPORTS, *words.split()],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=True,
+    done = captured(
+        [sys.executable, "-c", _IMPORTS, *words.split()], cwd=tmp_path, check=True
     )
     imported = set(json.loads(done.stdout.splitlines()[-1]))
     assert "click" in imported

@@ -39,17 +39,19 @@ def in_messages() -> Iterator[tuple[str, str]]:
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
                 text = " ".join(node.value.split())
                 yield from (
-                    (f"{path.relative_to(ROOT)}:{node.lineno}", found)
-                    for found in _IN_TEXT.findall(text)
+                    (f"{path.relative_to(ROOT)}:{node.lineno}", result)
+                    for result in _IN_TEXT.findall(text)
                 )
 
 
 def in_pages() -> Iterator[tuple[str, str]]:
     for path in PAGES:
         text = path.read_text(encoding="utf-8")
-        found = list(chain.from_iterable(map(_IN_BLOCK.findall, _FENCED.findall(text))))
-        found += _IN_LINE.findall(_FENCED.sub("", text))
-        yield from ((str(path.relative_to(ROOT)), one) for one in found)
+        result = list(
+            chain.from_iterable(map(_IN_BLOCK.findall, _FENCED.findall(text)))
+        )
+        result += _IN_LINE.findall(_FENCED.sub("", text))
+        yield from ((str(path.relative_to(ROOT)), item) for item in result)
 
 
 def unknown(words: list[str]) -> str:
@@ -60,10 +62,10 @@ def unknown(words: list[str]) -> str:
         and words
         and re.fullmatch(r"[a-z][\w-]*", words[0])
     ):
-        found = command.get_command(click.Context(command), words[0])
-        if found is None:
+        result = command.get_command(click.Context(command), words[0])
+        if result is None:
             return words[0]
-        command = found
+        command = result
         words = words[1:]
     options = {"--help"}
     for parameter in command.params:

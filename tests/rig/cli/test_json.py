@@ -41,49 +41,51 @@ def told(*words: str | Path) -> dict[str, Any]:
     """Return a command's output with --json."""
     done = run(*words, "--json")
     assert done.exception is None, done.exception
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
+    result: dict[str, Any] = json.loads(done.stdout)
+    return result
 
 
 def test_a_list_has_every_kind_whole_and_sessions_with_outcome_and_labels(
     sessions: Path,
 ) -> None:
-    found = told("list", "--sessions", sessions)
-    kinds = {kind["name"]: kind for kind in found["monitor"]}
+    result = told("list", "--sessions", sessions)
+    kinds = {kind["name"]: kind for kind in result["monitor"]}
     assert kinds["virtual"]["about"].endswith("simulated.")
-    assert set(found) == {"sut", "monitor", "scenario", "task", "sessions"}
-    [row] = found["sessions"]
+    assert set(result) == {"sut", "monitor", "scenario", "task", "sessions"}
+    [row] = result["sessions"]
     assert row["outcome"] == "not tested" and row["status"] == "success"
     assert "SIMULATED" in row["labels"] and Path(row["session"]).parent == sessions
 
 
 def test_settings_are_listed_with_what_is_allowed() -> None:
-    found = told("list", "bench")
-    trials = next(row for row in found["settings"] if row["key"] == "trials")
+    result = told("list", "bench")
+    trials = next(row for row in result["settings"] if row["key"] == "trials")
     assert trials["default"] == "5" and trials["type"] == "integer" and trials["help"]
 
 
 def test_a_plan_has_all_steps_what_they_take_and_labels(tmp_path: Path) -> None:
     options = ("--set", QUICK[0], "--trial=2", "--sessions", tmp_path)
-    found = told("plan", VIRTUAL, *options)
+    result = told("plan", VIRTUAL, *options)
     assert (
-        found["trial"] == 2 and found["room"] is True and found["virtual_time"] is True
+        result["trial"] == 2
+        and result["room"] is True
+        and result["virtual_time"] is True
     )
-    assert "SIMULATED" in found["labels"]
-    kinds = [step["kind"] for step in found["steps"]]
+    assert "SIMULATED" in result["labels"]
+    kinds = [step["kind"] for step in result["steps"]]
     assert kinds.count("query") == kinds.count("load") > 2 and "idle" in kinds
-    assert all(step["text"] for step in found["steps"])
+    assert all(step["text"] for step in result["steps"])
     assert (
-        0 < found["expected_s"] < found["most_s"]
-        and 0 < found["known_b"] < found["most_b"]
+        0 < result["expected_s"] < result["most_s"]
+        and 0 < result["known_b"] < result["most_b"]
     )
     assert "SIMULATED" in run("plan", VIRTUAL).stdout
 
 
 def test_a_probe_has_a_word_for_each_row_and_names_what_is_simulated() -> None:
-    found = told("probe", VIRTUAL)
-    assert found["outcome"] == "pass" and found["labels"] == ["SIMULATED"]
-    rows = {row["name"]: row for row in found["findings"]}
+    result = told("probe", VIRTUAL)
+    assert result["outcome"] == "pass" and result["labels"] == ["SIMULATED"]
+    rows = {row["name"]: row for row in result["findings"]}
     assert rows["monitor"]["labels"] == rows["device"]["labels"] == ["SIMULATED"]
     assert rows["bench file"]["labels"] == [] and rows["SYNC wire"]["outcome"] == "pass"
     beside = run("probe", VIRTUAL, "--json").stderr
@@ -103,15 +105,15 @@ def test_a_probe_that_finds_something_wrong_says_so_and_exits_3(
 
     monkeypatch.setattr("rig.cli.probe.probe_bench", wrong)
     done = run("probe", VIRTUAL, "--json")
-    found = json.loads(done.stdout)
-    assert done.return_value == 3 and found["outcome"] == "fail"
-    assert [row["outcome"] for row in found["findings"]] == [
+    result = json.loads(done.stdout)
+    assert done.return_value == 3 and result["outcome"] == "fail"
+    assert [row["outcome"] for row in result["findings"]] == [
         "pass",
         "pass",
         "not tested",
         "fail",
     ]
-    assert found["findings"][-1]["try_next"] == "wire it"
+    assert result["findings"][-1]["try_next"] == "wire it"
 
 
 def test_an_error_prints_no_document(tmp_path: Path) -> None:
@@ -128,12 +130,12 @@ def test_windows_of_a_trial_have_the_names_of_its_phases_and_samples(
     sessions: Path,
 ) -> None:
     [session] = sessions.iterdir()
-    found = told("measure", session / "trial-1")
-    names = [window["name"] for window in found["windows"]]
+    result = told("measure", session / "trial-1")
+    names = [window["name"] for window in result["windows"]]
     assert any(name.endswith(" idle") for name in names)
     counted = {
         name.partition(" ")[2]: window
-        for name, window in zip(names, found["windows"], strict=True)
+        for name, window in zip(names, result["windows"], strict=True)
         if " of sample " in name and "warm-up" not in name
     }
     due = {

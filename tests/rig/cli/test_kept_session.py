@@ -44,8 +44,8 @@ def test_one_that_was_begun_can_be_resumed_and_a_finished_one_reported() -> None
     kept(SessionFinished("success"))
     kept(started(SECOND))
     kept(SessionFinished("abort", "stopped by the user"))
-    found = screen(lambda out: print_stopped(out, noted(kept)), 80)
-    compare(Path(__file__).parent / "screens" / "stopped.txt", found)
+    result = screen(lambda out: print_stopped(out, noted(kept)), 80)
+    compare(Path(__file__).parent / "screens" / "stopped.txt", result)
 
 
 def test_one_that_is_resumed_is_kept_before_it_goes_on_and_after() -> None:
@@ -102,6 +102,6 @@ main()
     ) as process:
         assert process.stdout is not None and process.stdout.readline() == "in\n"
         process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=60)
+        _, output = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert said == "stopped; nothing was opened, and nothing was written\n"
+    assert output == "stopped; nothing was opened, and nothing was written\n"

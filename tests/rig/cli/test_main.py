@@ -14,6 +14,7 @@ import pytest
 
 from tests.commands import rig, started
 from tests.conftest import ROOT, VIRTUAL_NULL
+from tests.programs import captured
 from tests.waiting import eventually
 
 QUICK = ["--set", "task.null.samples=4", "--set", "scenario.single_stream.idle_s=0.05"]
@@ -61,11 +62,11 @@ def test_json_is_alone_on_standard_output_and_wide_has_every_trial(
 ) -> None:
     words = ("run", VIRTUAL_NULL, *QUICK, "--trials", "2")
     done = rig(*words, "--json", cwd=tmp_path)
-    told = json.loads(done.stdout)
-    assert told["outcome"] == "not tested" and done.returncode == 4
+    reported = json.loads(done.stdout)
+    assert reported["outcome"] == "not tested" and done.returncode == 4
     [folder] = (tmp_path / "sessions").iterdir()
-    assert Path(told["session"]).name == folder.name
-    assert told["results"] == json.loads((folder / "results.json").read_text())
+    assert Path(reported["session"]).name == folder.name
+    assert reported["results"] == json.loads((folder / "results.json").read_text())
     assert "NOT TESTED" in done.stderr
     wide = rig(*words, "--wide", cwd=tmp_path).stdout
     assert "deviation of each trial" in wide and "same samples" in wide
@@ -209,12 +210,7 @@ def test_a_full_disk_ends_the_run_with_a_message_and_loses_no_data(
 ) -> None:
     disk = tmp_path / "disk"
     disk.mkdir()
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=200m", "tmpfs", str(disk)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    mounted = captured(["mount", "-t", "tmpfs", "-o", "size=200m", "tmpfs", str(disk)])
     if mounted.returncode:
         pytest.skip(f"no small disk can be mounted here: {mounted.stderr.strip()}")
     try:

@@ -23,7 +23,8 @@ from rig.cli.measure import measure
 from rig.errors import ConfigError, DataError
 from rig.session.session import SessionResult as SessionResult
 from rig.trace.trace import Gap
-from tests.traces import trace_writer
+from tests.calibrations import CALIBRATION
+from tests.traces import jls_writer, trace_writer
 
 #: The waveform that is written with pyjls alone: idle, then for each window 37 samples
 #: at a level of its own, in an order that no symmetry can hide. Current and GPI begin
@@ -34,18 +35,6 @@ SUPPLY_V = 3.25
 IDLE_A = 0.002
 LEVELS_A = (0.013, 0.029, 0.005)
 WINDOW = 37
-CALIBRATION = """
-source = "made up for a test"
-clock_ppm = 50.0
-[[current]]
-up_to = 1.0
-gain = 0.001
-offset = 1e-5
-[[voltage]]
-up_to = 10.0
-gain = 0.0005
-offset = 0.0
-"""
 
 
 def run(*words: str | Path) -> Result:
@@ -60,8 +49,8 @@ def run(*words: str | Path) -> Result:
 
 def content(*words: str | Path) -> dict[str, Any]:
     """Return what --json prints."""
-    found: dict[str, Any] = json.loads(run(*words, "--json").stdout)
-    return found
+    result: dict[str, Any] = json.loads(run(*words, "--json").stdout)
+    return result
 
 
 def annotate(writer: pyjls.Writer, signal: int, at: int, kind: str, name: str) -> None:
@@ -134,17 +123,17 @@ def calibration(tmp_path: Path) -> Path:
 
 
 def test_a_jls_file_by_pyjls_alone_agrees_with_arithmetic(capture: Path) -> None:
-    found = content(capture)
+    result = content(capture)
     assert (
-        found["schema"] == "neurorig-measure-1"
-        and found["origin"] == "jls"
-        and not found["simulated"]
+        result["schema"] == "neurorig-measure-1"
+        and result["origin"] == "jls"
+        and not result["simulated"]
     )
-    assert len(found["windows"]) == 3
+    assert len(result["windows"]) == 3
     # An edge lies a quarter of a current sample before the first sample that shows it,
     # as GPI runs at twice the rate. The part of a sample at an end has the reading of
     # its neighbour inside, so each window holds its own level alone.
-    for k, window in enumerate(found["windows"]):
+    for k, window in enumerate(result["windows"]):
         charge_c = WINDOW * LEVELS_A[k] / HZ
         assert window["start_s"] == pytest.approx(
             (100 + k * WINDOW - 0.25) / HZ, abs=1e-12
@@ -165,8 +154,8 @@ def test_a_jls_file_by_pyjls_alone_agrees_with_arithmetic(capture: Path) -> None
             "without a calibration, nobody knows"
         )
     total_c = WINDOW * sum(LEVELS_A) / HZ
-    assert found["total"]["energy_j"] == pytest.approx(total_c * SUPPLY_V, rel=1e-6)
-    assert found["total"]["duration_s"] == pytest.approx(3 * WINDOW / HZ, rel=1e-9)
+    assert result["total"]["energy_j"] == pytest.approx(total_c * SUPPLY_V, rel=1e-6)
+    assert result["total"]["duration_s"] == pytest.approx(3 * WINDOW / HZ, rel=1e-9)
 
 
 def test_windows_from_fall_to_rise_and_the_other_patterns(capture: Path) -> None:
@@ -206,18 +195,7 @@ def annotation_file(
     """Write what Joulescope UI puts beside a capture: a signal without samples, its own
     count of samples, and UTC.
     """
-    writer = pyjls.Writer(str(path))
-    writer.source_def(
-        source_id=1,
-        name="annotations",
-        vendor="-",
-        model="-",
-        version="-",
-        serial_number="-",
-    )
-    writer.signal_def(
-        signal_id=1, source_id=1, sample_rate=1_000_000, name="current", units="A"
-    )
+    writer = jls_writer(path, 1_000_000, "current")
     writer.utc(1, first, 2**30 * 1000)
     writer.utc(1, first + 1_000_000, 2**30 * 1001)
     for at_s, kind, name in names:
@@ -226,19 +204,8 @@ def annotation_file(
 
 
 def without_markers(folder: Path, utc: bool = True) -> Path:
-    writer = pyjls.Writer(str(folder / "plain.jls"))
-    writer.source_def(
-        source_id=1, name="s", vendor="", model="", version="", serial_number=""
-    )
-    for number, name, units in ((1, "current", "A"), (2, "voltage", "V")):
-        writer.signal_def(
-            signal_id=number,
-            source_id=1,
-            data_type="f32",
-            sample_rate=1000,
-            name=name,
-            units=units,
-        )
+    writer = jls_writer(folder / "plain.jls", 1000, "current", "voltage")
+    for number in (1, 2):
         writer.fsr(number, 700, np.ones(1000, np.float32))
     if utc:
         writer.utc(1, 700, 2**30 * 1000)
@@ -289,8 +256,8 @@ def test_single_markers_and_texts_make_windows_from_each_to_the_next(
         (0.6, "vmarker", "3"),
     ]
     annotation_file(tmp_path / "plain.anno.jls", names)
-    found = content(path, "--markers")["windows"]
-    assert [(window["name"], round(window["duration_s"], 6)) for window in found] == [
+    result = content(path, "--markers")["windows"]
+    assert [(window["name"], round(window["duration_s"], 6)) for window in result] == [
         ("1 to 2", 0.2),
         ("2 to 3", 0.3),
     ]
@@ -350,13 +317,13 @@ def test_an_annotation_file_is_distinguished_from_the_trace_that_it_belongs_to(
 
 
 def test_windows_by_times_cut_samples_by_their_fraction(capture: Path) -> None:
-    found = content(capture, "--times", "0.01003-1.365e-2", "--times", "0.03-0.04")
-    first, last = found["windows"]
+    result = content(capture, "--times", "0.01003-1.365e-2", "--times", "0.03-0.04")
+    first, last = result["windows"]
     assert first["energy_j"] == pytest.approx(
         (0.01365 - 0.01003) * LEVELS_A[0] * SUPPLY_V, rel=1e-6
     )
     assert last["energy_j"] == pytest.approx(0.01 * IDLE_A * SUPPLY_V, rel=1e-6)
-    assert found["total"]["energy_j"] == pytest.approx(
+    assert result["total"]["energy_j"] == pytest.approx(
         first["energy_j"] + last["energy_j"]
     )
 
@@ -368,18 +335,20 @@ def test_the_whole_trace_is_one_window_also_where_there_is_no_edge(
     assert content(capture, "--whole")["windows"][0]["energy_j"] == pytest.approx(
         charge_c * SUPPLY_V, rel=1e-6
     )
-    found = content(without_markers(tmp_path))
-    assert [window["name"] for window in found["windows"]] == ["whole"]
-    assert "no edges of SYNC: the whole trace is one window" in found["notes"]
+    result = content(without_markers(tmp_path))
+    assert [window["name"] for window in result["windows"]] == ["whole"]
+    assert "no edges of SYNC: the whole trace is one window" in result["notes"]
     with pytest.raises(DataError, match="no window from fall to fall") as error:
         run(without_markers(tmp_path), "--edges", "fall-fall")
     assert "0 falling and 0 rising edges" in error.value.evidence
 
 
 def test_windows_that_overlap_have_no_total(capture: Path) -> None:
-    found = content(capture, "--times", "0.01-0.02", "--times", "0.015-0.03")
-    assert found["total"]["energy_j"] is None and "overlap" in found["total"]["problem"]
-    assert all(window["energy_j"] is not None for window in found["windows"])
+    result = content(capture, "--times", "0.01-0.02", "--times", "0.015-0.03")
+    assert (
+        result["total"]["energy_j"] is None and "overlap" in result["total"]["problem"]
+    )
+    assert all(window["energy_j"] is not None for window in result["windows"])
 
 
 @pytest.mark.parametrize(
@@ -396,19 +365,19 @@ def test_a_window_that_touches_a_gap_has_no_energy_and_says_so(tmp_path: Path) -
         writer.sync((np.arange(400) % 100 < 50).astype(np.uint8))
         writer.gap(Gap(160, 170, "lost by the cable"))
     done = run(tmp_path, "--json")
-    found = json.loads(done.stdout)
-    bad = [window for window in found["windows"] if window["energy_j"] is None]
+    result = json.loads(done.stdout)
+    bad = [window for window in result["windows"] if window["energy_j"] is None]
     assert (
         len(bad) == 1
         and "lost by the cable" in bad[0]["problem"]
         and bad[0]["mean_w"] is None
     )
     assert (
-        found["total"]["energy_j"] is None
-        and "1 of 3 windows have no energy" in found["total"]["problem"]
+        result["total"]["energy_j"] is None
+        and "1 of 3 windows have no energy" in result["total"]["problem"]
     )
     assert done.return_value == 1
-    assert found["gaps"] == [
+    assert result["gaps"] == [
         {"start_s": 0.16, "stop_s": 0.17, "cause": "lost by the cable"}
     ]
     shown = run(tmp_path)
@@ -419,18 +388,18 @@ def test_a_window_that_touches_a_gap_has_no_energy_and_says_so(tmp_path: Path) -
 
 
 def test_a_window_beyond_the_trace_has_no_energy(capture: Path) -> None:
-    found = content(capture, "--times", "0.03-0.05")
+    result = content(capture, "--times", "0.03-0.05")
     assert (
-        found["windows"][0]["energy_j"] is None
-        and "outside the trace" in found["windows"][0]["problem"]
+        result["windows"][0]["energy_j"] is None
+        and "outside the trace" in result["windows"][0]["problem"]
     )
 
 
 def test_uncertainties_come_from_a_calibration_file(
     capture: Path, calibration: Path
 ) -> None:
-    found = content(capture, "--calibration", calibration)
-    window = found["windows"][0]
+    result = content(capture, "--calibration", calibration)
+    window = result["windows"][0]
     third = math.sqrt(3)
     energy_j = window["energy_j"]
     duration_s = window["duration_s"]
@@ -458,7 +427,7 @@ def test_uncertainties_come_from_a_calibration_file(
     assert window["mean_u_a"] == pytest.approx(
         math.hypot(gain_c, offset_c) / duration_s, rel=1e-6
     )
-    total = found["total"]
+    total = result["total"]
     gain_w, volt_w, offset_w = (
         limit * total["mean_w"] / third
         for limit in (0.001, 0.0005, 1e-5 * SUPPLY_V / total["mean_w"])
@@ -472,8 +441,8 @@ def test_uncertainties_come_from_a_calibration_file(
     assert total["mean_u_w"] == pytest.approx(
         math.hypot(gain_w, volt_w, offset_w, edges_w), rel=1e-6
     )
-    parts = [row["energy_u_j"] for row in found["windows"]]
-    assert math.hypot(*parts) < found["total"]["energy_u_j"] < sum(parts), (
+    parts = [row["energy_u_j"] for row in result["windows"]]
+    assert math.hypot(*parts) < result["total"]["energy_u_j"] < sum(parts), (
         "gains err alike, edges do not"
     )
     exact = content(
@@ -486,27 +455,27 @@ def test_uncertainties_come_from_a_calibration_file(
     more = exact["windows"][0]["energy_j"] / energy_j
     limits_j = math.hypot(gain_j * more, offset_j, volt_j * more, clock_j * more)
     assert exact["windows"][0]["energy_u_j"] == pytest.approx(limits_j, rel=1e-5)
-    assert found["accuracy"]["source"] == "made up for a test"
+    assert result["accuracy"]["source"] == "made up for a test"
 
 
 def test_a_trace_in_a_session_has_the_accuracy_that_is_stored_with_it(
     run_virtual: Callable[..., SessionResult],
 ) -> None:
     folder = run_virtual().folder
-    found = content(folder / "trial-1")
+    result = content(folder / "trial-1")
     assert (
-        found["simulated"]
-        and found["origin"] == "rig"
-        and found["accuracy"]["source"] == "the limits in the bench file"
+        result["simulated"]
+        and result["origin"] == "rig"
+        and result["accuracy"]["source"] == "the limits in the bench file"
     )
     assert all(
-        0 < window["energy_u_j"] < window["energy_j"] for window in found["windows"]
+        0 < window["energy_u_j"] < window["energy_j"] for window in result["windows"]
     )
     shown = run(folder / "trial-1")
     assert "uncertainty unknown" not in shown.stdout
     for label in ("SIMULATED", "RANDOM BYTES"):
         assert label in shown.stdout.splitlines()[0]
-    assert found["labels"] == ["SIMULATED", "RANDOM BYTES"]
+    assert result["labels"] == ["SIMULATED", "RANDOM BYTES"]
     rows = csv.DictReader(io.StringIO(run(folder / "trial-1", "--csv").stdout))
     assert {row["labels"] for row in rows} == {"SIMULATED; RANDOM BYTES"}
 
@@ -517,8 +486,8 @@ def test_what_was_exported_of_a_session_keeps_its_labels(
 ) -> None:
     with open_trace(run_virtual().folder / "trial-1") as trace:
         part = trace.export(tmp_path / f"part.{form}", 0, 0.02)
-    found = content(part)
-    assert found["simulated"] is True and found["labels"] == [
+    result = content(part)
+    assert result["simulated"] is True and result["labels"] == [
         "SIMULATED",
         "RANDOM BYTES",
     ]
@@ -531,8 +500,8 @@ def test_a_table_of_another_program_has_no_labels_whatever_stands_above_it(
     path = tmp_path / "table.csv"
     for above in ("", "# SIMULATED\n", "#\n"):
         path.write_text(f"{above}time (s),current (A),voltage (V)\n{rows}\n")
-        found = content(path)
-        assert found["labels"] == [] and found["simulated"] is False
+        result = content(path)
+        assert result["labels"] == [] and result["simulated"] is False
 
 
 def test_a_segment_has_the_accuracy_of_its_session_and_a_file_that_was_put_there_has_not(
@@ -553,15 +522,15 @@ def test_a_segment_has_the_accuracy_of_its_session_and_a_file_that_was_put_there
 def test_power_alone_has_no_uncertainty_from_limits_of_current_and_voltage(
     capture: Path, calibration: Path
 ) -> None:
-    found = content(capture, "--power", "power", "--calibration", calibration)
-    assert found["windows"][0]["energy_j"] == pytest.approx(
+    result = content(capture, "--power", "power", "--calibration", calibration)
+    assert result["windows"][0]["energy_j"] == pytest.approx(
         content(capture)["windows"][0]["energy_j"], rel=1e-6
     )
     assert (
-        found["windows"][0]["charge_c"] is None
-        and found["windows"][0]["energy_u_j"] is None
+        result["windows"][0]["charge_c"] is None
+        and result["windows"][0]["energy_u_j"] is None
     )
-    assert any("uncertainty unknown" in note for note in found["notes"])
+    assert any("uncertainty unknown" in note for note in result["notes"])
 
 
 def test_csv_has_every_digit_and_units_in_its_names(capture: Path) -> None:
@@ -619,13 +588,7 @@ def test_the_table_has_names_whole_large_numbers_and_negative_ones(
         (2345.6789, "text", "the inference"),
         (4567.8901, "text", "the end of all"),
     ]
-    writer = pyjls.Writer(str(tmp_path / "trace.anno.jls"))
-    writer.source_def(
-        source_id=1, name="a", vendor="", model="", version="", serial_number=""
-    )
-    writer.signal_def(
-        signal_id=1, source_id=1, sample_rate=10, name="current", units="A"
-    )
+    writer = jls_writer(tmp_path / "trace.anno.jls", 10, "current")
     with pyjls.Reader(str(tmp_path / "trace.jls")) as reader:
         writer.utc(1, 0, reader.sample_id_to_timestamp(1, 0))
         writer.utc(1, 50_000, reader.sample_id_to_timestamp(1, 50_000))
@@ -684,8 +647,8 @@ def test_a_window_beyond_the_ranges_of_a_calibration_has_an_energy_and_no_uncert
     )
     assert all(row["energy_j"] for row in rows)
     assert ["more than" in row["problem"] for row in rows] == over
-    said = run(capture, "--calibration", calibration).stdout
-    assert "no uncertainty" in said and "no limits of error" in said
+    output = run(capture, "--calibration", calibration).stdout
+    assert "no uncertainty" in output and "no limits of error" in output
 
 
 def test_a_trace_without_samples_is_reported_to_have_none(tmp_path: Path) -> None:

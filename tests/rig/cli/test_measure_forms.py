@@ -11,7 +11,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-import pyjls
 import pytest
 
 from rig.errors import RigError
@@ -20,6 +19,7 @@ from tests.rig.importers.joulescope import test_jls1 as jls1
 from tests.rig.importers.profilers import test_otii as otii
 from tests.rig.importers.profilers import test_ppk1 as ppk1
 from tests.rig.importers.profilers import test_ppk2 as ppk2
+from tests.traces import jls_writer
 
 #: In each file: 10 mA for a second, then 30 mA for another, at 3 V.
 HZ = 10_000
@@ -106,19 +106,7 @@ def eembc(folder: Path) -> Path:
 
 def joulescope(folder: Path) -> Path:
     path = folder / "capture.jls"
-    writer = pyjls.Writer(str(path))
-    writer.source_def(
-        source_id=1, name="JS220-001234", vendor="Jetperch", model="JS220"
-    )
-    for number, name, units in ((1, "current", "A"), (2, "voltage", "V")):
-        writer.signal_def(
-            signal_id=number,
-            source_id=1,
-            data_type="f32",
-            sample_rate=HZ,
-            name=name,
-            units=units,
-        )
+    writer = jls_writer(path, HZ, "current", "voltage")
     writer.fsr(1, 700, np.array(LEVELS_A, np.float32))
     writer.fsr(2, 700, np.full(ROWS, SUPPLY_V, np.float32))
     writer.close()

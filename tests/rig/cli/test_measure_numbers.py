@@ -19,6 +19,7 @@ from click.testing import CliRunner, Result
 from rig.cli.measure import measure
 from rig.errors import ConfigError, DataError, RigError
 from tests.rig.importers.profilers.test_ppk2 import archive, frame
+from tests.traces import jls_writer
 
 TABLE = "time_ms,I (A),U (V)\n" + "".join(f"{k},1,3\n" for k in range(100))
 HEADLESS = "I (A),U (V)\n" + "1,3\n" * 100
@@ -37,22 +38,10 @@ def marked(
     path: Path, *markers: tuple[str, int], kind: str = "f32", value: float = 1.0
 ) -> Path:
     """Write 1000 samples at 1 kHz with vertical markers at samples."""
-    writer = pyjls.Writer(str(path))
-    writer.source_def(
-        source_id=1, name="s", vendor="", model="", version="", serial_number=""
-    )
-    for number, name, unit in ((1, "current", "A"), (2, "voltage", "V")):
-        writer.signal_def(
-            signal_id=number,
-            source_id=1,
-            data_type=kind,
-            sample_rate=1000,
-            name=name,
-            units=unit,
-        )
-        writer.fsr(
-            number, 0, np.full(1000, value, np.float32 if kind == "f32" else np.float64)
-        )
+    writer = jls_writer(path, 1000, "current", "voltage", kind=kind)
+    values = np.full(1000, value, np.float32 if kind == "f32" else np.float64)
+    for number in (1, 2):
+        writer.fsr(number, 0, values)
     for name, at in markers:
         form = (None, pyjls.AnnotationType.VMARKER, 0)
         writer.annotation(1, at, *form, name)
@@ -161,9 +150,9 @@ def test_single_markers_at_one_place_make_no_window_either(tmp_path: Path) -> No
     path = marked(tmp_path / "a.jls", ("x", 100), ("y", 300), ("z", 300), ("w", 700))
     done = run(path, "--markers", "--json")
     assert done.exception is None
-    found = json.loads(done.stdout)
-    assert [row["name"] for row in found["windows"]] == ["x to y", "z to w"]
-    assert any("y to z" in note and "same place" in note for note in found["notes"])
+    result = json.loads(done.stdout)
+    assert [row["name"] for row in result["windows"]] == ["x to y", "z to w"]
+    assert any("y to z" in note and "same place" in note for note in result["notes"])
 
 
 def strict(text: str) -> Any:

@@ -136,13 +136,19 @@ def scan_desk(out: Terminal) -> None:
 @text
 def scan_refused(out: Terminal) -> None:
     name = "/dev/ttyACM0: STM32 STLink"
-    said = "the port /dev/ttyACM0 may not be opened"
+    output = "the port /dev/ttyACM0 may not be opened"
     hint = "the group dialout: sudo usermod -aG dialout $USER, then log in again"
     scan.show(
         out,
         [
             ScanRow(
-                SERIAL, name, PROBLEM, "0667FF", setting="", problem=said, try_next=hint
+                SERIAL,
+                name,
+                PROBLEM,
+                "0667FF",
+                setting="",
+                problem=output,
+                try_next=hint,
             )
         ],
     )
@@ -215,7 +221,7 @@ def plan_no_room(out: Terminal) -> None:
 @text
 def sdk_doctor(out: Terminal) -> None:
     known = sdk_kinds()
-    found = {
+    result = {
         "gpu": Diagnosis(
             "gpu", "bin/python", "CPython 3.11.4", (), wrote=("a/cache",), imports=True
         ),
@@ -230,7 +236,7 @@ def sdk_doctor(out: Terminal) -> None:
         ),
         "xylo": Diagnosis("xylo", "bin/python", "CPython 3.11.4", (_FAILS,)),
     }
-    sdk.print_diagnoses(out, [(known[name], found[name]) for name in found])
+    sdk.print_diagnoses(out, [(known[name], result[name]) for name in result])
 
 
 @text
@@ -340,12 +346,12 @@ ERRORS = {
 def _plan(out: Terminal, free_b: int) -> None:
     scenario, task, resolved = planning.open_plan(VIRTUAL)
     steps = planning.steps(scenario, task, planning.trial_seed(resolved.bench.seed, 1))
-    found = estimate.of_plan(scenario, task, resolved, 5, Path("nosuch"))
+    result = estimate.of_plan(scenario, task, resolved, 5, Path("nosuch"))
     facts = stated(config.load(VIRTUAL)) | {
         "task": {"samples": len(task)} | task.provenance()
     }
     marked = labels.of_provenance(facts)
-    plan.print_plan(out, steps[:5], steps, replace(found, free_b=free_b), marked)
+    plan.print_plan(out, steps[:5], steps, replace(result, free_b=free_b), marked)
 
 
 def refused(words: tuple[str, ...]) -> Show:
@@ -374,7 +380,7 @@ def compare(name: str, shown: dict[str, str]) -> None:
     """Compare a screen with the stored one, all widths below each other; and see that
     no line is wider than the terminal, but for one word that is to be copied.
     """
-    stored = "\n".join(f"---- {head} ----\n{said}" for head, said in shown.items())
+    stored = "\n".join(f"---- {head} ----\n{output}" for head, output in shown.items())
     screens.compare(SCREENS / f"{name}.txt", stored)
     for width in screens.WIDTHS:
         wide = [
@@ -387,7 +393,7 @@ def compare(name: str, shown: dict[str, str]) -> None:
 def test_a_text_has_every_word_whole_in_every_width(name: str) -> None:
     shown = in_all_widths(TEXTS[name] if name in TEXTS else refused(ERRORS[name]))
     compare(name, shown)
-    words = {head: said.split() for head, said in shown.items()}
+    words = {head: output.split() for head, output in shown.items()}
     assert all(each == words["piped"] for each in words.values())
 
 
@@ -395,4 +401,4 @@ def test_a_text_has_every_word_whole_in_every_width(name: str) -> None:
 def test_a_table_cuts_no_cell(name: str) -> None:
     shown = in_all_widths(TABLES[name])
     compare(name, shown)
-    assert not any("…" in said for said in shown.values())
+    assert not any("…" in output for output in shown.values())

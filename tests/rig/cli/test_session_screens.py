@@ -152,10 +152,10 @@ ONE_SCREEN = (
 
 @pytest.mark.parametrize("name", READ)
 def test_a_screen_is_the_stored_one(name: str, here: Path) -> None:
-    found = screens.every(
+    result = screens.every(
         lambda width, piped: screens.of_command(width, piped, *READ[name])
     )
-    screens.compare(SCREENS / f"{name}.txt", found)
+    screens.compare(SCREENS / f"{name}.txt", result)
 
 
 @pytest.mark.parametrize("name", WRITING)
@@ -227,13 +227,13 @@ def test_a_claim_on_a_changed_session_is_not_tested(here: Path) -> None:
 
 
 def test_json_of_two_sessions_has_outcomes_labels_and_what_differs(here: Path) -> None:
-    found = printed(READ["compare"], 0)
-    assert [session["outcome"] for session in found["sessions"]] == ["pass", "pass"]
-    energy = next(row for row in found["metrics"] if row["metric"] == "energy_infer")
+    result = printed(READ["compare"], 0)
+    assert [session["outcome"] for session in result["sessions"]] == ["pass", "pass"]
+    energy = next(row for row in result["metrics"] if row["metric"] == "energy_infer")
     assert energy["outcome"] == "differs" and energy["unit"] == "J"
     assert energy["difference"] == energy["second"]["value"] - energy["first"]["value"]
     assert "bench.sut.virtual.infer.power_w" in {
-        change["path"] for change in found["changes"]
+        change["path"] for change in result["changes"]
     }
     changed = printed(READ["compare-changed"], 1)["sessions"][1]
     assert changed["outcome"] == "invalid"
@@ -245,14 +245,14 @@ def test_a_session_without_results_stands_in_json_with_its_error(
 ) -> None:
     broken = shutil.copytree(GOOD, tmp_path / "broken")
     (broken / "results.json").write_text("{", encoding="utf-8")
-    found = printed(("compare", GOOD, str(broken)), 1)
-    assert found["sessions"][0]["error"] == "" and found["metrics"] == []
-    assert found["sessions"][1]["outcome"] is None and found["sessions"][1]["error"]
+    result = printed(("compare", GOOD, str(broken)), 1)
+    assert result["sessions"][0]["error"] == "" and result["metrics"] == []
+    assert result["sessions"][1]["outcome"] is None and result["sessions"][1]["error"]
 
 
 def test_json_of_several_sessions_is_the_one_that_is_written(here: Path) -> None:
-    found = printed(READ["compare-backends"], 1)
-    assert found["schema"] == "neurorig-backends-1" and len(found["rows"]) == 3
+    result = printed(READ["compare-backends"], 1)
+    assert result["schema"] == "neurorig-backends-1" and len(result["rows"]) == 3
 
 
 def test_the_chain_is_printed_by_the_check_alone() -> None:

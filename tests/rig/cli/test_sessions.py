@@ -44,15 +44,15 @@ SCREENS = Path(__file__).parent / "screens"
 
 
 def test_a_list_is_the_stored_one() -> None:
-    found = screens.every(
+    result = screens.every(
         lambda width, piped: screens.screen(
             lambda out: sessions.print_rows(out, ROWS), width, piped=piped
         )
     )
-    screens.compare(SCREENS / "sessions.txt", found)
-    assert not screens.wider(found)
+    screens.compare(SCREENS / "sessions.txt", result)
+    assert not screens.wider(result)
     # For a program there is a line a session.
-    *terminals, piped = found.split("=====")[1:]
+    *terminals, piped = result.split("=====")[1:]
     assert all(terminal.count("SIMULATED") == 3 for terminal in terminals)
     assert len([line for line in piped.splitlines() if line.strip()]) == 3 + len(ROWS)
 
@@ -72,11 +72,11 @@ def rows_with(folder: Path) -> Callable[[listing.Listing], list[Listed]]:
 
 
 def test_the_screen_of_a_folder_with_an_unreadable_session(unreadable: None) -> None:
-    found = screens.every(
+    result = screens.every(
         lambda width, piped: screens.of_command(width, piped, "sessions")
     )
-    screens.compare(SCREENS / "sessions-unreadable.txt", found)
-    assert not screens.wider(found)
+    screens.compare(SCREENS / "sessions-unreadable.txt", result)
+    assert not screens.wider(result)
 
 
 def test_json_has_each_session_and_why_one_cannot_be_read(unreadable: None) -> None:

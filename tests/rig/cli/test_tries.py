@@ -80,17 +80,17 @@ _PAGE = re.compile(r"docs/([\w/-]+\.md)(?: section (\d+))?")
 @cache
 def commands() -> dict[str, click.Command]:
     """Return all commands, by their words."""
-    found: dict[str, click.Command] = {}
+    result: dict[str, click.Command] = {}
     groups: list[tuple[str, click.Group]] = [("", rig)]
     for words, group in groups:
         context = click.Context(group)
         for name in group.list_commands(context):
             command = group.get_command(context, name)
             assert command is not None
-            found[f"{words} {name}".strip()] = command
+            result[f"{words} {name}".strip()] = command
             if isinstance(command, click.Group):
                 groups.append((f"{words} {name}".strip(), command))
-    return found
+    return result
 
 
 def options(command: click.Command) -> set[str]:
@@ -104,16 +104,16 @@ def options(command: click.Command) -> set[str]:
 def speakers(path: str) -> list[click.Command]:
     """Return the commands that print the hints of a file; none where that is not
     known."""
-    for place, names in CONTEXTS.items():
-        if path == place or path.startswith(f"{place}/"):
+    for position, names in CONTEXTS.items():
+        if path == position or path.startswith(f"{position}/"):
             return [commands()[name] for name in names]
     own = path.removesuffix(".py").replace("/", ".")
     return [
-        one
-        for one in commands().values()
-        if one.callback
-        and one.callback.__module__ == own
-        and not isinstance(one, click.Group)
+        value
+        for value in commands().values()
+        if value.callback
+        and value.callback.__module__ == own
+        and not isinstance(value, click.Group)
     ]
 
 
@@ -130,7 +130,9 @@ def wrong_options(hint: Hint) -> Iterator[str]:
     if not speakers(hint.path):
         yield f"{', '.join(sorted(named))}: of which command?"
     if hint.path.startswith("rig/network/"):
-        yield from (f"no {IN_BENCH[one]}" for one in named if IN_BENCH[one] not in rest)
+        yield from (
+            f"no {IN_BENCH[item]}" for item in named if IN_BENCH[item] not in rest
+        )
     for command in speakers(hint.path):
         if missing := named - options(command):
             yield f"{', '.join(sorted(missing))}: not of rig {command.name}"
@@ -143,9 +145,9 @@ def keys(section: str, kind: str) -> frozenset[str]:
     settings = (
         BenchSettings if section == "bench" else plugins.find(section, kind).Settings
     )
-    found = {key for key, _ in flat(fields_of(settings))}
+    result = {key for key, _ in flat(fields_of(settings))}
     prefixes: set[str] = set()
-    for key in found:
+    for key in result:
         prefixes |= {key[: match.start()] for match in re.finditer(r"\.|$", key)}
     return frozenset(prefixes)
 
@@ -154,21 +156,21 @@ def keys(section: str, kind: str) -> frozenset[str]:
 def every_key() -> frozenset[str]:
     """Return the keys of all settings, whole and by their last part, and those of
     calibrations."""
-    found = set(keys("bench", "")) | {f"bench.{key}" for key in keys("bench", "")}
+    result = set(keys("bench", "")) | {f"bench.{key}" for key in keys("bench", "")}
     for section in plugins.GROUPS:
         for kind in plugins.names(section):
             own = keys(section, kind)
-            found |= own | {f"{section}.{kind}.{key}" for key in own}
-    found |= {key.rpartition(".")[2] for key in found}
-    return frozenset(found | {CLAIMED} | set(Accuracy.__dataclass_fields__))
+            result |= own | {f"{section}.{kind}.{key}" for key in own}
+    result |= {key.rpartition(".")[2] for key in result}
+    return frozenset(result | {CLAIMED} | set(Accuracy.__dataclass_fields__))
 
 
 def is_of(path: str, section: str, kind: str) -> bool:
     """Return whether a file is of the folder that brings a kind."""
-    [found] = (
-        one for one in plugins.installed(plugins.GROUPS[section]) if one.name == kind
+    [result] = (
+        item for item in plugins.installed(plugins.GROUPS[section]) if item.name == kind
     )
-    return path.startswith("/".join(found.module.split(".")[:2]))
+    return path.startswith("/".join(result.module.split(".")[:2]))
 
 
 def wrong_settings(hint: Hint) -> Iterator[str]:
@@ -204,12 +206,12 @@ def wrong_places(hint: Hint) -> Iterator[str]:
 
 @cache
 def every_hint() -> tuple[Hint, ...]:
-    found = tuple(hints())
+    result = tuple(hints())
     assert (
-        len({(hint.path, hint.line) for hint in found if hint.text not in ("", "X")})
+        len({(hint.path, hint.line) for hint in result if hint.text not in ("", "X")})
         > 500
     )
-    return found
+    return result
 
 
 @pytest.mark.parametrize(
@@ -225,11 +227,11 @@ def test_what_is_to_be_tried_exists(wrong: object, known: str) -> None:
     assert any(known in hint.text for hint in every_hint()), (
         "the search finds what is known"
     )
-    found = set()
+    result = set()
     for hint in every_hint():
         where = f"{hint.path}:{hint.line}"
-        found |= {f"{where}: {fault} in {hint.text!r}" for fault in wrong(hint)}
-    assert not found, "\n".join(sorted(found))
+        result |= {f"{where}: {fault} in {hint.text!r}" for fault in wrong(hint)}
+    assert not result, "\n".join(sorted(result))
 
 
 @pytest.mark.parametrize(

@@ -182,10 +182,10 @@ def test_where_memory_does_not_suffice_the_command_says_so(
     monkeypatch.setattr(command_line, "rig", SimpleNamespace(main=full))
     with pytest.raises(SystemExit) as caught:
         main()
-    said = capsys.readouterr().err
-    assert caught.value.code == 3 and "Traceback" not in said
+    output = capsys.readouterr().err
+    assert caught.value.code == 3 and "Traceback" not in output
     assert (
-        "not enough memory" in said
-        and "8.00 TiB" in said
-        and "rig check SESSION" in said
+        "not enough memory" in output
+        and "8.00 TiB" in output
+        and "rig check SESSION" in output
     )

@@ -58,10 +58,10 @@ def read(written: str) -> list[list[str]]:
 
 @pytest.mark.parametrize("text", FORMULAS)
 def test_a_cell_that_begins_as_a_formula_begins_with_an_apostrophe(text: str) -> None:
-    [[found, number]] = read(table_file.text([[text, -1.5e-3]]))
-    assert found.startswith("'") and number == "-0.0015"
+    [[result, number]] = read(table_file.text([[text, -1.5e-3]]))
+    assert result.startswith("'") and number == "-0.0015"
     assert table_file.tabbed([[text]]).startswith("'") or text.startswith("\t")
-    assert table_file.original(found) == text
+    assert table_file.original(result) == text
 
 
 @pytest.mark.parametrize("text", NUMBERS)
@@ -91,5 +91,5 @@ def test_a_cell_begins_no_column_of_its_own_on_the_clipboard() -> None:
     )
 )
 def test_what_was_written_is_read_again(text: str) -> None:
-    [[found]] = read(table_file.text([[text]])) or [[""]]
-    assert table_file.original(found) == text
+    [[result]] = read(table_file.text([[text]])) or [[""]]
+    assert table_file.original(result) == text

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from rig.host import second_signal
+from tests.programs import captured
 from tests.waiting import eventually
 
 LIMIT_S = 10.0
@@ -101,11 +102,5 @@ def test_signals_that_are_ignored_stay_so() -> None:
         "    os.kill(os.getpid(), signal.SIGINT); os.kill(os.getpid(), signal.SIGHUP)\n"
         "print('alive')"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=LIMIT_S,
-    )
+    done = captured([sys.executable, "-c", code], timeout=LIMIT_S)
     assert done.stdout == "alive\n"

@@ -35,9 +35,9 @@ def test_blocks_are_read_whole_written_whole_and_reported_to_the_table(
     pty: tuple[int, str],
 ) -> None:
     master, path = pty
-    told: list[tuple[str, bytes]] = []
+    reported: list[tuple[str, bytes]] = []
     port = SerialPort.open(
-        path, 115_200, lambda direction, block: told.append((direction, block))
+        path, 115_200, lambda direction, block: reported.append((direction, block))
     )
     os.write(master, b"x" * 3000)
     blocks = []
@@ -47,7 +47,7 @@ def test_blocks_are_read_whole_written_whole_and_reported_to_the_table(
     assert b"".join(blocks) == b"x" * 3000
     port.write(b"name%")
     assert os.read(master, 100) == b"name%"
-    assert told == [*(("rx", block) for block in blocks), ("tx", b"name%")]
+    assert reported == [*(("rx", block) for block in blocks), ("tx", b"name%")]
     started_s = time.monotonic()
     assert port.read(0.05) == b""
     assert 0.04 < time.monotonic() - started_s < 1.0

@@ -64,8 +64,8 @@ def test_the_uncertainty_is_that_of_a_power_anywhere_between_two_rows(
 ) -> None:
     path = log(tmp_path, [(t, a, 2.0) for t, a in zip(TIMES, AMPERES, strict=True)])
     (tmp_path / "exact.toml").write_text(EXACT)
-    found = content(path, "--calibration", tmp_path / "exact.toml", "--whole")
-    row = found["windows"][0]
+    result = content(path, "--calibration", tmp_path / "exact.toml", "--whole")
+    row = result["windows"][0]
     watts = [2.0 * a for a in AMPERES]
     assert row["energy_j"] == pytest.approx(
         straight_j(TIMES, watts, 0.0, 2.0), rel=1e-5
@@ -82,8 +82,8 @@ def test_the_uncertainty_is_that_of_a_power_anywhere_between_two_rows(
     assert row["energy_u_j"] == pytest.approx(due, rel=1e-6)
     assert row["charge_u_c"] == pytest.approx(due / 2.0, rel=1e-6)
     assert row["mean_u_w"] == pytest.approx(due / 2.0, rel=1e-6)
-    said = [note for note in found["notes"] if "integrated as stamped" in note]
-    assert len(said) == 1 and "50 ms to 550 ms apart" in said[0]
+    output = [note for note in result["notes"] if "integrated as stamped" in note]
+    assert len(output) == 1 and "50 ms to 550 ms apart" in output[0]
 
 
 def test_a_window_holds_what_the_lines_hold_in_it(tmp_path: Path) -> None:
@@ -104,16 +104,16 @@ def test_a_pause_and_a_row_without_a_reading_are_gaps(tmp_path: Path) -> None:
     rows = [f"{t:.4f},{0.1 if k != 20 else ''},2" for k, t in enumerate(times)]
     path = tmp_path / "log.csv"
     path.write_text("t (s),I (A),U (V)\n" + "\n".join(rows) + "\n")
-    found = open_any(path, tmp_path / "scratch")
-    gaps = [(gap.start, gap.stop) for gap in found.trace.gaps]
+    result = open_any(path, tmp_path / "scratch")
+    gaps = [(gap.start, gap.stop) for gap in result.trace.gaps]
     assert len(gaps) == 2
-    hz = found.trace.sample_hz
+    hz = result.trace.sample_hz
     begin = times[0]
     assert gaps[0][0] / hz <= times[20] - begin <= gaps[0][1] / hz
     assert gaps[1][1] / hz - gaps[1][0] / hz == pytest.approx(
         times[50] - times[49], abs=0.05
     )
-    assert any("2 pauses are gaps" in note for note in found.notes)
+    assert any("2 pauses are gaps" in note for note in result.notes)
 
 
 def test_sync_is_known_to_the_interval_in_which_it_changes(tmp_path: Path) -> None:
@@ -143,9 +143,9 @@ def test_an_edge_of_a_voltage_is_between_the_rows_that_it_changes_between(
     volts = [3.0, 3.0, 3.0, 0.0, 0.0, 0.0, 3.0, 3.0, 3.0, 3.0]
     rows = [(t, 0.1, 2.0, v) for t, v in zip(TIMES, volts, strict=True)]
     path = log(tmp_path, rows, "t (s),I (A),U (V),sync (V)")
-    found = opened(path)
-    trace = found.trace
-    assert found.sync == "voltage" and found.stamped is not None
+    result = opened(path)
+    trace = result.trace
+    assert result.sync == "voltage" and result.stamped is not None
     assert trace.falls_s == pytest.approx([0.375], abs=0.025)
     assert trace.rises_s == pytest.approx([1.15], abs=0.15)
     assert 1 / trace.edge_hz == pytest.approx(0.3)

@@ -48,15 +48,15 @@ def test_a_recording_of_power_profiler_is_asked_for_volts_line_and_rate(
 def test_each_choice_of_a_column_opens_the_table(tmp_path: Path) -> None:
     path = tmp_path / "log.csv"
     path.write_text(TABLE)
-    found = asked(path)
-    assert list(found) == [
+    result = asked(path)
+    assert list(result) == [
         "current", "voltage", "supply_v", "shunt_ohm", "power", "sync", "time", "rate_hz"
     ]  # fmt: skip
     others = product(("t", "I", "D0-D3"), ("V", "mV", "uV", "nV"))
     names = ("U (V)", *map(":".join, others))
-    assert found["voltage"] == (names, "U (V)")
-    assert found["power"][1] == "P (mW)" and "I:uA" in found["current"][0]
-    assert found["sync"][0] == (
+    assert result["voltage"] == (names, "U (V)")
+    assert result["power"][1] == "P (mW)" and "I:uA" in result["current"][0]
+    assert result["sync"][0] == (
         "t",
         "I",
         "U (V)",
@@ -68,8 +68,8 @@ def test_each_choice_of_a_column_opens_the_table(tmp_path: Path) -> None:
         "D3",
         "none",
     )
-    times = [choice for choice in found["time"][0] if choice.startswith("t:")]
-    currents = [choice for choice in found["current"][0] if choice.startswith("I:")]
+    times = [choice for choice in result["time"][0] if choice.startswith("t:")]
+    currents = [choice for choice in result["current"][0] if choice.startswith("I:")]
     assert len(times) == len(currents) == 4
     energies = {}
     for time, current in product(times, currents):
@@ -112,10 +112,10 @@ def test_a_recording_of_joulescope_is_asked_for_its_signals(tmp_path: Path) -> N
         file.put(name, 0, np.ones(100, np.float32))
     file.put("gpi[0]", 0, np.ones(13, np.uint8))
     file.close()
-    found = asked(path)
-    assert "source" not in found
-    assert found["current"] == (("current", "other"), "")
-    assert found["sync"] == (("gpi[0]", "none"), "") and found["rate_hz"] == (
+    result = asked(path)
+    assert "source" not in result
+    assert result["current"] == (("current", "other"), "")
+    assert result["sync"] == (("gpi[0]", "none"), "") and result["rate_hz"] == (
         (),
         "1 kHz",
     )

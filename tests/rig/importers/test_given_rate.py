@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyjls
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -28,6 +27,7 @@ from rig.importers.options import Options
 from tests.length import length
 from tests.rig.importers.joulescope.test_jls1 import recording, steady
 from tests.rig.importers.profilers.test_ppk2 import archive, frame
+from tests.traces import jls_writer
 
 HEAD = "time_s,power_w\n"
 
@@ -46,18 +46,7 @@ def opened(
 
 def jls(folder: Path, rate: int, stamped_hz: float = 0.0) -> bytes:
     path = folder / "made.jls"
-    writer = pyjls.Writer(str(path))
-    writer.source_def(
-        source_id=1, name="s", vendor="", model="", version="", serial_number=""
-    )
-    writer.signal_def(
-        signal_id=1,
-        source_id=1,
-        data_type="f32",
-        sample_rate=rate,
-        name="current",
-        units="A",
-    )
+    writer = jls_writer(path, rate, "current")
     writer.fsr(1, 0, np.ones(1000, np.float32))
     if stamped_hz:
         for at in (0, 1000):
@@ -100,9 +89,9 @@ def test_a_rate_within_1_percent_is_taken_and_the_difference_said(
     tmp_path: Path, name: str
 ) -> None:
     make, options = KINDS[name]
-    found = opened(tmp_path, make(tmp_path), name, rate_hz=1005.0, **options)
-    assert found.trace.sample_hz == 1005.0
-    note, *_ = [note for note in found.notes if "1005 Hz is taken" in note]
+    result = opened(tmp_path, make(tmp_path), name, rate_hz=1005.0, **options)
+    assert result.trace.sample_hz == 1005.0
+    note, *_ = [note for note in result.notes if "1005 Hz is taken" in note]
     assert "0.5 % more than" in note and "1000 Hz" in note
     same = opened(tmp_path, make(tmp_path), name, rate_hz=1000.0, **options)
     assert not any("is taken" in note for note in same.notes)
@@ -114,9 +103,9 @@ def test_a_log_whose_rows_are_not_even_is_not_advised_to_be_taken_as_even(
     # As a program that reads a GPU's power writes it: 5 samples a second at first, and
     # then fewer.
     times_s = np.concatenate([np.arange(100) * 0.2, 20 + np.arange(100) * 0.33])
-    found = opened(tmp_path, rows(times_s))
-    assert found.trace.duration_s == pytest.approx(times_s[-1])
-    assert not any("--rate" in note for note in found.notes)
+    result = opened(tmp_path, rows(times_s))
+    assert result.trace.duration_s == pytest.approx(times_s[-1])
+    assert not any("--rate" in note for note in result.notes)
     for rate_hz in (5.0, (len(times_s) - 1) / times_s[-1]):
         with pytest.raises(DataError, match="contradicts the column time_s"):
             opened(tmp_path, rows(times_s), rate_hz=rate_hz)
@@ -135,9 +124,9 @@ def test_a_log_whose_stamps_scatter_about_an_even_sampling_names_the_range_of_it
     low_hz, high_hz = advised_hz(notes)
     assert 9.9 < low_hz < 10.0 < high_hz < 10.1
     for given_hz in (low_hz, 10.0, high_hz):
-        found = opened(tmp_path, content, rate_hz=given_hz)
-        assert found.trace.duration_s == pytest.approx(400 / given_hz)
-        assert abs(given_hz / 10.0 - 1) * 1e6 <= found.rate_ppm
+        result = opened(tmp_path, content, rate_hz=given_hz)
+        assert result.trace.duration_s == pytest.approx(400 / given_hz)
+        assert abs(given_hz / 10.0 - 1) * 1e6 <= result.rate_ppm
 
 
 def advised_hz(text: str) -> tuple[float, float]:
@@ -155,9 +144,9 @@ def test_stamps_in_whole_seconds_may_be_given_their_rate_as_far_as_they_tell_it(
         opened(tmp_path, content)
     low_hz, high_hz = advised_hz(caught.value.try_next)
     assert 9.8 < low_hz < 10.0 < high_hz < 10.2
-    found = opened(tmp_path, content, rate_hz=10.0)
-    assert found.trace.duration_s == 100.0 and found.rate_ppm < 2200
-    (note,) = [note for note in found.notes if "does not confirm" in note]
+    result = opened(tmp_path, content, rate_hz=10.0)
+    assert result.trace.duration_s == 100.0 and result.rate_ppm < 2200
+    (note,) = [note for note in result.notes if "does not confirm" in note]
     assert f"between {low_hz:g} and {high_hz:g} Hz" in note
     with pytest.raises(DataError, match="contradicts"):
         opened(tmp_path, content, rate_hz=10.4)
@@ -189,7 +178,7 @@ def test_a_rate_that_stamps_leave_open_is_refused_or_its_energies_are_within_wha
     true_j = content.count("\n") / 10.0 - 0.1
     for given_hz in (10.0, worst_hz):
         try:
-            found = opened(tmp_path, content, rate_hz=given_hz)
+            result = opened(tmp_path, content, rate_hz=given_hz)
         except DataError as error:
             # Of 300 rows in whole seconds the average is 10.3103 Hz, and no even
             # sampling.
@@ -197,12 +186,12 @@ def test_a_rate_that_stamps_leave_open_is_refused_or_its_energies_are_within_wha
                 error
             )
             continue
-        part = found.rate_ppm * 1e-6
-        energy_j = found.trace.energy_j(0.0, found.trace.duration_s)
+        part = result.rate_ppm * 1e-6
+        energy_j = result.trace.energy_j(0.0, result.trace.duration_s)
         assert part > 50e-6 and abs(energy_j - true_j) <= part * energy_j
         assert any(
             "does not confirm" in note and "known to within" in note
-            for note in found.notes
+            for note in result.notes
         )
 
 
@@ -236,22 +225,22 @@ def test_a_given_rate_is_refused_or_the_true_energy_is_within_what_is_reported(
     folder = tmp_path_factory.mktemp("t")
     for given_hz in (rate_hz, rate_hz * wrong):
         try:
-            found = opened(folder, content, rate_hz=given_hz)
+            result = opened(folder, content, rate_hz=given_hz)
         except DataError as error:
             assert given_hz != rate_hz and "contradicts" in error.cause
             continue
-        if any("tells no rate" in note for note in found.notes):
+        if any("tells no rate" in note for note in result.notes):
             assert stamps[0] == stamps[-1]
             continue
-        energy_j = found.trace.energy_j(0.0, found.trace.duration_s)
-        part = max(found.rate_ppm, CONFIRMED_PPM) * 1e-6
+        energy_j = result.trace.energy_j(0.0, result.trace.duration_s)
+        part = max(result.rate_ppm, CONFIRMED_PPM) * 1e-6
         assert abs(energy_j - count / rate_hz) <= part * energy_j * (1 + 1e-6)
 
 
 def test_a_rate_beside_that_of_the_file_is_in_the_uncertainty(tmp_path: Path) -> None:
     for name, (make, options) in KINDS.items():
-        found = opened(tmp_path, make(tmp_path), name, rate_hz=1005.0, **options)
-        assert 4900 < found.rate_ppm < 5100, name
+        result = opened(tmp_path, make(tmp_path), name, rate_hz=1005.0, **options)
+        assert 4900 < result.rate_ppm < 5100, name
         same = opened(tmp_path, make(tmp_path), name, rate_hz=1000.0, **options)
         assert same.rate_ppm == 0.0, name
 
@@ -269,10 +258,10 @@ def test_a_jls_file_whose_rate_is_cut_to_a_whole_number_may_be_given_the_true_on
     tmp_path: Path,
 ) -> None:
     for given_hz, rate in ((12.7, 12), (12.7, 13), (10.5, 10)):
-        found = opened(
+        result = opened(
             tmp_path, jls(tmp_path, rate), "a.jls", supply_v=1.0, rate_hz=given_hz
         )
-        assert found.trace.sample_hz == given_hz
+        assert result.trace.sample_hz == given_hz
     with pytest.raises(DataError, match="contradicts"):
         opened(tmp_path, jls(tmp_path, 12), "a.jls", supply_v=1.0, rate_hz=14.1)
 
@@ -328,10 +317,10 @@ def test_times_of_day_past_midnight_are_compared_and_those_that_are_none_are_rep
     assert opened(tmp_path, content, rate_hz=1.0).rate_ppm == 0
     with pytest.raises(DataError, match="contradicts the column timestamp"):
         opened(tmp_path, content, rate_hz=1.3)
-    found = opened(tmp_path, content, rate_hz=1.0, time="none")
+    result = opened(tmp_path, content, rate_hz=1.0, time="none")
     assert (
         "--rate 1 Hz is not compared with the column timestamp, whose times are not"
-        " understood" in found.notes
+        " understood" in result.notes
     )
 
 
@@ -346,15 +335,15 @@ def test_how_far_rows_are_from_an_even_sampling_is_what_the_farthest_is(
     rate_hz: float, count: int, piece: int, stretch: float, first_s: float
 ) -> None:
     times_s = first_s + np.arange(count) / rate_hz * stretch
-    found = fit((times_s[at : at + piece] for at in range(0, count, piece)), rate_hz)
-    assert found.rows == count
-    assert found.duration_s == pytest.approx(
+    result = fit((times_s[at : at + piece] for at in range(0, count, piece)), rate_hz)
+    assert result.rows == count
+    assert result.duration_s == pytest.approx(
         (count - 1) / rate_hz * stretch, rel=1e-6, abs=1e-9
     )
-    assert found.off_s == pytest.approx(
+    assert result.off_s == pytest.approx(
         abs(stretch - 1) * (count - 1) / rate_hz, rel=1e-6, abs=1e-9
     )
     assert (
-        math.isclose(found.average_hz * stretch, rate_hz, rel_tol=1e-4)
-        or found.duration_s < 1e-3
+        math.isclose(result.average_hz * stretch, rate_hz, rel_tol=1e-4)
+        or result.duration_s < 1e-3
     )

@@ -27,19 +27,19 @@ def test_windows_gaps_and_notes_are_those_of_the_conversion(
     joulescope(path, long=LONG, **form)  # type: ignore[arg-type]
     before = path.read_bytes()
     converted = open_any(path, tmp_path / "1")
-    found = open_any(path, tmp_path / "2", in_place=True)
-    assert found.trace.path == path and not (tmp_path / "2").exists()
+    result = open_any(path, tmp_path / "2", in_place=True)
+    assert result.trace.path == path and not (tmp_path / "2").exists()
     assert path.read_bytes() == before
-    spans = trace_windows.by_edges(found.trace, "fall-fall")
+    spans = trace_windows.by_edges(result.trace, "fall-fall")
     assert (
         spans == trace_windows.by_edges(converted.trace, "fall-fall") and len(spans) > 5
     )
     rows = [
-        trace_windows.tabulate(each.trace, spans, None) for each in (found, converted)
+        trace_windows.tabulate(each.trace, spans, None) for each in (result, converted)
     ]
     assert rows[0] == rows[1]
-    assert found.trace.gaps == converted.trace.gaps
-    assert (found.notes, found.about, found.trace.sample_hz) == (
+    assert result.trace.gaps == converted.trace.gaps
+    assert (result.notes, result.about, result.trace.sample_hz) == (
         converted.notes,
         converted.about,
         HZ,

@@ -8,7 +8,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import pyjls
 import pytest
 
 from rig.bench.scan import FOUND, MISSING, ONBOARD, PROBLEM, ScanRow
@@ -17,6 +16,7 @@ from rig.cli.scan import show
 from rig.errors import DataError, DeviceNotFound
 from rig.host.serial_port import SerialPort
 from rig.importers.open import open_any
+from tests.traces import jls_writer
 
 
 @pytest.mark.parametrize(
@@ -26,18 +26,7 @@ def test_a_damaged_jls_file_is_reported_as_one_in_a_sentence(
     tmp_path: Path, damage: str
 ) -> None:
     path = tmp_path / "a.jls"
-    writer = pyjls.Writer(str(path))
-    writer.source_def(
-        source_id=1, name="s", vendor="", model="", version="", serial_number=""
-    )
-    writer.signal_def(
-        signal_id=1,
-        source_id=1,
-        data_type="f32",
-        sample_rate=1000,
-        name="current",
-        units="A",
-    )
+    writer = jls_writer(path, 1000, "current")
     writer.fsr(1, 0, np.ones(100_000, np.float32))
     writer.close()
     content = path.read_bytes()
@@ -54,8 +43,8 @@ def test_a_damaged_jls_file_is_reported_as_one_in_a_sentence(
     path.write_bytes(magic + (kinds | {"a little noise": noise[:400]})[damage])
     with pytest.raises(DataError) as caught:
         open_any(path, tmp_path / "scratch")
-    said = str(caught.value)
-    assert "Traceback" not in said and "File " not in said and "\n  " not in said
+    output = str(caught.value)
+    assert "Traceback" not in output and "File " not in output and "\n  " not in output
     assert (
         path.name in caught.value.cause
         and caught.value.evidence
@@ -118,15 +107,15 @@ def test_a_scan_that_found_on_board_ports_alone_does_not_say_that_there_is_nothi
     port = ScanRow(
         ONBOARD, "/dev/ttyS0", FOUND, setting='[sut.uart]\nport = "/dev/ttyS0"'
     )
-    said = shown(
+    output = shown(
         capsys, port, ScanRow("nvml", "pynvml", MISSING, try_next="pip install x")
     )
-    assert "nothing is attached" not in said
+    assert "nothing is attached" not in output
     assert (
-        "on-board ports are there whether or not anything is connected" in said
-        and "no instrument and no USB port" in said
+        "on-board ports are there whether or not anything is connected" in output
+        and "no instrument and no USB port" in output
     )
-    assert "dialout" in said and "rig demo" in said
+    assert "dialout" in output and "rig demo" in output
 
 
 def test_a_scan_that_found_none_says_so(capsys: pytest.CaptureFixture[str]) -> None:
@@ -137,9 +126,9 @@ def test_a_scan_that_found_something_does_not_say_either(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     for state in (FOUND, PROBLEM):
-        said = shown(
+        output = shown(
             capsys,
             ScanRow("joulescope", "JS220", state, "000415"),
             ScanRow(ONBOARD, "/dev/ttyS0", FOUND),
         )
-        assert "nothing is attached" not in said and "no instrument" not in said
+        assert "nothing is attached" not in output and "no instrument" not in output

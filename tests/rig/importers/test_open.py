@@ -32,6 +32,7 @@ from rig.trace.trace import Gap
 from rig.trace.writer import TraceWriter
 from tests import unprivileged
 from tests.length import length
+from tests.programs import captured
 
 Open = Callable[..., Opened]
 F32 = "f32"
@@ -204,12 +205,12 @@ def test_lost_samples_are_gaps_and_make_no_edges(tmp_path: Path, opened: Open) -
         for name, value in (("current", 0.5), ("voltage", 2.0)):
             file.put(name, first, np.full(120, value, np.float32))
         file.put("gpi[0]", 2 * first, levels)
-    found = opened(file.close())
-    assert [(gap.start, gap.stop) for gap in found.trace.gaps] == [(120, 160)]
-    assert found.trace.falls_s.tolist() == pytest.approx([0.01975, 0.17975])
-    assert found.trace.rises_s.tolist() == pytest.approx([0.02975, 0.18975])
+    result = opened(file.close())
+    assert [(gap.start, gap.stop) for gap in result.trace.gaps] == [(120, 160)]
+    assert result.trace.falls_s.tolist() == pytest.approx([0.01975, 0.17975])
+    assert result.trace.rises_s.tolist() == pytest.approx([0.02975, 0.18975])
     assert "2 edges at the borders of lost samples are left out" in " ".join(
-        found.notes
+        result.notes
     )
 
 
@@ -228,11 +229,11 @@ def test_a_loss_that_fills_no_whole_bytes_of_sync_is_pointed_out(
         for name in ("current", "voltage"):
             file.put(name, first, np.ones(120, np.float32))
         file.put("gpi[0]", 2 * first, np.ones(240, bool))
-    found = opened(file.close())
-    assert not len(found.trace.falls_s) and not len(found.trace.rises_s), (
+    result = opened(file.close())
+    assert not len(result.trace.falls_s) and not len(result.trace.rises_s), (
         "what the last bits read as is no edge"
     )
-    assert "whole bytes" in " ".join(found.notes)
+    assert "whole bytes" in " ".join(result.notes)
 
 
 def test_power_alone_has_energy_and_no_charge(tmp_path: Path, opened: Open) -> None:
@@ -241,11 +242,11 @@ def test_power_alone_has_energy_and_no_charge(tmp_path: Path, opened: Open) -> N
         .put("power", 7, np.full(100, 0.25, np.float32))
         .close()
     )
-    found = opened(path)
-    assert found.trace.energy_j(0.0, 0.1) == pytest.approx(0.025, rel=1e-9)
+    result = opened(path)
+    assert result.trace.energy_j(0.0, 0.1) == pytest.approx(0.025, rel=1e-9)
     assert (
-        not found.has_current
-        and "power alone: there is no charge and no current" in found.notes
+        not result.has_current
+        and "power alone: there is no charge and no current" in result.notes
     )
 
 
@@ -383,11 +384,11 @@ def test_a_rate_that_the_time_stamps_contradict_is_pointed_out_and_can_be_set_ri
         "gpi[0]", 0, np.arange(160) < 80
     )
     path = file.utc("current", 0, 1000.0).utc("current", 80, 1000.0 + 80 / 10.5).close()
-    found = opened(path, supply_v=1.0)
-    assert found.trace.duration_s == pytest.approx(8.0)
+    result = opened(path, supply_v=1.0)
+    assert result.trace.duration_s == pytest.approx(8.0)
     assert (
         "the rate is 10 Hz, but the file's time stamps make it 10.5 Hz: --rate HZ if"
-        " they are right" in found.notes
+        " they are right" in result.notes
     )
     right = opened(path, supply_v=1.0, rate_hz=10.5)
     assert right.trace.energy_j(0.0, 80 / 10.5) == pytest.approx(80 / 10.5)
@@ -416,11 +417,11 @@ def test_an_unclosed_file_is_recovered_from_a_copy(
     """
     done = subprocess.run([sys.executable, "-c", textwrap.dedent(program)], check=False)
     assert done.returncode == -signal.SIGKILL
-    found = opened(tmp_path / "crashed.jls")
-    assert found.trace.length > 500_000 and found.trace.energy_j(
+    result = opened(tmp_path / "crashed.jls")
+    assert result.trace.length > 500_000 and result.trace.energy_j(
         0.0, 500.0
     ) == pytest.approx(1000.0)
-    assert "was not closed properly" in found.notes[0]
+    assert "was not closed properly" in result.notes[0]
 
 
 def test_a_killed_recording_of_the_rig_is_recovered_with_its_gaps(
@@ -446,15 +447,15 @@ def test_a_killed_recording_of_the_rig_is_recovered_with_its_gaps(
     """
     subprocess.run([sys.executable, "-c", textwrap.dedent(program)], check=False)
     before = (folder / "trace.jls.partial").read_bytes()
-    found = opened(folder)
+    result = opened(folder)
     assert (
-        found.origin == "rig"
-        and found.trace.length > 500_000
-        and found.trace.gaps == (Gap(5, 6, "lost"),)
+        result.origin == "rig"
+        and result.trace.length > 500_000
+        and result.trace.gaps == (Gap(5, 6, "lost"),)
     )
     assert (
         folder / "trace.jls.partial"
-    ).read_bytes() == before and "was not closed properly" in found.notes[0]
+    ).read_bytes() == before and "was not closed properly" in result.notes[0]
 
 
 def test_a_trace_of_the_rig_is_opened_where_it_is(tmp_path: Path, opened: Open) -> None:
@@ -472,13 +473,13 @@ def test_a_trace_of_the_rig_is_opened_where_it_is(tmp_path: Path, opened: Open) 
         writer.sync((np.arange(80) < 40).astype(np.uint8))
         writer.gap(Gap(60, 61, "lost"))
     for path in (folder, folder / "trace.jls"):
-        found = opened(path)
-        assert found.trace.path == folder / "trace.jls"
+        result = opened(path)
+        assert result.trace.path == folder / "trace.jls"
         assert (
-            found.trace.falls_s.tolist() == pytest.approx([0.0395])
-            and len(found.trace.gaps) == 1
+            result.trace.falls_s.tolist() == pytest.approx([0.0395])
+            and len(result.trace.gaps) == 1
         )
-        assert found.about["simulated"] and found.sync == "digital"
+        assert result.about["simulated"] and result.sync == "digital"
     with pytest.raises(ConfigError, match="rig's own"):
         opened(folder, supply_v=3.3)
 
@@ -510,7 +511,7 @@ def test_a_file_without_permission_to_read_is_reported(tmp_path: Path) -> None:
     path = plain(tmp_path / "trial-1" / "trace.jls")
     words = [*unprivileged.RIG, "measure", str(path.parent)]
     path.chmod(0)
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    done = captured(words)
     assert done.returncode == 2 and f"{path} cannot be read" in done.stderr.replace(
         "\n", ""
     )
@@ -572,11 +573,11 @@ def test_units_in_headings_are_understood(tmp_path: Path, opened: Open) -> None:
         ("time [ms],Main current (µA),Main voltage (V)", 1e-6),
         ("ms,nA,V", 1e-9),
     ):
-        found = opened(
+        result = opened(
             table(tmp_path, heading + "\n" + "".join(f"{k},5,2\n" for k in range(10)))
         )
-        assert found.trace.sample_hz == 1000.0
-        assert found.trace.energy_j(0.0, 0.01) == pytest.approx(
+        assert result.trace.sample_hz == 1000.0
+        assert result.trace.energy_j(0.0, 0.01) == pytest.approx(
             0.1 * factor, rel=1e-6
         ), heading
 
@@ -594,8 +595,8 @@ def test_a_heading_may_be_behind_a_byte_order_mark_in_latin_1_in_utf_16_or_missi
         (rows, "utf-8", {"time": "1:s", "current": "2:uA", "voltage": "3:V"}),
         (rows, "utf-8", {"current": "2:uA", "voltage": "3:V", "rate_hz": 10.0}),
     ):
-        found = opened(table(tmp_path, text, encoding=encoding), **options)
-        assert found.trace.length == 10 and found.trace.energy_j(
+        result = opened(table(tmp_path, text, encoding=encoding), **options)
+        assert result.trace.length == 10 and result.trace.energy_j(
             0.0, 1.0
         ) == pytest.approx(1e-5, rel=1e-6), (text[:30], encoding)
 
@@ -644,13 +645,13 @@ def test_a_power_profiler_export_with_eight_lines_in_one_column_is_read(
         "D0-D7" in " ".join(opened(path, supply_v=3.0).notes)
         and opened(path, supply_v=3.0).sync == "none"
     )
-    found = opened(path, supply_v=3.0, sync="D0")
-    assert found.trace.sample_hz == 100_000
-    assert found.trace.energy_j(0.0, 16e-5) == pytest.approx(
+    result = opened(path, supply_v=3.0, sync="D0")
+    assert result.trace.sample_hz == 100_000
+    assert result.trace.energy_j(0.0, 16e-5) == pytest.approx(
         sum(3.0 * (1000.0 + k) * 1e-6 for k in range(16)) * 1e-5, rel=1e-7
     )
-    assert found.trace.falls_s.tolist() == pytest.approx([2.5e-5, 9.5e-5, 13.5e-5])
-    assert found.trace.rises_s.tolist() == pytest.approx([5.5e-5, 13.5e-5, 14.5e-5])
+    assert result.trace.falls_s.tolist() == pytest.approx([2.5e-5, 9.5e-5, 13.5e-5])
+    assert result.trace.rises_s.tolist() == pytest.approx([5.5e-5, 13.5e-5, 14.5e-5])
 
 
 def test_a_power_profiler_export_with_a_column_for_each_line_is_read(
@@ -675,9 +676,9 @@ def test_an_otii_export_of_one_channel_is_read_with_its_unit_named(
     with pytest.raises(DataError, match="no column of times") as error:
         opened(path)
     assert "--time COLUMN:UNIT" in error.value.try_next
-    found = opened(path, time="Timestamp:s", power="Value:W")
+    result = opened(path, time="Timestamp:s", power="Value:W")
     expected_j = sum(0.005 + k * 1e-6 for k in range(200)) / 50_000
-    assert found.trace.sample_hz == 50_000 and found.trace.energy_j(
+    assert result.trace.sample_hz == 50_000 and result.trace.energy_j(
         0.0, 200 / 50_000
     ) == pytest.approx(expected_j, rel=1e-6)
     current = opened(path, time="Timestamp:s", current="Value:A", supply_v=3.3)
@@ -690,25 +691,25 @@ def test_a_missing_row_is_a_gap_and_hides_edges(tmp_path: Path, opened: Open) ->
     rows = "".join(
         f"{k},0.5,2,{int(k < 50)}\n" for k in range(100) if k not in (48, 49, 70)
     )
-    found = opened(table(tmp_path, "time_ms,current_a,voltage_v,sync\n" + rows))
-    assert [(gap.start, gap.stop) for gap in found.trace.gaps] == [(48, 50), (70, 71)]
-    assert "before line 50" in found.trace.gaps[0].cause
-    assert found.trace.length == 100 and not len(found.trace.falls_s)
+    result = opened(table(tmp_path, "time_ms,current_a,voltage_v,sync\n" + rows))
+    assert [(gap.start, gap.stop) for gap in result.trace.gaps] == [(48, 50), (70, 71)]
+    assert "before line 50" in result.trace.gaps[0].cause
+    assert result.trace.length == 100 and not len(result.trace.falls_s)
 
 
 def test_an_empty_cell_or_nan_is_a_lost_sample(tmp_path: Path, opened: Open) -> None:
     rows = [f"{k},0.5,2\n" for k in range(20)]
     rows[7], rows[12] = "7,,2\n", "12,nan,2\n"
-    found = opened(table(tmp_path, "time_ms,current_a,voltage_v\n" + "".join(rows)))
-    assert [(gap.start, gap.stop) for gap in found.trace.gaps] == [(7, 8), (12, 13)]
+    result = opened(table(tmp_path, "time_ms,current_a,voltage_v\n" + "".join(rows)))
+    assert [(gap.start, gap.stop) for gap in result.trace.gaps] == [(7, 8), (12, 13)]
 
 
 def test_a_pause_of_any_length_is_a_gap(tmp_path: Path, opened: Open) -> None:
     times = [*range(50), *(1000.4 + k for k in range(50))]
-    found = opened(
+    result = opened(
         table(tmp_path, "time_ms,power_w\n" + "".join(f"{t},1\n" for t in times))
     )
-    assert [(gap.start, gap.stop) for gap in found.trace.gaps] == [(50, 1000)]
+    assert [(gap.start, gap.stop) for gap in result.trace.gaps] == [(50, 1000)]
 
 
 def test_rounded_times_are_even_and_scattered_ones_are_as_stamped(
@@ -737,8 +738,8 @@ def test_a_sync_voltage_gives_edges_between_samples(
         "t_ms,current_a,voltage_v,sync_v\n"
         + "".join(f"{k},1,2,{v}\n" for k, v in enumerate(volts)),
     )
-    found = opened(path)
-    assert found.sync == "voltage" and found.trace.falls_s.tolist() == pytest.approx(
+    result = opened(path)
+    assert result.sync == "voltage" and result.trace.falls_s.tolist() == pytest.approx(
         [0.01025]
     )
 
@@ -754,13 +755,13 @@ def test_a_big_table_is_read_in_pieces_without_a_seam(
             for k in range(count)
             if k != 100_000
         )
-    found = opened(tmp_path / "a.csv")
-    assert found.trace.length == count and [
-        (gap.start, gap.stop) for gap in found.trace.gaps
+    result = opened(tmp_path / "a.csv")
+    assert result.trace.length == count and [
+        (gap.start, gap.stop) for gap in result.trace.gaps
     ] == [(100_000, 100_001)]
     expected_j = sum(k % 1000 for k in range(100_000)) * 3e-3 / 100_000
-    assert found.trace.energy_j(0.0, 1.0) == pytest.approx(expected_j, rel=1e-6)
-    assert found.trace.falls_s.tolist() == pytest.approx([0.499995], abs=1e-9), (
+    assert result.trace.energy_j(0.0, 1.0) == pytest.approx(expected_j, rel=1e-6)
+    assert result.trace.falls_s.tolist() == pytest.approx([0.499995], abs=1e-9), (
         "the other falls at the gap"
     )
     assert not list((tmp_path / "scratch-0").rglob("*.bin")), (
@@ -873,26 +874,26 @@ def test_each_fault_of_a_table_is_named_with_its_place(
 def test_a_last_line_that_was_cut_off_is_left_out_and_reported(
     tmp_path: Path, opened: Open
 ) -> None:
-    found = opened(table(tmp_path, HEAD + GOOD + "20,1"))
+    result = opened(table(tmp_path, HEAD + GOOD + "20,1"))
     assert (
-        found.trace.length == 20
+        result.trace.length == 20
         and "the last line, 22, does not end and may be cut off: it is left out"
-        in found.notes
+        in result.notes
     )
 
 
 def test_times_that_do_not_begin_at_zero_are_reported(
     tmp_path: Path, opened: Open
 ) -> None:
-    found = opened(
+    result = opened(
         table(
             tmp_path,
             "time_s,power_w\n" + "".join(f"{5 + k / 100},1\n" for k in range(50)),
         )
     )
     assert (
-        "time 0 is the file's 5 s" in found.notes
-        and "100 samples a second, from the column time_s" in found.notes
+        "time 0 is the file's 5 s" in result.notes
+        and "100 samples a second, from the column time_s" in result.notes
     )
 
 

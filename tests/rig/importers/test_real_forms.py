@@ -61,18 +61,18 @@ def test_dates_are_read_as_times(tmp_path: Path, form: str) -> None:
     text = "timestamp,power (W)\n" + "".join(
         f"{cells(k)},{watts(k)}\n" for k in range(ROWS)
     )
-    found = opened(tmp_path, text)
-    check(found)
-    assert any("time: timestamp in dates" in note for note in found.notes)
+    result = opened(tmp_path, text)
+    check(result)
+    assert any("time: timestamp in dates" in note for note in result.notes)
 
 
 def test_a_date_beside_a_time_of_day_is_read_as_one(tmp_path: Path) -> None:
     rows = "".join(
         f"{at(k):%Y-%m-%d};{at(k):%H:%M:%S.%f};{watts(k)};\n" for k in range(ROWS)
     )
-    found = opened(tmp_path, "Date;Time;P (W);Remark\n" + rows)
-    check(found)
-    assert any("time: Date and Time in dates" in note for note in found.notes)
+    result = opened(tmp_path, "Date;Time;P (W);Remark\n" + rows)
+    check(result)
+    assert any("time: Date and Time in dates" in note for note in result.notes)
 
 
 def test_nanoseconds_of_a_date_are_kept(tmp_path: Path) -> None:
@@ -121,9 +121,9 @@ PREAMBLES = {
 
 @pytest.mark.parametrize("form", PREAMBLES)
 def test_the_interval_of_a_preamble_is_the_rate(tmp_path: Path, form: str) -> None:
-    found = opened(tmp_path, PREAMBLES[form])
-    check(found)
-    assert any("50 samples a second, as the file's" in note for note in found.notes)
+    result = opened(tmp_path, PREAMBLES[form])
+    check(result)
+    assert any("50 samples a second, as the file's" in note for note in result.notes)
     with pytest.raises(DataError, match="contradicts"):
         opened(tmp_path, PREAMBLES[form], rate_hz=70.0)
 
@@ -144,10 +144,10 @@ def test_the_unit_of_an_interval_may_stand_beside_its_name(
 ) -> None:
     rows = "".join(f"{k},{watts(k)}\n" for k in range(ROWS))
     text = "No,P (W)\n" + rows
-    found = opened(
+    result = opened(
         tmp_path, f"{line}\n" + (text.replace(",", ";") if ";" in line else text)
     )
-    check(found, INTERVALS[line])
+    check(result, INTERVALS[line])
 
 
 @pytest.mark.parametrize("value", ["12.03.2024", "1e400", "-0.1", "3 furlong"])

@@ -8,15 +8,15 @@ from rig.interfaces.context import BenchContext
 
 def test_several_hear_every_block_until_they_are_removed() -> None:
     context = BenchContext()
-    one: list[tuple[str, bytes]] = []
+    item: list[tuple[str, bytes]] = []
     other: list[tuple[str, bytes]] = []
-    remove = context.listen(lambda direction, block: one.append((direction, block)))
+    remove = context.listen(lambda direction, block: item.append((direction, block)))
     context.listen(lambda direction, block: other.append((direction, block)))
     context.wire("tx", b"name%")
     remove()
     remove()
     context.wire("rx", b"m-ready")
-    assert one == [("tx", b"name%")]
+    assert item == [("tx", b"name%")]
     assert other == [("tx", b"name%"), ("rx", b"m-ready")]
 
 
@@ -32,5 +32,5 @@ def test_one_that_raises_is_dropped_and_named() -> None:
     for block in (b"a", b"b"):
         context.wire("tx", block)
     assert heard == [b"a", b"b"]
-    (said,) = context.state.deaf
-    assert "spoilt" in said and "no console" in said
+    (output,) = context.state.deaf
+    assert "spoilt" in output and "no console" in output

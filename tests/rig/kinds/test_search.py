@@ -25,18 +25,18 @@ def problems(number: int, step: Solve, said: Completion, score: Score) -> list[P
 
 
 def marks(*phases: int) -> list[Mark]:
-    return [Mark(phase, 100 * place) for place, phase in enumerate(phases)]
+    return [Mark(phase, 100 * position) for position, phase in enumerate(phases)]
 
 
 @given(reached=st.sets(st.integers(0, 2)))
 def test_a_threshold_is_reported_by_the_first_mark_of_it_or_of_a_later_one(
     reached: set[int],
 ) -> None:
-    told = marks(1, *[REACHED + number for number in sorted(reached)], END)
-    assert mark_fault(told, STEP) == ""
-    for number, found in enumerate(crossings(Completion(tuple(told)), STEP)):
-        later = [mark.tick for mark in told if mark.phase >= REACHED + number]
-        assert found == ((0, later[0]) if later else None)
+    reported = marks(1, *[REACHED + number for number in sorted(reached)], END)
+    assert mark_fault(reported, STEP) == ""
+    for number, result in enumerate(crossings(Completion(tuple(reported)), STEP)):
+        later = [mark.tick for mark in reported if mark.phase >= REACHED + number]
+        assert result == ((0, later[0]) if later else None)
 
 
 @pytest.mark.parametrize(
@@ -64,14 +64,14 @@ def scored(cost: int, claimed: int) -> Score:
 
 
 def test_the_answer_must_cost_what_the_device_claims_and_marks() -> None:
-    told = Completion(tuple(marks(1, REACHED + 1, END)))
-    assert problems(3, STEP, told, scored(-7, -7)) == []
-    assert problems(3, STEP, told, scored(-8, -8)) == [], (
+    reported = Completion(tuple(marks(1, REACHED + 1, END)))
+    assert problems(3, STEP, reported, scored(-7, -7)) == []
+    assert problems(3, STEP, reported, scored(-8, -8)) == [], (
         "better than the last mark is no fault"
     )
-    (claim,) = problems(3, STEP, told, scored(-7, -8))
+    (claim,) = problems(3, STEP, reported, scored(-7, -8))
     assert claim.code == "cost" and "claims -8, its vector costs -7" in claim.detail
-    (mark,) = problems(3, STEP, told, scored(-6, -6))
+    (mark,) = problems(3, STEP, reported, scored(-6, -6))
     assert (
         mark.code == "cost"
         and "marks -7 as reached, its vector costs -6" in mark.detail
@@ -79,24 +79,26 @@ def test_the_answer_must_cost_what_the_device_claims_and_marks() -> None:
 
 
 def test_a_vector_of_another_length_is_a_problem_in_the_tasks_words() -> None:
-    (found,) = problems(
+    (result,) = problems(
         3,
         STEP,
         Completion(tuple(marks(1, END))),
         Score(False, "-9", "", fault="a vector of 9 nodes, the workload has 10"),
     )
-    assert found.code == "cost" and "a vector of 9 nodes" in found.detail
+    assert result.code == "cost" and "a vector of 9 nodes" in result.detail
 
 
 def test_the_devices_own_ticks_tell_when_it_knew_what_a_mark_told_later() -> None:
-    told = Completion(
+    reported = Completion(
         (Mark(1, 100), Mark(REACHED + 1, 160), Mark(END, 900)), known=(110, 120)
     )
-    assert known_fault(told, STEP) == ""
-    assert crossings(told, STEP) == [(100, 110), (100, 120), None]
-    assert crossings(Completion(told.marks), STEP) == [(100, 160), (100, 160), None], (
-        "firmware that tells none"
-    )
+    assert known_fault(reported, STEP) == ""
+    assert crossings(reported, STEP) == [(100, 110), (100, 120), None]
+    assert crossings(Completion(reported.marks), STEP) == [
+        (100, 160),
+        (100, 160),
+        None,
+    ], "firmware that tells none"
 
 
 @pytest.mark.parametrize(
@@ -112,12 +114,12 @@ def test_the_devices_own_ticks_tell_when_it_knew_what_a_mark_told_later() -> Non
 def test_own_ticks_that_contradict_the_marks_are_a_problem_and_not_believed(
     known: tuple[int, ...], said: str
 ) -> None:
-    told = Completion(
+    reported = Completion(
         (Mark(1, 100), Mark(REACHED + 1, 160), Mark(END, 900)), known=known
     )
-    (problem,) = problems(3, STEP, told, scored(-7, -7))
+    (problem,) = problems(3, STEP, reported, scored(-7, -7))
     assert problem.code == "clock" and said in problem.detail
-    assert crossings(told, STEP) == [(100, 160), (100, 160), None]
+    assert crossings(reported, STEP) == [(100, 160), (100, 160), None]
 
 
 def test_a_mark_may_wait_for_the_pulse_before_it_and_for_no_more() -> None:
@@ -125,7 +127,7 @@ def test_a_mark_may_wait_for_the_pulse_before_it_and_for_no_more() -> None:
         (Mark(1, 100), Mark(REACHED, 200), Mark(END, 900)), known=(110,)
     )
     assert late_mark(waited, STEP, hold_ticks=50, slack_ticks=5) == ""
-    said = late_mark(waited, STEP, hold_ticks=40, slack_ticks=5)
-    assert "threshold 0 20 ticks later than it says that it knew it" in said
+    output = late_mark(waited, STEP, hold_ticks=40, slack_ticks=5)
+    assert "threshold 0 20 ticks later than it says that it knew it" in output
     free = Completion((Mark(1, 100), Mark(REACHED, 500), Mark(END, 900)), known=(480,))
     assert "20 ticks later" in late_mark(free, STEP, hold_ticks=50, slack_ticks=5)

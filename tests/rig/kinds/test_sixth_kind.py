@@ -176,9 +176,9 @@ def test_it_is_done_stored_read_back_measured_and_checked(
     with open_bench(bench) as opened:
         result = opened.run(2, tmp_path / "sessions")
     assert result.content["problems"] == []
-    told = [item.step for item in completion_lines.read(result.folder / "trial-1")]
-    blinks = [step for step in told if isinstance(step, Blink)]
-    assert [type(step).__name__ for step in told] == [
+    reported = [item.step for item in completion_lines.read(result.folder / "trial-1")]
+    blinks = [step for step in reported if isinstance(step, Blink)]
+    assert [type(step).__name__ for step in reported] == [
         *("Sync", "Idle"),
         *["Blink"] * 3,
         *("Idle", "Sync"),

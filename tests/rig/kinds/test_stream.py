@@ -58,7 +58,7 @@ def stream(
 
 
 def marks(*phases: int) -> tuple[Mark, ...]:
-    return tuple(Mark(phase, 1000 * place) for place, phase in enumerate(phases))
+    return tuple(Mark(phase, 1000 * position) for position, phase in enumerate(phases))
 
 
 def completion(windows: int, output: bytes = b"", **more: object) -> Completion:
@@ -79,12 +79,12 @@ def test_a_window_belongs_to_the_scene_that_most_of_its_newest_hop_lies_in(
     for window in range(step.windows):
         end = window * hop + hop + longer
         newest = played[end - hop : end]
-        found = step.scene_of(window)
+        result = step.scene_of(window)
         # Two halves: the later one. With scenes shorter than a hop there may be no
         # scene that has more than half.
         large = {scene for scene in newest if 2 * newest.count(scene) >= hop}
         if len(large) == 2 or any(2 * newest.count(scene) > hop for scene in large):
-            assert found == max(large)
+            assert result == max(large)
     assert step.windows == max((len(played) - (hop + longer)) // hop + 1, 0)
 
 
@@ -129,14 +129,14 @@ def test_a_sample_is_captured_at_the_tick_that_exact_arithmetic_says(
 def test_a_window_is_ready_with_its_last_sample_and_its_scene_begins_with_its_first():
     step = stream(130, 120)
     of_window = [Mark(phase, 20_000 + phase) for phase in (1, 2, DECIDED)]
-    told = (Mark(STREAM, 500), *of_window * step.windows, Mark(END, 90_000))
-    found = list(streaming.windows(step, told, 2, 1_000_000))
+    reported = (Mark(STREAM, 500), *of_window * step.windows, Mark(END, 90_000))
+    result = list(streaming.windows(step, reported, 2, 1_000_000))
     # 125 ticks a sample; windows end with samples 99, 149, 199, 249.
-    assert [one.scene for one in found] == [0, 0, 1, 1]
-    assert [one.response for one in found] == [
+    assert [item.scene for item in result] == [0, 0, 1, 1]
+    assert [item.response for item in result] == [
         (500 + 125 * end, 20_000 + DECIDED) for end in (100, 150, 200, 250)
     ]
-    assert [one.since_onset[0] for one in found] == [
+    assert [item.since_onset[0] for item in result] == [
         500 + 125,
         500 + 125,
         500 + 125 * 131,
@@ -168,10 +168,10 @@ def test_outputs_that_do_not_fit_the_windows_are_refused(
 def test_a_broken_stream_and_windows_without_an_answer_are_problems() -> None:
     step = stream(130, 120)
     assert problems(step, completion(4, iterations=4)) == []
-    found = problems(
+    result = problems(
         step, completion(3, iterations=3, faults=("window 3 was not there",))
     )
-    assert [(problem.code, problem.detail) for problem in found] == [
+    assert [(problem.code, problem.detail) for problem in result] == [
         ("stream", "step 2: window 3 was not there"),
         ("stream", "step 2: 3 of 4 windows were answered"),
     ]
@@ -183,6 +183,8 @@ def test_a_broken_stream_and_windows_without_an_answer_are_problems() -> None:
 def test_a_stream_is_read_back_from_its_line_as_it_was() -> None:
     for preloaded, faults in ((True, ()), (False, ("late",))):
         step = stream(130, 120, preloaded=preloaded, limit_s=3.5)
-        said = completion(4, b"abab", iterations=4, faults=faults, rx_in_window_b=7)
-        done = StepRecord(2, step, said, each=streaming.scores(Letters(), step, said))
+        output = completion(4, b"abab", iterations=4, faults=faults, rx_in_window_b=7)
+        done = StepRecord(
+            2, step, output, each=streaming.scores(Letters(), step, output)
+        )
         assert from_json(json.loads(json.dumps(to_json(done)))) == done

@@ -62,10 +62,10 @@ class Rig:
 
     def recorded(self) -> MeterRecorder:
         """Return the recording that has ended, closed."""
-        found = self.meter.collect(at_once=True)
-        assert found is not None
-        found.close()
-        return found
+        result = self.meter.collect(at_once=True)
+        assert result is not None
+        result.close()
+        return result
 
 
 MakeRig = Callable[..., Rig]
@@ -142,9 +142,9 @@ def test_sums_and_uncertainties_are_those_of_the_trace(
     assert rig.meter.reading().state is RecordState.ENDING
     rig.feed(np.full(10, 0.01), high(20))
     assert rig.meter.reading().state is RecordState.OFF
-    found = rig.recorded()
-    amounts = found.total.amounts()
-    with open_trace(found.folder / TRACE) as trace:
+    result = rig.recorded()
+    amounts = result.total.amounts()
+    with open_trace(result.folder / TRACE) as trace:
         stated = trace.statistics(0.0, trace.duration_s)
         assert [gap.cause for gap in trace.gaps] == ["the line was busy"]
     assert amounts.samples == stated.count
@@ -153,7 +153,7 @@ def test_sums_and_uncertainties_are_those_of_the_trace(
     assert amounts.charge_c == pytest.approx(stated.charge_c, rel=1e-12)
     assert amounts.energy_u_j == pytest.approx(stated.energy_u_j, rel=1e-9)
     assert amounts.charge_u_c == pytest.approx(stated.charge_u_c, rel=1e-9)
-    assert Trace.open(found.folder / TRACE).sync_s == pytest.approx(
+    assert Trace.open(result.folder / TRACE).sync_s == pytest.approx(
         amounts.duration_s, abs=8 / HZ
     )
 
@@ -176,8 +176,8 @@ def test_a_level_of_the_current_begins_it(
     current[1501:2701] = 0.02
     for at in range(0, 4000, 160):
         rig.feed(current[at : at + 160], high(160))
-    found = rig.recorded()
-    trace = Trace.open(found.folder / TRACE)
+    result = rig.recorded()
+    trace = Trace.open(result.folder / TRACE)
     assert trace.length == 4000 - first
     _, power_w = trace.power_w(0.0, trace.duration_s)
     assert power_w == pytest.approx(2 * current[first:], rel=1e-6)
@@ -232,10 +232,10 @@ def test_a_recording_ends_also_where_no_more_samples_come(
     rig.meter.end_recording()
     assert rig.meter.collect() is None
     monkeypatch.setattr("rig.live.meter._LATE_S", 0.0)
-    found = rig.meter.collect()
-    assert found is not None
-    found.close()
-    assert found.total.samples == 900
+    result = rig.meter.collect()
+    assert result is not None
+    result.close()
+    assert result.total.samples == 900
 
 
 def test_a_folder_that_cannot_be_made_is_reported_and_the_meter_goes_on(
@@ -265,10 +265,10 @@ def test_a_disk_that_fills_ends_the_recording_alone(
 
     monkeypatch.setattr(MeterRecorder, "analog", full)
     rig.feed(np.full(900, 0.1), high(900))
-    found = rig.meter.collect()
-    assert found is not None
-    assert found.error is error
-    found.close()
+    result = rig.meter.collect()
+    assert result is not None
+    assert result.error is error
+    result.close()
     assert rig.meter.reading().total.samples == 1800
 
 
@@ -298,21 +298,21 @@ def test_samples_that_are_not_to_be_trusted_are_reported(
     total = rig.meter.reading().total
     assert total.lost == 110
     assert total.remark == "110 samples that are not to be trusted are in the sums"
-    found = rig.recorded()
-    assert Trace.open(found.folder / TRACE).gaps == (Gap(500, 510, "too late"),)
+    result = rig.recorded()
+    assert Trace.open(result.folder / TRACE).gaps == (Gap(500, 510, "too late"),)
 
 
 def test_what_has_no_limits_has_no_uncertainty() -> None:
-    one = Accumulated(HZ, RANGES)
-    assert one.amounts().energy_j is None
-    one.add(np.full(10, 3.0, dtype=np.float32), np.full(10, 2.0, dtype=np.float32))
-    amounts = one.amounts()
+    item = Accumulated(HZ, RANGES)
+    assert item.amounts().energy_j is None
+    item.add(np.full(10, 3.0, dtype=np.float32), np.full(10, 2.0, dtype=np.float32))
+    amounts = item.amounts()
     assert amounts.energy_j == pytest.approx(6e-3)
     assert amounts.energy_u_j is None
     assert "no limits of error are known there" in amounts.remark
-    one.skip(90)
-    assert one.amounts().energy_j is None
-    assert one.amounts().remark == "90 of 100 samples are lost"
+    item.skip(90)
+    assert item.amounts().energy_j is None
+    assert item.amounts().remark == "90 of 100 samples are lost"
 
 
 def test_levels_that_begin_late_or_overlap_stay_in_step(

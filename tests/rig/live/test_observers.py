@@ -54,8 +54,8 @@ def test_one_that_raises_is_named_and_the_others_go_on() -> None:
     feed(observers.tap("", FORM), 5)
     observers.close()
     assert len(seen) == 5
-    (said,) = observers.dropped
-    assert "spoilt" in said and "colour" in said
+    (output,) = observers.dropped
+    assert "spoilt" in output and "colour" in output
 
 
 def test_who_is_removed_gets_no_more_and_later_ones_join() -> None:

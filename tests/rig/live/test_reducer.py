@@ -195,7 +195,7 @@ def test_the_trace_is_the_same_byte_for_byte(
 
 def test_a_tap_that_raises_is_dropped_and_the_trace_goes_on(tmp_path: Path) -> None:
     class Spoilt:
-        told: Exception | None = None
+        reported: Exception | None = None
         calls = 0
 
         def analog(self, *_: Any) -> None:

@@ -92,8 +92,8 @@ def measured(folder: Path, truth: Truth, *words: str) -> dict[str, Any]:
         standalone_mode=False,
     )
     assert done.exception is None, done.exception
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
+    result: dict[str, Any] = json.loads(done.stdout)
+    return result
 
 
 def waveform(seed: int, windows: int, shortest: float, longest: float) -> Truth:
@@ -113,7 +113,7 @@ def test_windows_between_edges_have_no_bias_and_their_uncertainty_covers_their_e
     tmp_path: Path, shortest: float, longest: float, pattern: str
 ) -> None:
     truth = waveform(7, length(300, 150), shortest, longest)
-    found = measured(tmp_path, truth, "--edges", pattern)
+    result = measured(tmp_path, truth, "--edges", pattern)
     ends = [*zip(*truth.active, strict=True)]
     spans = truth.active
     level_a = ACTIVE_A
@@ -123,7 +123,7 @@ def test_windows_between_edges_have_no_bias_and_their_uncertainty_covers_their_e
     true_j = np.array(
         [level_a * SUPPLY_V * (stop - start) / HZ for start, stop in spans]
     )
-    windows = found["windows"]
+    windows = result["windows"]
     energy_j = np.array([window["energy_j"] for window in windows])
     u_j = np.array([window["energy_u_j"] for window in windows])
     off = (energy_j - true_j) / u_j
@@ -132,11 +132,11 @@ def test_windows_between_edges_have_no_bias_and_their_uncertainty_covers_their_e
     assert 0.93 < np.mean(np.abs(off) <= 2) <= 1.0
     assert abs(off.mean()) < 4 / np.sqrt(len(off))
     assert (
-        abs(found["total"]["energy_j"] - true_j.sum())
-        < 3 * found["total"]["energy_u_j"]
+        abs(result["total"]["energy_j"] - true_j.sum())
+        < 3 * result["total"]["energy_u_j"]
     )
     # A sample half before or after a window is neither its least nor its most.
-    windows = found["windows"]
+    windows = result["windows"]
     extremes = {window["least_w"] for window in windows}
     extremes |= {window["most_w"] for window in windows}
     assert [*extremes] == pytest.approx([level_a * SUPPLY_V] * len(extremes), rel=1e-6)

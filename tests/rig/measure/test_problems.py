@@ -68,11 +68,11 @@ def test_a_window_of_repeated_queries_is_one_of_them() -> None:
     timebase = Timebase.stated(0, 10.0, 1000.0, 0.0, 0.0)
     ticks = Effects({"ticks": Effect(COMMON, 4e-4, 0.0)})
     gain = Effects({"gain": Effect(COMMON, 0.0, 8e-3)})
-    found = measure._window(span(1, repeat=4), timebase, ticks, Energy(6.0, gain))
-    assert (found.start_s, found.stop_s) == (11.0, 13.0)
-    assert (found.latency_s, found.energy_j) == (0.5, 1.5)
-    assert found.effects.of["ticks"].latency_s == pytest.approx(1e-4)
-    assert found.effects.of["gain"].energy_j == pytest.approx(2e-3)
+    result = measure._window(span(1, repeat=4), timebase, ticks, Energy(6.0, gain))
+    assert (result.start_s, result.stop_s) == (11.0, 13.0)
+    assert (result.latency_s, result.energy_j) == (0.5, 1.5)
+    assert result.effects.of["ticks"].latency_s == pytest.approx(1e-4)
+    assert result.effects.of["gain"].energy_j == pytest.approx(2e-3)
     alone = measure._window(span(1, repeat=4), timebase, ticks, None)
     assert alone.energy_j is None
     assert list(alone.effects.of) == ["ticks"]
@@ -121,9 +121,9 @@ def test_of_several_rails_their_sum_counts_and_each_may_rest() -> None:
         " 0.0004 J, where nothing wired may show 0.0005 J"
     )
     assert problem.rail == "b"
-    found = powerless(a=[resting, drawing, drawing], b=[resting, drawing, drawing])
-    assert [each.rail for each in found] == ["a"]
-    assert found[0].detail.startswith(
+    result = powerless(a=[resting, drawing, drawing], b=[resting, drawing, drawing])
+    assert [each.rail for each in result] == ["a"]
+    assert result[0].detail.startswith(
         "1 of 3 windows, first idle of step 0 with 0.0005"
     )
 
@@ -165,8 +165,8 @@ def test_lost_samples_are_named_with_their_place_and_the_windows_they_cost() -> 
     trace: Any = SimpleNamespace(
         sample_hz=10.0, gap_between=lambda start_s, stop_s: next(gaps)
     )
-    found = on_rail("io", [energy(1.0, 0.0), energy(1.0, 0.0), None])
-    (problem,) = problems.gaps(replace(found, trace=trace))
+    result = on_rail("io", [energy(1.0, 0.0), energy(1.0, 0.0), None])
+    (problem,) = problems.gaps(replace(result, trace=trace))
     assert problem.detail == (
         "io: 2 of 3 windows, first idle of step 1 (samples 30 to 45: lost); 1 have no"
         " energy"

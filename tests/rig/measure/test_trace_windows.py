@@ -229,14 +229,14 @@ def test_the_whole_trace_is_one_window(trace: Trace) -> None:
 
 def test_a_spread_has_the_moments_of_its_windows_each_divided() -> None:
     rows = [WindowRow("w", 0.0, 1.0, energy_j=each) for each in (2.0, 4.0, 12.0)]
-    found = spread_of(rows, per=2)
-    assert found is not None
-    assert (found.windows, found.per) == (3, 2)
-    assert (found.mean_j, found.median_j) == (3.0, 2.0)
+    result = spread_of(rows, per=2)
+    assert result is not None
+    assert (result.windows, result.per) == (3, 2)
+    assert (result.mean_j, result.median_j) == (3.0, 2.0)
     # Squares of -2, -1 and 3, over two.
-    assert found.deviation_j == pytest.approx(math.sqrt(7))
-    assert (found.least_j, found.most_j) == (1.0, 6.0)
-    assert found.text() == (
+    assert result.deviation_j == pytest.approx(math.sqrt(7))
+    assert (result.least_j, result.most_j) == (1.0, 6.0)
+    assert result.text() == (
         "energy of each of 2 in a window, 3 windows: mean 3 J, median 2 J,\n"
         "spread 2.6458 J (88 %), 1 J to 6 J"
     )

@@ -92,11 +92,15 @@ def one_run(seed: int, root: Path, worst: Worst) -> None:
             (result.folder / "trial-1" / "samples.jsonl").read_text().splitlines()
         )
     ]
-    found = {line["step"]: line["windows"] for line in lines if "step" in line}
+    results = {line["step"]: line["windows"] for line in lines if "step" in line}
     idles = iter([line["idle"]] for line in lines if "idle" in line)
     for step, times_s in expected:
         windows = (
-            found[step] if step in found else next(idles) if len(times_s) == 2 else []
+            results[step]
+            if step in results
+            else next(idles)
+            if len(times_s) == 2
+            else []
         )
         for window, (true_start_s, true_stop_s) in zip(
             windows, pairwise(times_s), strict=bool(windows)

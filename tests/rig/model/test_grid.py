@@ -7,10 +7,10 @@ from rig.model.grid import Coverage, Covered, summed, united
 
 
 def test_a_cell_is_done_when_all_trials_have_done_it() -> None:
-    one = Covered("a", "1s", 2, 2)
+    item = Covered("a", "1s", 2, 2)
     none = Covered("a", "1s", 2)
-    assert [cell.state for cell in summed([[one], [one]])] == ["done"]
-    (cut_off,) = summed([[one], [none]])
+    assert [cell.state for cell in summed([[item], [item]])] == ["done"]
+    (cut_off,) = summed([[item], [none]])
     assert (cut_off.state, cut_off.asked, cut_off.done) == ("missing", 4, 2)
 
 

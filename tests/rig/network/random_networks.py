@@ -66,8 +66,8 @@ def convolution(rng: np.random.Generator, shape: tuple[int, ...]) -> Any:
         dilation = rng.integers(1, 3, axes)
     bias = rng.normal(0, 0.3, outputs)
     if axes == 1:
-        one = (int(stride[0]), int(padding[0]), int(dilation[0]))
-        return nir.Conv1d(shape[1], weight, *one, groups, bias)
+        item = (int(stride[0]), int(padding[0]), int(dilation[0]))
+        return nir.Conv1d(shape[1], weight, *item, groups, bias)
     return nir.Conv2d(
         shape[1:],
         weight,
@@ -151,9 +151,9 @@ def random_conventions(seed: int) -> Conventions:
     """Return conventions, often none of a preset."""
     rng = np.random.default_rng(seed)
     if rng.random() < 0.3:
-        found = list(PRESETS.values())[int(rng.integers(len(PRESETS)))]
+        result = list(PRESETS.values())[int(rng.integers(len(PRESETS)))]
         # Late spikes close no cycle, and these networks have many cycles.
-        return replace(found, late=False)
+        return replace(result, late=False)
     reset = list(Reset)[int(rng.integers(len(Reset)))]
     return Conventions(
         list(Scheme)[int(rng.integers(2))],

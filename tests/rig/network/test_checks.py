@@ -109,8 +109,8 @@ def test_what_is_wrong_is_named_with_its_node(
     change: Callable[[Any], None], said: str
 ) -> None:
     assert findings(sound()) == []
-    found = of(change)
-    assert any(text.startswith("wrong: ") and said in text for text in found), found
+    result = of(change)
+    assert any(text.startswith("wrong: ") and said in text for text in result), result
     changed = sound()
     change(changed)
     with pytest.raises(DataError, match="cannot be run as it is"):
@@ -131,10 +131,10 @@ def test_what_is_wrong_is_named_with_its_node(
 def test_what_is_doubtful_is_reported_and_runs(
     change: Callable[[Any], None], said: str
 ) -> None:
-    found = of(change)
-    assert len(found) == 1
-    assert found[0].startswith("doubtful: ")
-    assert said in found[0]
+    result = of(change)
+    assert len(result) == 1
+    assert result[0].startswith("doubtful: ")
+    assert said in result[0]
 
 
 def test_a_time_step_that_is_given_counts_and_not_the_files() -> None:

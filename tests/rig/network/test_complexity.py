@@ -36,17 +36,17 @@ def counted(name: str, *, samples: slice = slice(None)) -> Complexity:
 
 @pytest.mark.parametrize("name", sorted(HARNESS))
 def test_the_counts_are_those_of_the_public_harness(name: str) -> None:
-    found, told = counted(name), HARNESS[name]["one"]
-    assert found.dense == told["Dense"]
-    assert found.effective_macs == pytest.approx(told["Effective_MACs"], rel=1e-12)
-    assert found.effective_acs == pytest.approx(told["Effective_ACs"], rel=1e-12)
-    assert found.activation_sparsity == pytest.approx(
-        told["ActivationSparsity"], rel=1e-12
+    result, reported = counted(name), HARNESS[name]["one"]
+    assert result.dense == reported["Dense"]
+    assert result.effective_macs == pytest.approx(reported["Effective_MACs"], rel=1e-12)
+    assert result.effective_acs == pytest.approx(reported["Effective_ACs"], rel=1e-12)
+    assert result.activation_sparsity == pytest.approx(
+        reported["ActivationSparsity"], rel=1e-12
     )
     # The harness rounds this one to four decimals.
-    assert round(found.connection_sparsity, 4) == told["ConnectionSparsity"]
-    assert found.effective_macs > 0
-    assert found.effective_acs > 0
+    assert round(result.connection_sparsity, 4) == reported["ConnectionSparsity"]
+    assert result.effective_macs > 0
+    assert result.effective_acs > 0
 
 
 def test_the_footprint_is_the_harness_s_where_the_framework_holds_the_same_numbers():
@@ -57,8 +57,8 @@ def test_the_footprint_is_the_harness_s_where_the_framework_holds_the_same_numbe
 def test_the_harness_s_macs_and_acs_depend_on_the_batch_and_their_sum_does_not(
     name: str,
 ) -> None:
-    one, together = HARNESS[name]["one"], HARNESS[name]["together"]
-    assert one["Effective_MACs"] < together["Effective_MACs"]
+    item, together = HARNESS[name]["one"], HARNESS[name]["together"]
+    assert item["Effective_MACs"] < together["Effective_MACs"]
     assert counted(name).effective == pytest.approx(
         together["Effective_MACs"] + together["Effective_ACs"], rel=1e-12
     )
@@ -97,13 +97,13 @@ def test_a_small_network_by_hand() -> None:
     # Step 1: input 0, one weight. Step 2: inputs 0 and 1, three weights. Step 3: a 2
     # multiplies.
     values = np.array([[[1, 0, 0], [1, 1, 0], [0, 2, 1]]])
-    found = complexity.count(network, values, 1.0)
-    assert (found.dense, found.effective_acs, found.effective_macs) == (18, 4, 2)
-    assert found.connection_sparsity == 0.5
+    result = complexity.count(network, values, 1.0)
+    assert (result.dense, result.effective_acs, result.effective_macs) == (18, 4, 2)
+    assert result.connection_sparsity == 0.5
     # Membranes 1 0, then 3 1: neuron 0 fires; then 2 3: both fire.
-    assert found.activation_sparsity == 0.5
-    assert (found.parameters_b, found.states_b) == (4 * 12, 4 * 2)
-    assert (found.samples, found.steps, found.execution_rate_hz) == (1, 3, 1.0)
+    assert result.activation_sparsity == 0.5
+    assert (result.parameters_b, result.states_b) == (4 * 12, 4 * 2)
+    assert (result.samples, result.steps, result.execution_rate_hz) == (1, 3, 1.0)
 
 
 def test_a_bias_is_no_operation_and_padding_none_either() -> None:
@@ -111,10 +111,10 @@ def test_a_bias_is_no_operation_and_padding_none_either() -> None:
     zero = np.zeros(1, np.float32)
     line = nir.Conv1d(4, kernel, 1, 1, dilation=1, groups=1, bias=zero + 5)
     network = chain(nir.Input(np.array([1, 4])), line, nir.Output(np.array([1, 4])))
-    found = complexity.count(network, np.array([[[[1, 0, 0, 1]]]]), 1.0)
+    result = complexity.count(network, np.array([[[[1, 0, 0, 1]]]]), 1.0)
     # At both ends one of three taps lies outside; each end reaches two places.
-    assert (found.dense, found.effective_acs) == (10, 4)
-    assert found.activation_sparsity == 0.0
+    assert (result.dense, result.effective_acs) == (10, 4)
+    assert result.activation_sparsity == 0.0
 
 
 def test_delays_and_late_values_are_states() -> None:
@@ -128,10 +128,10 @@ def test_delays_and_late_values_are_states() -> None:
              "out": nir.Output(np.array([2]))}  # fmt: skip
     edges = [("in", "n"), ("n", "back"), ("back", "n"), ("n", "d"), ("d", "out")]
     network = graph.network(nir.NIRGraph(nodes, edges, type_check=False))
-    found = complexity.count(network, np.zeros((1, 4, 2)), 1.0)
+    result = complexity.count(network, np.zeros((1, 4, 2)), 1.0)
     # Membrane and current of two neurons, five steps of delay, two values that arrive
     # late.
-    assert found.states_b == 4 * (4 + 5 + 2)
+    assert result.states_b == 4 * (4 + 5 + 2)
 
 
 def test_nothing_to_count_and_no_time_step_are_reported() -> None:

@@ -46,19 +46,19 @@ def test_a_membrane_that_rests_below_its_threshold_is_doubtful(
         )
     )
     made = network(neurons, weight)
-    found = of_firing(made, Conventions(), 1e-3)
+    result = of_firing(made, Conventions(), 1e-3)
     done = run(made, np.ones((1, 400, 1)), 1e-3)
     assert (done.spikes["neurons"] > 0) is fires
-    assert (found == []) is fires
+    assert (result == []) is fires
     if not fires:
-        assert "cannot reach its threshold" in str(found[0])
+        assert "cannot reach its threshold" in str(result[0])
 
 
 def test_an_export_of_sinabs_stepped_by_a_millisecond_is_doubtful() -> None:
     made = graph.network(graph.read(VECTORS / "sinabs-iaf.nir"))
-    (found, *_) = of_firing(made, Conventions(), 1e-3)
-    assert "no neuron fires within 100 steps" in str(found)
-    assert not found.wrong
+    (result, *_) = of_firing(made, Conventions(), 1e-3)
+    assert "no neuron fires within 100 steps" in str(result)
+    assert not result.wrong
     assert of_firing(made, PRESETS["sinabs"], STEPS_S["sinabs"]) == []
 
 

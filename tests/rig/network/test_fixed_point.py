@@ -169,8 +169,8 @@ def test_edges_are_scaled_summed_and_late() -> None:
         NodeInput("one", True, 20_000, 14),
     )
     # round(3 x / 2) + x + round(1.2207 before)
-    found = of(small(Pass(), edges), 3, -3, 30_000)
-    assert found == ([5 + 3, -4 - 3 + 10, 32_767], 0, {"one": 2})
+    result = of(small(Pass(), edges), 3, -3, 30_000)
+    assert result == ([5 + 3, -4 - 3 + 10, 32_767], 0, {"one": 2})
 
 
 def compare(seed: int, folder: Path) -> tuple[float, int, int]:
@@ -205,14 +205,15 @@ def compare(seed: int, folder: Path) -> tuple[float, int, int]:
 
 
 def test_the_integer_model_is_floating_point_but_for_rounding(tmp_path: Path) -> None:
-    found = [compare(seed, tmp_path) for seed in range(1000, 1060)]
+    result = [compare(seed, tmp_path) for seed in range(1000, 1060)]
     # A spike at its very threshold may come or not, and what follows differs then.
     assert (
-        sum(furthest < 0.01 and not differing for furthest, differing, _ in found) >= 51
+        sum(furthest < 0.01 and not differing for furthest, differing, _ in result)
+        >= 51
     )
-    spikes = sum(spikes for _, _, spikes in found)
+    spikes = sum(spikes for _, _, spikes in result)
     assert spikes > 2000
-    assert sum(differing for _, differing, _ in found) < 0.01 * spikes
+    assert sum(differing for _, differing, _ in result) < 0.01 * spikes
 
 
 def dense(*nodes: Any) -> Any:
@@ -244,10 +245,10 @@ def test_whole_weights_stay_and_a_bias_is_finer() -> None:
 def test_no_sum_can_overflow_and_weights_get_fewer_bits_for_that() -> None:
     rng = np.random.default_rng(1)
     made = dense(nir.Linear(rng.uniform(0.5, 1.0, (2, 4000))))
-    found = quantised(made, rng.uniform(-1, 1, (1, 2, 4000)))
-    body: Any = found.fixed.node("node0").body
+    result = quantised(made, rng.uniform(-1, 1, (1, 2, 4000)))
+    body: Any = result.fixed.node("node0").body
     assert int(np.abs(body.weight).sum(axis=1).max()) * 2**15 < 2**31
-    assert found.report.nodes[1].weight_max < 127
+    assert result.report.nodes[1].weight_max < 127
     counts = quantised(made, np.ones((1, 2, 4000))).report.nodes[1]
     assert counts.weight_max == 127
 

@@ -67,10 +67,10 @@ def test_a_leaky_integrator_goes_half_way_each_step() -> None:
 
 def test_exact_is_the_solution_of_the_equation_for_a_constant_input() -> None:
     leaky = nir.LI(5 * DT_S * ONE, 2 * ONE, 0.5 * ONE)
-    found = outputs(chain(leaky=leaky), [1] * 10, Conventions(scheme=Scheme.EXACT))
+    result = outputs(chain(leaky=leaky), [1] * 10, Conventions(scheme=Scheme.EXACT))
     times_s = np.arange(1, 11) * DT_S
     # From v_leak towards v_leak + r i.
-    np.testing.assert_allclose(found, 0.5 + 2 * (1 - np.exp(-times_s / (5 * DT_S))))
+    np.testing.assert_allclose(result, 0.5 + 2 * (1 - np.exp(-times_s / (5 * DT_S))))
 
 
 def test_an_integrator_adds_dt_r_i() -> None:
@@ -151,8 +151,8 @@ def test_a_delay_of_each_value_is_its_own() -> None:
         nir.NIRGraph(nodes, list(pairwise(nodes)), type_check=False)
     )
     values = np.arange(1.0, 6.0)[None, :, None] * np.ones(3)
-    found = run(network, values, DT_S).values["output"][0].T.tolist()
-    assert found == [[1, 2, 3, 4, 5], [0, 1, 2, 3, 4], [0, 0, 0, 1, 2]]
+    result = run(network, values, DT_S).values["output"][0].T.tolist()
+    assert result == [[1, 2, 3, 4, 5], [0, 1, 2, 3, 4], [0, 0, 0, 1, 2]]
 
 
 def recurrent(nested: bool) -> graph.Network:
@@ -215,9 +215,9 @@ def test_samples_side_by_side_are_those_one_by_one(
     alone: list[Run] = [
         run(network, values[k : k + 1], DT_S, PRESETS[preset]) for k in range(4)
     ]
-    each = np.concatenate([one.values["output"] for one in alone])
+    each = np.concatenate([item.values["output"] for item in alone])
     assert np.array_equal(together.values["output"], each)
-    assert together.spikes["one"] == sum(one.spikes["one"] for one in alone)
+    assert together.spikes["one"] == sum(item.spikes["one"] for item in alone)
 
 
 @given(seed=st.integers(0, 2**32 - 1))

@@ -107,12 +107,12 @@ def test_a_file_that_leads_into_another_one_is_refused(
     with h5py.File(other, "r+") as file:
         file["secret"] = np.ones(1, np.float32)
     with h5py.File(path, "r+") as file:
-        said = lead(file, other)
+        output = lead(file, other)
     with pytest.raises(DataError, match="is not a NIR file") as caught:
         graph.read(path)
-    assert said in caught.value.evidence
+    assert output in caught.value.evidence
     # The program that reads it says so itself, and opens no other file.
-    with pytest.raises(hdf5_tree.Elsewhere, match=re.escape(said)):
+    with pytest.raises(hdf5_tree.Elsewhere, match=re.escape(output)):
         hdf5_tree.answer(str(path), 1 << 20)
 
 
@@ -192,22 +192,22 @@ def test_however_the_rig_ends_nothing_of_it_goes_on(
     ) as rig:
         eventually(lambda: len(readers(damaged)) == 2, process=rig)
         rig.send_signal(end)
-        said, _ = rig.communicate(timeout=10.0)
-    assert rig.returncode != 0 and b"Traceback" not in said
+        output, _ = rig.communicate(timeout=10.0)
+    assert rig.returncode != 0 and b"Traceback" not in output
     # A reader that goes on would loop until its 20 s of processor time are used up.
     eventually(lambda: not readers(damaged), limit_s=10.0)
 
 
 def readers(path: Path) -> list[int]:
     """Return the processes that were started with a path."""
-    found = []
+    result = []
     for folder in Path("/proc").iterdir():
         try:
             if os.fsencode(path) in (folder / "cmdline").read_bytes().split(b"\0"):
-                found.append(int(folder.name))
+                result.append(int(folder.name))
         except OSError:
             continue
-    return found
+    return result
 
 
 def test_a_claim_beyond_what_the_file_holds_takes_no_memory(

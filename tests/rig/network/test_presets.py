@@ -63,13 +63,17 @@ def beyond_rounding(folder: Path, name: str, how: Conventions) -> list[str]:
     with np.load(folder / f"{name}.npz") as stored:
         entering = (stored["input"], stored["hidden"])
         membranes = (stored["membranes_0"], stored["membranes_1"])
-    layers = [place for place in network.places if isinstance(place.node, nir.CubaLIF)]
-    for place, spikes_in, theirs in zip(layers, entering, membranes, strict=True):
-        neurons = Neurons(place, step_s, how, batch=1)
-        weight = network.place(place.sources[0]).node.weight
-        current_off = LAVA_DL_STEP * place.node.tau_syn / step_s
-        bound = (current_off + LAVA_DL_STEP) * place.node.tau_mem / step_s
-        threshold = place.node.v_threshold
+    layers = [
+        position
+        for position in network.places
+        if isinstance(position.node, nir.CubaLIF)
+    ]
+    for position, spikes_in, theirs in zip(layers, entering, membranes, strict=True):
+        neurons = Neurons(position, step_s, how, batch=1)
+        weight = network.place(position.sources[0]).node.weight
+        current_off = LAVA_DL_STEP * position.node.tau_syn / step_s
+        bound = (current_off + LAVA_DL_STEP) * position.node.tau_mem / step_s
+        threshold = position.node.v_threshold
         together = np.ones(len(threshold), bool)
         for step, drive in enumerate(spikes_in @ weight.T):
             left = np.empty((1, len(threshold)))
@@ -80,7 +84,7 @@ def beyond_rounding(folder: Path, name: str, how: Conventions) -> list[str]:
             distance[fired] = 0.0
             distance[differ] = np.abs(theirs[step] - threshold)[differ]
             for number in np.flatnonzero(together & (distance > bound)):
-                wrong.append(f"{place.name} {number}, step {step}")
+                wrong.append(f"{position.name} {number}, step {step}")
             together &= ~differ
     return wrong
 

@@ -49,9 +49,9 @@ def through(network: Any, values: Any) -> Any:
 )
 def test_padding_is_a_number_or_a_word(padding: Any, length: int) -> None:
     network = chain((1, 8), conv(np.ones((1, 1, 3)), padding), out=(1, length))
-    found = through(network, np.ones((1, 8)))
-    assert found.shape == (1, length)
-    assert found[0, length // 2] == 3
+    result = through(network, np.ones((1, 8)))
+    assert result.shape == (1, length)
+    assert result[0, length // 2] == 3
 
 
 def test_same_keeps_the_middle_of_a_kernel_over_each_value() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import importlib
 import os
-import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -14,6 +13,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+
+from tests.programs import captured
 
 pytest.importorskip("tflite", reason="pip install 'neurorig[tflite]'")
 
@@ -74,8 +75,8 @@ def test_a_sample_alone_answers_as_among_others() -> None:
         inputs = stored["inputs"]
     many = interpreter.run(read, inputs)
     for number in (0, len(inputs) - 1):
-        one = interpreter.run(read, inputs[number : number + 1])
-        assert np.array_equal(one[0], many[number])
+        item = interpreter.run(read, inputs[number : number + 1])
+        assert np.array_equal(item[0], many[number])
 
 
 def test_inputs_of_another_type_or_size_are_refused() -> None:
@@ -86,9 +87,9 @@ def test_inputs_of_another_type_or_size_are_refused() -> None:
 
 
 def test_an_exponential_is_that_of_real_numbers_within_its_last_bits() -> None:
-    found = arithmetic.exponentials(1.0, 0.05) / 2**31
-    assert found[0] == pytest.approx(1.0, abs=1e-9)
-    assert found == pytest.approx(np.exp(-0.05 * np.arange(256)), abs=1e-6)
+    result = arithmetic.exponentials(1.0, 0.05) / 2**31
+    assert result[0] == pytest.approx(1.0, abs=1e-9)
+    assert result == pytest.approx(np.exp(-0.05 * np.arange(256)), abs=1e-6)
     steep = arithmetic.exponentials(3.0, 2.0)
     assert steep[6:].max() == 0
 
@@ -335,13 +336,13 @@ def mutated(content: bytes, rng: np.random.Generator) -> bytes:
     if rng.random() < 0.2:
         return bytes(spoilt[: int(rng.integers(8, len(spoilt)))])
     for _ in range(int(rng.integers(1, 5))):
-        place = int(rng.integers(8, len(spoilt) - 4))
+        position = int(rng.integers(8, len(spoilt) - 4))
         if rng.random() < 0.5:
-            spoilt[place] = int(rng.integers(256))
+            spoilt[position] = int(rng.integers(256))
         else:
             words = (0, 1, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, int(rng.integers(2**32)))
             word = words[int(rng.integers(len(words)))]
-            spoilt[place : place + 4] = word.to_bytes(4, "little")
+            spoilt[position : position + 4] = word.to_bytes(4, "little")
     return bytes(spoilt)
 
 
@@ -379,9 +380,9 @@ def test_no_two_tensors_that_are_needed_together_share_a_byte() -> None:
         for operator in read.operators:
             for tensor in operator.inputs:
                 if tensor in at:
-                    place = slice(at[tensor], at[tensor] + read.tensors[tensor].size)
+                    position = slice(at[tensor], at[tensor] + read.tensors[tensor].size)
                     # No operator since has written over it.
-                    assert set(owner[place]) == {sizes.root_of(read, tensor)}
+                    assert set(owner[position]) == {sizes.root_of(read, tensor)}
             if isinstance(operator.body, Reshape):
                 continue
             begin, size = at[operator.output], read.tensors[operator.output].size
@@ -397,17 +398,17 @@ def test_no_two_tensors_that_are_needed_together_share_a_byte() -> None:
 
 
 def test_products_constants_and_patches_are_counted() -> None:
-    found = sizes.sizes(network.read(VECTORS / "example.tflite"))
-    assert [each.macs for each in found.operators] == [
+    result = sizes.sizes(network.read(VECTORS / "example.tflite"))
+    assert [each.macs for each in result.operators] == [
         *(6 * 6 * 8 * 9, 6 * 6 * 8 * 9, 6 * 6 * 8 * 8),
         *(6 * 6 * 8 * 9, 6 * 6 * 8 * 8, 0, 0, 0, 8 * 4, 0),
     ]
-    assert found.operators[0].constant_b == 104 + 8 * 9 + 8 * (4 + 4 + 1)
-    assert found.operators[-1].constant_b == 104 + 256 * 4
-    assert found.patch_b == 2 * 9
-    assert (found.input_b, found.output_b) == (144, 4)
+    assert result.operators[0].constant_b == 104 + 8 * 9 + 8 * (4 + 4 + 1)
+    assert result.operators[-1].constant_b == 104 + 256 * 4
+    assert result.patch_b == 2 * 9
+    assert (result.input_b, result.output_b) == (144, 4)
     # Three tensors of 6 x 6 x 8 are needed at a time: a sum reads two and writes one.
-    assert found.arena.size_b == 3 * 6 * 6 * 8
+    assert result.arena.size_b == 3 * 6 * 6 * 8
 
 
 @pytest.mark.skipif(
@@ -415,12 +416,7 @@ def test_products_constants_and_patches_are_counted() -> None:
 )
 def test_tflite_micro_itself_gives_these_bytes() -> None:
     python = os.environ["TFLITE_MICRO_PYTHON"]
-    done = subprocess.run(
-        [python, str(VECTORS / "make_vectors.py"), "--compare"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = captured([python, str(VECTORS / "make_vectors.py"), "--compare"])
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.count("equal") == len(MODELS)
 

@@ -38,23 +38,23 @@ def counted(name: str) -> Complexity:
 
 @pytest.mark.parametrize("name", HARNESS)
 def test_counts_are_those_of_the_public_harness(name: str) -> None:
-    told: dict[str, Any] = HARNESS[name]
-    found = counted(name)
-    assert found.footprint_b == told["Footprint"]
-    assert round(found.connection_sparsity, 4) == told["ConnectionSparsity"]
-    due = pytest.approx(told["ActivationSparsity"], rel=1e-12)
-    assert found.activation_sparsity == due
-    assert found.effective_macs == pytest.approx(told["Effective_MACs"], rel=1e-12)
-    assert found.effective_acs == told["Effective_ACs"] == 0
-    if "Dense" in told:
-        assert found.dense == told["Dense"]
-    assert found.dense > found.effective_macs
+    reported: dict[str, Any] = HARNESS[name]
+    result = counted(name)
+    assert result.footprint_b == reported["Footprint"]
+    assert round(result.connection_sparsity, 4) == reported["ConnectionSparsity"]
+    due = pytest.approx(reported["ActivationSparsity"], rel=1e-12)
+    assert result.activation_sparsity == due
+    assert result.effective_macs == pytest.approx(reported["Effective_MACs"], rel=1e-12)
+    assert result.effective_acs == reported["Effective_ACs"] == 0
+    if "Dense" in reported:
+        assert result.dense == reported["Dense"]
+    assert result.dense > result.effective_macs
 
 
 def test_the_harness_counted_what_tells_networks_apart() -> None:
-    assert sum("Dense" in told for told in HARNESS.values()) >= 3
-    assert max(told["ConnectionSparsity"] for told in HARNESS.values()) > 0.01
-    sparsities = [told["ActivationSparsity"] for told in HARNESS.values()]
+    assert sum("Dense" in reported for reported in HARNESS.values()) >= 3
+    assert max(reported["ConnectionSparsity"] for reported in HARNESS.values()) > 0.01
+    sparsities = [reported["ActivationSparsity"] for reported in HARNESS.values()]
     assert max(sparsities) - min(sparsities) > 0.2
 
 
@@ -73,12 +73,12 @@ def test_zeros_are_counted_by_hand(tmp_path: Path) -> None:
     )
     inputs = np.full((1, 2, 2, 1), 3, np.int8)
     inputs[0, 1, 0, 0] = 100
-    found = count(read, inputs)
+    result = count(read, inputs)
     of_first = int(np.count_nonzero(kernel[:, 1, 0, 0]))
-    assert found.dense == 2 * 4 + 2 * 3
+    assert result.dense == 2 * 4 + 2 * 3
     most = of_first + int(np.count_nonzero(matrix))
-    assert of_first <= found.effective_macs <= most
-    assert found.parameters_b == 8 + 6 + 4 * (2 + 3)
+    assert of_first <= result.effective_macs <= most
+    assert result.parameters_b == 8 + 6 + 4 * (2 + 3)
     silent = count(read, np.full((3, 2, 2, 1), 3, np.int8))
     assert silent.effective_macs <= np.count_nonzero(matrix)
     with pytest.raises(DataError, match="nothing to count"):
@@ -88,15 +88,15 @@ def test_zeros_are_counted_by_hand(tmp_path: Path) -> None:
 def test_a_session_states_them_and_a_page_has_no_rate_of_steps() -> None:
     task = TfliteTask.open(TfliteTask.Settings(samples=10), BenchContext())
     facts = complexity.facts(task)
-    found = of_facts({"task": facts})
-    assert found is not None
-    assert found.samples == 8
-    assert found.execution_rate_hz is None
-    text = complexity_text.sentence(found)
+    result = of_facts({"task": facts})
+    assert result is not None
+    assert result.samples == 8
+    assert result.execution_rate_hz is None
+    text = complexity_text.sentence(result)
     assert "effective MACs" in text
     assert "execution rate" not in text
     assert "steps" not in text
-    assert len(complexity_text.rows(found)) == 6
+    assert len(complexity_text.rows(result)) == 6
     spoilt = {"task": {"complexity": facts["complexity"] | {"execution_rate_hz": "x"}}}
     assert of_facts(spoilt) is None
 
@@ -105,9 +105,9 @@ def test_the_command_counts_over_inputs(tmp_path: Path) -> None:
     with np.load(VECTORS / "example.npz") as stored:
         np.save(tmp_path / "inputs.npy", stored["inputs"])
     model = VECTORS / "example.tflite"
-    told = rig("model", "inspect", model, "--input", "inputs.npy", cwd=tmp_path)
-    assert told.returncode == 0, told.stderr
+    reported = rig("model", "inspect", model, "--input", "inputs.npy", cwd=tmp_path)
+    assert reported.returncode == 0, reported.stderr
     due = HARNESS["example"]
-    assert f"effective MACs: {due['Effective_MACs']:,.0f}" in told.stdout
-    assert f"activation sparsity: {due['ActivationSparsity']:.4f}" in told.stdout
-    assert "24 samples" in told.stdout
+    assert f"effective MACs: {due['Effective_MACs']:,.0f}" in reported.stdout
+    assert f"activation sparsity: {due['ActivationSparsity']:.4f}" in reported.stdout
+    assert "24 samples" in reported.stdout

@@ -54,8 +54,8 @@ def test_any_window_gives_the_same_bytes_row_by_row(
     due = interpreter.run(read, windows(signal, rows, start).reshape(-1, *shape))
     derived = interpreter.RowByRow(row_by_row(read), start)
     cut = int(rng.integers(1, 40))
-    found = [derived.answers(part) for part in (signal[:cut], signal[cut:])]
-    assert np.array_equal(np.concatenate(found).reshape(40, -1), due.reshape(40, -1))
+    result = [derived.answers(part) for part in (signal[:cut], signal[cut:])]
+    assert np.array_equal(np.concatenate(result).reshape(40, -1), due.reshape(40, -1))
 
 
 def test_a_row_costs_its_own_products_alone(tmp_path: Path) -> None:
@@ -124,6 +124,6 @@ def test_the_reference_model_of_the_streaming_wake_word_gives_the_same_bytes() -
     rng = np.random.default_rng(4)
     signal = np.clip(rng.normal(0, 60, (200, 40)), -128, 127).astype(np.int8)
     due = interpreter.run(read, windows(signal, 30, 0).reshape(-1, 30, 1, 40))
-    found = interpreter.RowByRow(derived).answers(signal)
+    result = interpreter.RowByRow(derived).answers(signal)
     assert len(np.unique(due)) > 20
-    assert np.array_equal(found.reshape(-1, 3), due.reshape(-1, 3))
+    assert np.array_equal(result.reshape(-1, 3), due.reshape(-1, 3))

@@ -66,7 +66,7 @@ def lab(rgb: Array) -> Array:
 def nearest(colours: tuple[str, ...], kind: str) -> float:
     seen = [lab(SEEN[kind] @ linear(colour)) for colour in colours]
     return min(
-        float(np.linalg.norm(one - other)) for one, other in combinations(seen, 2)
+        float(np.linalg.norm(item - other)) for item, other in combinations(seen, 2)
     )
 
 

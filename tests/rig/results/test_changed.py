@@ -182,11 +182,11 @@ def test_the_list_marks_it_in_outcome_labels_and_reason(edited: Path) -> None:
 def test_a_list_that_has_read_a_session_sees_a_later_change_of_its_bench(
     root: Path,
 ) -> None:
-    found = Listing(root)
-    assert [row.changed for row in found.rows()] == [False, False]
+    result = Listing(root)
+    assert [row.changed for row in result.rows()] == [False, False]
     with (root / "a" / "bench.toml").open("a") as stream:
         stream.write("# more\n")
-    assert {row.name: row.changed for row in found.rows()} == {"a": True, "b": False}
+    assert {row.name: row.changed for row in result.rows()} == {"a": True, "b": False}
 
 
 def test_a_report_page_that_was_edited_is_marked_and_one_that_was_removed_is_not(
@@ -231,8 +231,8 @@ def test_a_comparison_with_it_is_marked_and_ends_with_1(
     assert done.returncode == 1
     assert CHANGED in done.stdout
     assert "note: a was changed after its run: results.json was changed" in done.stdout
-    found = compare(*(rig.open_session(root / name) for name in order))
-    assert any("a was changed after its run" in note for note in found.notes)
+    result = compare(*(rig.open_session(root / name) for name in order))
+    assert any("a was changed after its run" in note for note in result.notes)
 
 
 def test_a_table_of_backends_with_it_is_marked_in_every_form_and_ends_with_1(
@@ -290,8 +290,8 @@ def test_edited_results_are_no_claim(edited: Path) -> None:
 
 
 def test_the_report_of_a_test_run_says_so(edited: Path) -> None:
-    said = dict(properties(TestedSession(edited), edited.parent))
-    assert said["rig.verdict"] == "INVALID" and CHANGED in said["rig.labels"]
+    output = dict(properties(TestedSession(edited), edited.parent))
+    assert output["rig.verdict"] == "INVALID" and CHANGED in output["rig.labels"]
 
 
 def test_a_bundle_with_it_says_so(edited: Path) -> None:
@@ -299,5 +299,5 @@ def test_a_bundle_with_it_says_so(edited: Path) -> None:
     done = command("bundle", edited, "--out", "b.zip", cwd=root)
     assert done.returncode == 0, done.stderr
     with zipfile.ZipFile(root / "b.zip") as archive:
-        said = json.loads(archive.read("session/metrics.json"))
-    assert said["changed after the run"][0].startswith("results.json was changed")
+        output = json.loads(archive.read("session/metrics.json"))
+    assert output["changed after the run"][0].startswith("results.json was changed")

@@ -71,9 +71,9 @@ def foreseen(path: Path, overrides: Sequence[str] = ()) -> DeclaredMetrics:
     listed = steps(scenario, task, 0)
     batches = any(isinstance(step, Query) and step.batch for step in listed)
     phases = ("batch",) if batches else task.phases
-    found = scenario.declared_metrics(task, listed, phases)
-    assert found is not None
-    return found
+    result = scenario.declared_metrics(task, listed, phases)
+    assert result is not None
+    return result
 
 
 @pytest.mark.parametrize("path", BENCHES, ids=lambda path: path.stem)
@@ -115,14 +115,14 @@ def test_what_is_declared_is_what_is_measured(
     before = foreseen(bench(name), overrides)
     with open_bench(bench(name), overrides) as opened:
         content = opened.run(1, tmp_path).content
-    measured = {one: metric["unit"] for one, metric in content["metrics"].items()}
+    measured = {item: metric["unit"] for item, metric in content["metrics"].items()}
     assert (
         measured.items()
-        <= {one: metric.unit for one, metric in before.metrics.items()}.items()
+        <= {item: metric.unit for item, metric in before.metrics.items()}.items()
     )
     assert set(before.absent) <= set(content["absent"])
-    for one, metric in content["metrics"].items():
-        known = before.metrics[one]
+    for item, metric in content["metrics"].items():
+        known = before.metrics[item]
         assert metric["higher_is_better"] is known.higher_is_better
         assert metric["value"] is None or metric["value"] >= 0 or known.signed
 

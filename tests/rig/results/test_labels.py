@@ -103,8 +103,8 @@ def test_what_is_simulated_is_reported(device: bool, monitor: bool, which: str) 
         "monitors": {"": {"simulated": monitor}},
         "task": OFFICIAL,
     }
-    (found,) = labels.of_provenance(provenance)
-    assert found.text == "SIMULATED" and found.statement.startswith(
+    (result,) = labels.of_provenance(provenance)
+    assert result.text == "SIMULATED" and result.statement.startswith(
         f"{which} simulated"
     )
 
@@ -120,8 +120,8 @@ def test_every_shipped_bench_is_labelled_as_what_it_is() -> None:
     }
     for path in sorted((ROOT / "benches").glob("*.toml")):
         _, task, _ = open_plan(path)
-        found = of(**{"samples": len(task)} | task.provenance())
-        assert found[0] == expected[task.name], path
+        result = of(**{"samples": len(task)} | task.provenance())
+        assert result[0] == expected[task.name], path
 
 
 def test_problem_seeds_without_an_announcement_are_not_called_official() -> None:

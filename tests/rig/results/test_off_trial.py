@@ -40,13 +40,13 @@ def results(
 
 def test_a_trial_is_off_if_the_others_agree_about_their_own_mean() -> None:
     # 95 to 105 lie 5 % from their mean of 100; the fourth is 30 % above it.
-    found = off_trial.find(results(latency=[95.0, 100.0, 105.0, 130.0, 100.0]))
-    assert found is not None
-    assert (found.number, found.others) == (4, 4)
-    assert found.away == pytest.approx({"latency": 0.3})
-    assert found.rest == pytest.approx(0.05)
-    assert found.lines[0] == "trial 4 is off: latency +30.0 %  (limit 5 %)"
-    assert found.lines[1].startswith("the other 4 agree within 5")
+    result = off_trial.find(results(latency=[95.0, 100.0, 105.0, 130.0, 100.0]))
+    assert result is not None
+    assert (result.number, result.others) == (4, 4)
+    assert result.away == pytest.approx({"latency": 0.3})
+    assert result.rest == pytest.approx(0.05)
+    assert result.lines[0] == "trial 4 is off: latency +30.0 %  (limit 5 %)"
+    assert result.lines[1].startswith("the other 4 agree within 5")
 
 
 @pytest.mark.parametrize(
@@ -69,9 +69,9 @@ def test_otherwise_no_single_trial_is_off(
 def test_every_metric_that_fails_has_to_agree_and_headlines_come_first() -> None:
     far, near = [1.0, 1.0, 1.0, 0.5], [1.0, 1.0, 1.0, 1.1]
     both = ("latency", "energy", "power")
-    found = off_trial.find(results(failed=both, power=near, latency=far, energy=near))
-    assert found is not None
-    assert list(found.away) == ["energy", "latency", "power"]
+    result = off_trial.find(results(failed=both, power=near, latency=far, energy=near))
+    assert result is not None
+    assert list(result.away) == ["energy", "latency", "power"]
     other = [0.5, 1.0, 1.0, 1.0]
     assert off_trial.find(results(failed=both, latency=far, energy=other)) is None
 

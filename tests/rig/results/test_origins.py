@@ -46,9 +46,9 @@ def test_an_energy_is_what_its_weakest_part_is(
 
 
 def test_several_rails_are_together_what_the_weakest_is() -> None:
-    for one, other in product(Origin, Origin):
-        found = origins.of_parts((False, Origins()), [(False, one), (False, other)])
-        assert found.energy is max(one, other, key=list(Origin).index)
+    for item, other in product(Origin, Origin):
+        result = origins.of_parts((False, Origins()), [(False, item), (False, other)])
+        assert result.energy is max(item, other, key=list(Origin).index)
 
 
 def test_what_is_neither_measured_nor_simulated_has_a_label() -> None:

@@ -42,8 +42,8 @@ def trial(*windows: Window, idles: tuple[Window, ...] = ()) -> Trial:
 
 
 def of(*windows: Window) -> Resolution:
-    (found,) = resolve([trial(*windows)], ["infer"])
-    return found
+    (result,) = resolve([trial(*windows)], ["infer"])
+    return result
 
 
 @settings(max_examples=40)
@@ -58,33 +58,33 @@ def test_a_window_resolves_five_percent_from_the_root_of_its_equation_on(
 ) -> None:
     parts = {"edges": edges, "noise": noise, "gain": gain}
     # Twice the energy, and twice the effect: relative ones count.
-    found = of(
+    result = of(
         window("infer", length_s, 2.0, **{k: 2 * v for k, v in parts.items()}),
         window("infer", length_s, 2.0, **{k: -2 * v for k, v in parts.items()}),
     )
-    assert (found.phase, found.window_s) == ("infer", pytest.approx(length_s))
+    assert (result.phase, result.window_s) == ("infer", pytest.approx(length_s))
 
     def excess(factor: float) -> float:
         root = math.sqrt(factor)
         return 2 * math.hypot(gain, edges / factor, noise / root) - 0.05
 
-    assert found.energy_u95 == pytest.approx(excess(1.0) + 0.05)
+    assert result.energy_u95 == pytest.approx(excess(1.0) + 0.05)
     if excess(1.0) <= 0:
-        assert found.needed_s == 0.0
-        assert found.ok
+        assert result.needed_s == 0.0
+        assert result.ok
         return
-    assert parts[found.because] == max(parts.values())
-    assert not found.ok
+    assert parts[result.because] == max(parts.values())
+    assert not result.ok
     longest = 3600.0 / length_s
     if gain >= 0.025 or excess(longest) > 0:
-        assert found.needed_s is None
+        assert result.needed_s is None
         return
     least = scipy.optimize.brentq(excess, 1.0, longest)
     assert (
-        found.needed_s is None or least <= found.needed_s / length_s <= 1.0101 * least
+        result.needed_s is None or least <= result.needed_s / length_s <= 1.0101 * least
     )
     if 1.02 * least < longest:
-        assert found.needed_s is not None
+        assert result.needed_s is not None
 
 
 @pytest.mark.parametrize(
@@ -111,12 +111,12 @@ def test_ends_shrink_with_the_length_noise_with_its_root_and_others_not(
         energy_j=1.0,
         effects=Effects({name: Effect(OWN, 0.0, 0.05)}),
     )
-    found = of(each)
+    result = of(each)
     if times is None:
-        assert found.needed_s is None
+        assert result.needed_s is None
     else:
-        assert found.needed_s == pytest.approx(0.5 * times, rel=0.011)
-    assert found.because == name
+        assert result.needed_s == pytest.approx(0.5 * times, rel=0.011)
+    assert result.because == name
 
 
 def test_windows_without_energy_do_not_count_and_the_mean_of_the_others_does() -> None:
@@ -128,10 +128,10 @@ def test_windows_without_energy_do_not_count_and_the_mean_of_the_others_does() -
         window("infer", 3.0, 3.0, noise=0.06),
         window("infer", 2.0, 2.0),
     ]
-    found = of(*windows)
-    assert found.window_s == pytest.approx(2.0)
+    result = of(*windows)
+    assert result.window_s == pytest.approx(2.0)
     # A mean of 0.08 / 3 on a mean energy of 2.
-    assert found.energy_u95 == pytest.approx(2 * 0.08 / 3 / 2)
+    assert result.energy_u95 == pytest.approx(2 * 0.08 / 3 / 2)
     assert resolve([trial(window("infer", 1.0, None))], ["infer"]) == []
 
 
@@ -139,11 +139,11 @@ def test_each_phase_and_the_idle_windows_have_a_row() -> None:
     both = tuple(window(name, 1.0, 1.0) for name in ("preprocess", "infer"))
     query = sample_of(0, both, repeat=4)
     idle = window("idle", 5.0, 1.0, gain=0.01)
-    one = Trial(1, 1, Measured((query,), (idle,)), {}, None)
-    found = resolve([one, one], ["preprocess", "infer"])
-    assert [row.phase for row in found] == ["preprocess", "infer", "idle"]
-    assert found[2].window_s == pytest.approx(5.0)
-    assert found[2].energy_u95 == pytest.approx(0.02)
+    item = Trial(1, 1, Measured((query,), (idle,)), {}, None)
+    result = resolve([item, item], ["preprocess", "infer"])
+    assert [row.phase for row in result] == ["preprocess", "infer", "idle"]
+    assert result[2].window_s == pytest.approx(5.0)
+    assert result[2].energy_u95 == pytest.approx(0.02)
 
 
 def test_searches_have_a_row_for_each_way_to_end() -> None:
@@ -159,9 +159,9 @@ def test_searches_have_a_row_for_each_way_to_end() -> None:
         search(4.0, solve(2.0, None)),
         search(1.0, solve(9.0, -5)),
     )
-    one = Trial(1, 1, Measured(samples, ()), {}, None)
-    found = resolve([one], ["solve"])
-    assert [(row.phase, row.window_s) for row in found] == [
+    item = Trial(1, 1, Measured(samples, ()), {}, None)
+    result = resolve([item], ["solve"])
+    assert [(row.phase, row.window_s) for row in result] == [
         ("solve 2 s", pytest.approx(3.0)),
         ("solve to target", pytest.approx(1.0)),
     ]

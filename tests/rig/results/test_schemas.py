@@ -31,8 +31,8 @@ def validator(name: str) -> Draft202012Validator:
 
 def problems(name: str, tree: Any) -> list[str]:
     """Return where a tree does not meet a schema of docs/."""
-    found = validator(name).iter_errors(tree)
-    return [f"{error.json_path}: {error.message[:200]}" for error in found]
+    result = validator(name).iter_errors(tree)
+    return [f"{error.json_path}: {error.message[:200]}" for error in result]
 
 
 @pytest.mark.parametrize("name", schemas.SCHEMAS)
@@ -95,6 +95,6 @@ def test_what_does_not_fit_is_found(run_virtual: Callable[..., SessionResult]) -
     tree = run_virtual().content
     tree["metrics"]["latency_total"]["unit"] = 3
     tree["more"] = 1
-    found = problems("results.schema.json", tree)
-    assert any("$.metrics.latency_total.unit" in each for each in found)
-    assert any("'more' was unexpected" in each for each in found)
+    result = problems("results.schema.json", tree)
+    assert any("$.metrics.latency_total.unit" in each for each in result)
+    assert any("'more' was unexpected" in each for each in result)

@@ -100,9 +100,9 @@ def test_a_claimed_time_of_a_simulator_on_the_host_is_not_tested(
 ) -> None:
     hosted = with_sut(measured, clock="CLOCK_MONOTONIC", simulated=True)
     claimed = {"latency_infer": judging.ClaimedMetric(value=1e-9)}
-    found = judging.of_claim(claimed, session_verdicts.measurement(hosted))
-    assert found.replication.outcome is found.audit.outcome is Outcome.NOT_TESTED
-    assert found.replication.not_tested["latency_infer"] == HOST_TIME
+    result = judging.of_claim(claimed, session_verdicts.measurement(hosted))
+    assert result.replication.outcome is result.audit.outcome is Outcome.NOT_TESTED
+    assert result.replication.not_tested["latency_infer"] == HOST_TIME
 
 
 def published(results: Results, factor: float) -> Any:
@@ -134,23 +134,23 @@ def verdicts_on(
 def test_an_honest_published_search_is_confirmed_with_what_would_have_been_noticed(
     searched: Results, tmp_path: Path
 ) -> None:
-    found = verdicts_on(tmp_path, published(searched, 1.0), searched)
+    result = verdicts_on(tmp_path, published(searched, 1.0), searched)
     for rule in ("replication", "audit"):
-        assert found[rule].outcome is Outcome.PASS, found[rule].reason
-        assert found[rule].drawn and found[rule].per_metric
-        times = judging.noticeable(found[rule].drawn)
+        assert result[rule].outcome is Outcome.PASS, result[rule].reason
+        assert result[rule].drawn and result[rule].per_metric
+        times = judging.noticeable(result[rule].drawn)
         assert times is not None and 1 < times < judging.FARTHEST
 
 
 def test_a_published_search_a_hundred_times_too_good_is_refused_by_its_searches_alone(
     searched: Results, tmp_path: Path
 ) -> None:
-    found = verdicts_on(tmp_path, published(searched, 100.0), searched)
+    result = verdicts_on(tmp_path, published(searched, 100.0), searched)
     for rule in ("replication", "audit"):
-        assert found[rule].outcome is Outcome.FAIL
-        assert all(row.ok for row in found[rule].per_metric.values())
-        assert not all(test.ok for test in found[rule].drawn.values())
-        assert "better than measured" in found[rule].reason
+        assert result[rule].outcome is Outcome.FAIL
+        assert all(row.ok for row in result[rule].per_metric.values())
+        assert not all(test.ok for test in result[rule].drawn.values())
+        assert "better than measured" in result[rule].reason
 
 
 def checked(folder: Path, path: Path, *options: str) -> Result:
@@ -198,8 +198,8 @@ def test_a_claim_without_an_uncertainty_takes_that_of_the_measurement_and_says_s
 
 def test_headlines_of_a_search_are_drawn(searched: Results) -> None:
     shown = [
-        one
-        for one in searched.metrics.values()
-        if one.prominence is not Prominence.DETAIL
+        item
+        for item in searched.metrics.values()
+        if item.prominence is not Prominence.DETAIL
     ]
-    assert any(one.repeatability is Repeatability.DRAWN for one in shown)
+    assert any(item.repeatability is Repeatability.DRAWN for item in shown)

@@ -69,15 +69,15 @@ def test_a_virtual_session_takes_the_time_and_the_room_that_were_estimated(
     name: str, tmp_path: Path
 ) -> None:
     bench = BENCHES / f"{name}.toml"
-    found = of_bench(bench, QUICK[name], trials=1, root=tmp_path)
+    results = of_bench(bench, QUICK[name], trials=1, root=tmp_path)
     with open_bench(bench, QUICK[name]) as opened:
         result = opened.run(1, tmp_path)
     took_s = recorded_s(result)
-    assert found.virtual
-    assert found.unknown == ()
-    assert found.trial.expected_s == pytest.approx(took_s, rel=0.03)
-    assert 0.9 * found.trial.known_s <= took_s <= found.trial.most_s
-    assert of_trials(found) == pytest.approx(trial_bytes(result), rel=TOLERANCE)
+    assert results.virtual
+    assert results.unknown == ()
+    assert results.trial.expected_s == pytest.approx(took_s, rel=0.03)
+    assert 0.9 * results.trial.known_s <= took_s <= results.trial.most_s
+    assert of_trials(results) == pytest.approx(trial_bytes(result), rel=TOLERANCE)
 
 
 def test_a_search_that_may_end_at_its_target_has_a_limit_and_no_expectation(
@@ -89,13 +89,15 @@ def test_a_search_that_may_end_at_its_target_has_a_limit_and_no_expectation(
         "task.qubo.nodes=[100]",
     )
     bench = BENCHES / "virtual-qubo.toml"
-    found = of_bench(bench, settings, trials=1, root=tmp_path)
+    results = of_bench(bench, settings, trials=1, root=tmp_path)
     with open_bench(bench, settings) as opened:
         result = opened.run(1, tmp_path)
-    assert [row.group for row in found.unknown] == ["search 2 s or until the target"]
-    assert found.trial.expected_s is None
-    assert found.trial.known_s <= recorded_s(result) <= found.trial.most_s
-    assert found.known_b <= trial_bytes(result) + estimate._SESSION_B <= found.most_b
+    assert [row.group for row in results.unknown] == ["search 2 s or until the target"]
+    assert results.trial.expected_s is None
+    assert results.trial.known_s <= recorded_s(result) <= results.trial.most_s
+    assert (
+        results.known_b <= trial_bytes(result) + estimate._SESSION_B <= results.most_b
+    )
 
 
 @pytest.mark.posix
@@ -111,11 +113,11 @@ def test_a_posix_session_takes_the_room_that_was_estimated_with_the_latency_that
     with open_bench(bench, settings) as opened:
         result = opened.run(1, tmp_path)
     latency_s = result.metrics["latency_total"].value
-    found = of_bench(
+    results = of_bench(
         bench, [*settings, f"claim.latency_total={latency_s!r}"], 1, tmp_path
     )
-    assert of_trials(found) == pytest.approx(trial_bytes(result), rel=TOLERANCE)
-    assert without.known_b <= found.known_b <= found.most_b
+    assert of_trials(results) == pytest.approx(trial_bytes(result), rel=TOLERANCE)
+    assert without.known_b <= results.known_b <= results.most_b
 
 
 class _Usage(NamedTuple):
@@ -178,9 +180,9 @@ def test_loads_take_the_time_of_their_bytes_on_the_line() -> None:
 
 
 def test_a_claimed_latency_is_expected() -> None:
-    found = of_bench(BENCHES / "uart-asc.toml", ["claim.latency_total=0.05"])
-    queries = next(row for row in found.rows if row.group == "query")
-    assert found.unknown == ()
+    result = of_bench(BENCHES / "uart-asc.toml", ["claim.latency_total=0.05"])
+    queries = next(row for row in result.rows if row.group == "query")
+    assert result.unknown == ()
     assert queries.each.expected_s == pytest.approx(0.05, abs=0.05)
     assert queries.each.most_s == 20.0
 
@@ -188,7 +190,7 @@ def test_a_claimed_latency_is_expected() -> None:
 def test_two_rails_are_added(tmp_path: Path) -> None:
     bench = tmp_path / "two.toml"
     text = (BENCHES / "virtual-null.toml").read_text(encoding="utf-8")
-    one = of_bench(BENCHES / "virtual-null.toml")
+    item = of_bench(BENCHES / "virtual-null.toml")
     bench.write_text(
         text.replace(
             "[monitor.virtual]\nsample_hz = 200_000",
@@ -198,5 +200,5 @@ def test_two_rails_are_added(tmp_path: Path) -> None:
     two = of_bench(bench)
     assert [rail.name for rail in two.rails] == ["a", "b"]
     assert sum(rail.byte_hz for rail in two.rails) == pytest.approx(
-        2 * one.rails[0].byte_hz
+        2 * item.rails[0].byte_hz
     )

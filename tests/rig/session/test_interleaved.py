@@ -87,7 +87,11 @@ def asked(folder: Path, trial: int) -> list[int]:
 
 
 def wrong(folder: Path) -> list[str]:
-    return [f"{one.name}: {one.detail}" for one in check(folder).findings if not one.ok]
+    return [
+        f"{finding.name}: {finding.detail}"
+        for finding in check(folder).findings
+        if not finding.ok
+    ]
 
 
 def test_each_sample_is_loaded_once_and_queried_by_every_trial(
@@ -110,10 +114,10 @@ def test_it_measures_what_trials_one_after_the_other_do(
 ) -> None:
     assert interleaved.result.ok and one_by_one.result.ok
     for name in ("latency_total", "power_idle", "energy_total", "accuracy"):
-        one, other = (
+        item, other = (
             ran.result.metrics[name].value for ran in (interleaved, one_by_one)
         )
-        assert one == pytest.approx(other, rel=0.02), name
+        assert item == pytest.approx(other, rel=0.02), name
 
 
 def test_whatever_states_the_verdict_says_so(interleaved: Ran, one_by_one: Ran) -> None:
@@ -176,23 +180,23 @@ def test_the_trace_of_each_trial_has_its_own_windows_and_trials_lie_over_each_ot
 
 
 def test_the_plan_states_the_time_of_both_orders() -> None:
-    found = [
+    result = [
         estimate.of_bench(VIRTUAL_NULL, settings, TRIALS) for settings in (SMALL, TURNS)
     ]
     once_s = sum(
-        row.total.known_s for row in found[0].rows if row.kind in ("load", "sync")
+        row.total.known_s for row in result[0].rows if row.kind in ("load", "sync")
     )
     assert once_s > 0
-    for one in found:
-        apart_s = TRIALS * one.trial.known_s
-        assert one.in_order(interleaved=False).known_s == pytest.approx(apart_s)
+    for item in result:
+        apart_s = TRIALS * item.trial.known_s
+        assert item.in_order(interleaved=False).known_s == pytest.approx(apart_s)
         together_s = apart_s - (TRIALS - 1) * once_s
-        assert one.in_order(interleaved=True).known_s == pytest.approx(together_s)
-    assert found[0].session.known_s == pytest.approx(TRIALS * found[0].trial.known_s)
-    assert found[1].session.known_s == pytest.approx(
-        found[1].in_order(interleaved=True).known_s
+        assert item.in_order(interleaved=True).known_s == pytest.approx(together_s)
+    assert result[0].session.known_s == pytest.approx(TRIALS * result[0].trial.known_s)
+    assert result[1].session.known_s == pytest.approx(
+        result[1].in_order(interleaved=True).known_s
     )
-    assert found[1].known_b < found[0].known_b
+    assert result[1].known_b < result[0].known_b
     options = [*chain.from_iterable(("--set", setting) for setting in TURNS)]
     shown = CliRunner().invoke(rig, ["plan", str(VIRTUAL_NULL), *options]).output
     assert "5 trials interleaved" in shown and "trial by trial: about" in shown

@@ -25,10 +25,10 @@ QUICK = ("task.null.samples=6", "scenario.single_stream.idle_s=0.1")
 
 
 def test_opening_and_leaving_are_reported_part_by_part(tmp_path: Path) -> None:
-    told: list[Event] = []
-    with open_bench(BENCH, QUICK, (told.append,)) as bench:
+    reported: list[Event] = []
+    with open_bench(BENCH, QUICK, (reported.append,)) as bench:
         name = bench.sut.info.name
-    parts = [(type(event).__name__, getattr(event, "part", "")) for event in told]
+    parts = [(type(event).__name__, getattr(event, "part", "")) for event in reported]
     assert parts == [
         ("Opening", "task"),
         ("PartOpened", "task"),
@@ -41,9 +41,14 @@ def test_opening_and_leaving_are_reported_part_by_part(tmp_path: Path) -> None:
         ("PartOpened", "sut"),
         ("RailState", ""),
     ]
-    assert [event.on for event in told if isinstance(event, RailState)] == [True, False]
+    assert [event.on for event in reported if isinstance(event, RailState)] == [
+        True,
+        False,
+    ]
     sut = next(
-        event for event in told if isinstance(event, PartOpened) and event.part == "sut"
+        event
+        for event in reported
+        if isinstance(event, PartOpened) and event.part == "sut"
     )
     assert sut.info is not None and sut.info.name == name
 
@@ -51,11 +56,11 @@ def test_opening_and_leaving_are_reported_part_by_part(tmp_path: Path) -> None:
 def test_steps_are_reported_when_they_begin_and_the_journal_stays_as_it_was(
     tmp_path: Path,
 ) -> None:
-    told: list[Event] = []
-    with open_bench(BENCH, QUICK, (told.append,)) as bench:
+    reported: list[Event] = []
+    with open_bench(BENCH, QUICK, (reported.append,)) as bench:
         result = bench.run(2, tmp_path)
-    begun = [event for event in told if isinstance(event, StepBegun)]
-    done = [event for event in told if isinstance(event, StepDone)]
+    begun = [event for event in reported if isinstance(event, StepBegun)]
+    done = [event for event in reported if isinstance(event, StepDone)]
     loads = [event for event in begun if event.step.kind == "load"]
     assert len(begun) == len(done) + len(loads) and loads
     assert [event.step for event in begun if event.step.kind != "load"] == [
@@ -84,7 +89,7 @@ def test_live_blocks_are_the_trace_and_leave_it_as_it_was(tmp_path: Path) -> Non
     places = [
         next(result.folder.glob("trial-*/**/" + TRACE)) for result in (watched, alone)
     ]
-    traces = [Trace.open(place) for place in places]
+    traces = [Trace.open(position) for position in places]
     powers_w = [trace.power_w(0.0, trace.duration_s)[1] for trace in traces]
     assert np.array_equal(*powers_w)
     assert dropped == ()
@@ -109,20 +114,25 @@ def test_who_raises_is_dropped_and_named_and_the_run_goes_on(tmp_path: Path) -> 
     blocks: list[LiveBlock] = []
     with open_bench(BENCH, QUICK, observers=(spoilt, blocks.append)) as bench:
         assert bench.run(1, tmp_path).trials[0].problems == ()
-        (said,) = bench.dropped
-    assert "spoilt" in said and "cannot be drawn" in said
+        (output,) = bench.dropped
+    assert "spoilt" in output and "cannot be drawn" in output
     assert len(blocks) > 3
 
 
 def test_a_probe_tells_and_shows_the_same(tmp_path: Path) -> None:
-    told: list[Event] = []
+    reported: list[Event] = []
     blocks: list[LiveBlock] = []
     assert all(
         finding.ok
-        for finding in probe(BENCH, QUICK, (told.append,), observers=(blocks.append,))
+        for finding in probe(
+            BENCH, QUICK, (reported.append,), observers=(blocks.append,)
+        )
     )
-    assert [event.on for event in told if isinstance(event, RailState)] == [True, False]
-    assert {event.part for event in told if isinstance(event, Opening)} == {
+    assert [event.on for event in reported if isinstance(event, RailState)] == [
+        True,
+        False,
+    ]
+    assert {event.part for event in reported if isinstance(event, Opening)} == {
         "task",
         "monitor",
         "sut",

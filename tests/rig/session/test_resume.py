@@ -233,8 +233,8 @@ def counted_steps(trial: Path) -> list[list[int]]:
 
 def every_query(folder: Path) -> list[int]:
     folders = (path.parent for path in folder.rglob("completions.jsonl"))
-    told = list(chain.from_iterable(map(completion_lines.read, folders)))
-    return [done.number for done in told if isinstance(done.step, Query)]
+    reported = list(chain.from_iterable(map(completion_lines.read, folders)))
+    return [done.number for done in reported if isinstance(done.step, Query)]
 
 
 @pytest.mark.parametrize("kept", ["full", "reduced"])

@@ -255,8 +255,12 @@ def test_lost_monitor_samples_inside_a_window_are_a_gap_and_a_line_in_the_budget
         with open_bench(VIRTUAL_NULL, settings) as bench:
             result = bench.run(1, tmp_path / name)
         metric = result.content["metrics"]["energy_infer"]
-        found = [problem["code"] for problem in result.content["problems"]]
-        return found, {part["component"] for part in metric["budget"]}, metric["value"]
+        results = [problem["code"] for problem in result.content["problems"]]
+        return (
+            results,
+            {part["component"] for part in metric["budget"]},
+            metric["value"],
+        )
 
     codes, components, whole_j = budget("whole")
     assert (codes, "lost samples" in components) == ([], False)

@@ -36,9 +36,9 @@ REDUCED = "bench.between_windows=reduced"
 def faults(folder: Path, read: Read = fingerprints) -> list[str]:
     """Return the faults that a check finds."""
     return [
-        f"{one.name}: {one.detail}"
-        for one in check(folder, read).findings
-        if not one.ok
+        f"{finding.name}: {finding.detail}"
+        for finding in check(folder, read).findings
+        if not finding.ok
     ]
 
 
@@ -52,14 +52,16 @@ def test_results_are_the_same_with_means_between_windows_as_with_every_sample(
     for content in contents:
         content.pop("provenance")
     assert contents[0] == contents[1]
-    traces = [Trace.open(one.folder / "trial-2" / "trace.jls") for one in (full, thin)]
+    traces = [
+        Trace.open(item.folder / "trial-2" / "trace.jls") for item in (full, thin)
+    ]
     # a load for each sample, and for each warm-up
     assert len(traces[1].reduced) == 6 + 2
     missing_s = (
         sum(span.stop - span.start for span in traces[1].reduced) / traces[1].sample_hz
     )
     assert missing_s > 8 * (0.2 - 2 * 0.01 - 0.003)
-    sizes = [one.folder / "trial-2" / "trace.jls" for one in (full, thin)]
+    sizes = [item.folder / "trial-2" / "trace.jls" for item in (full, thin)]
     assert sizes[1].stat().st_size < 0.6 * sizes[0].stat().st_size
     with reading(traces[0].path) as whole, reading(traces[1].path) as parts:
         count = traces[0].length
@@ -67,12 +69,12 @@ def test_results_are_the_same_with_means_between_windows_as_with_every_sample(
         kept = np.ones(count, bool)
         for span in traces[1].reduced:
             kept[span.start : span.stop] = False
-        for one, other in zip(
+        for item, other in zip(
             traces[0].samples(whole, 0, count),
             traces[1].samples(parts, 0, count),
             strict=True,
         ):
-            assert np.array_equal(one[kept], other[kept])
+            assert np.array_equal(item[kept], other[kept])
         current = traces[0].samples(whole, 0, count)[0]
     samples = distributions.SignalSamples(traces[1], 0, count, "current")
     spread = distributions.histogram(samples, 50)
@@ -82,14 +84,15 @@ def test_results_are_the_same_with_means_between_windows_as_with_every_sample(
     )
     bounds, rows = file_index.quick(traces[1], 0, count, 20)
     by_hand = [
-        current[one:other].mean(dtype=float) for one, other in pairwise(bounds.tolist())
+        current[item:other].mean(dtype=float)
+        for item, other in pairwise(bounds.tolist())
     ]
     assert bounds[-1] == count and rows[1] == pytest.approx(by_hand, rel=1e-4)
-    with open_trace(traces[0].path) as one, open_trace(traces[1].path) as other:
-        assert one.prepare() and other.prepare()
+    with open_trace(traces[0].path) as item, open_trace(traces[1].path) as other:
+        assert item.prepare() and other.prepare()
         pictures = [
-            view.columns(0.0, count / one.sample_hz, 20).current
-            for view in (one, other)
+            view.columns(0.0, count / item.sample_hz, 20).current
+            for view in (item, other)
         ]
         assert pictures[0] is not None and pictures[1] is not None
         # Their borders are none of means.
@@ -156,8 +159,8 @@ def test_a_window_that_was_reduced_later_is_found_and_makes_its_trial_invalid(
 ) -> None:
     folder = run_virtual(LOAD, REDUCED).folder
     thin_where(folder, lambda trace: behind_a_mark(trace, 0.042))
-    found = faults(folder)
-    assert any(line.startswith("results.json") for line in found)
+    result = faults(folder)
+    assert any(line.startswith("results.json") for line in result)
     remake(folder)
     assert faults(folder) == []
     results = document.read(folder / "results.json")
@@ -175,8 +178,8 @@ def test_means_where_every_sample_was_to_be_kept_are_refused(run_virtual: Run) -
     shutil.rmtree(folder.with_name("forged"))
     thin_where(folder, lambda trace: behind_a_mark(trace, 0.2))
     remake(folder)
-    found = faults(folder, fingerprint.read)[0]
-    assert found.startswith("trial-1/trace.jls") and "between_windows full" in found
+    result = faults(folder, fingerprint.read)[0]
+    assert result.startswith("trial-1/trace.jls") and "between_windows full" in result
 
 
 @pytest.mark.parametrize("length", [1, 2])

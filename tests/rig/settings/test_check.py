@@ -21,7 +21,7 @@ BEYOND = "no number of a bench is beyond 1e+12"
 
 
 @dataclass(frozen=True, slots=True)
-class Inner:
+class InnerTable:
     gain: Annotated[Ratio, Interval(gt=-1, lt=1), doc("Its error.")] = 0.0
     step: Annotated[Count, MultipleOf(4), doc("Its step.")] = 4
 
@@ -37,8 +37,8 @@ class Settings:
     mode: Annotated[Literal["a", "b"], doc("How.")] = "a"
     name: Annotated[str, Matches("[a-z]*", "small letters"), doc("Its name.")] = ""
     file: Annotated[PathText, doc("A file.")] = ""
-    inner: Annotated[Inner, doc("What is inside.")] = field(
-        default_factory=lambda: Inner(0.25)
+    inner: Annotated[InnerTable, doc("What is inside.")] = field(
+        default_factory=lambda: InnerTable(0.25)
     )
 
 
@@ -46,7 +46,14 @@ def test_what_is_allowed_passes() -> None:
     checked(Settings("p"), "sut.x")
     checked(
         Settings(
-            "p", 60.0, 1e-6, (), mode="b", name="abc", file="f", inner=Inner(-0.5, 8)
+            "p",
+            60.0,
+            1e-6,
+            (),
+            mode="b",
+            name="abc",
+            file="f",
+            inner=InnerTable(-0.5, 8),
         ),
         "sut.x",
     )
@@ -86,21 +93,21 @@ def test_what_is_allowed_passes() -> None:
             f"0 or more each: they are shares; {BEYOND}",
         ),
         (
-            {"inner": Inner(-1e308)},
+            {"inner": InnerTable(-1e308)},
             "sut.x.inner.gain",
             "-1e+308",
             f"above -1, below 1; {BEYOND}",
         ),
         (
-            {"inner": Inner(step=4 * 10**400)},
+            {"inner": InnerTable(step=4 * 10**400)},
             "sut.x.inner.step",
             f"{4 * 10**400}",
             f"a multiple of 4; no whole number of a bench is beyond {2**64}",
         ),
         ({"mode": "c"}, "sut.x.mode", "'c'", '"a" or "b"'),
         ({"name": "Name"}, "sut.x.name", "'Name'", "small letters"),
-        ({"inner": Inner(1.0)}, "sut.x.inner.gain", "1", "above -1, below 1"),
-        ({"inner": Inner(step=6)}, "sut.x.inner.step", "6", "a multiple of 4"),
+        ({"inner": InnerTable(1.0)}, "sut.x.inner.gain", "1", "above -1, below 1"),
+        ({"inner": InnerTable(step=6)}, "sut.x.inner.step", "6", "a multiple of 4"),
     ],
 )
 def test_a_value_outside_is_refused_with_key_and_range(
@@ -115,7 +122,7 @@ def test_a_value_outside_is_refused_with_key_and_range(
 
 
 def test_all_that_is_outside_is_reported_at_once() -> None:
-    wrong = Settings("", -1.0, inner=Inner(2.0))
+    wrong = Settings("", -1.0, inner=InnerTable(2.0))
     paths = [violation.path for violation in violations(wrong, "x")]
     assert paths == ["x.port", "x.idle_s", "x.inner.gain"]
     with pytest.raises(

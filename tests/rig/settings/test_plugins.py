@@ -37,8 +37,8 @@ UNITS = {
 
 
 def settings_of(section: str, kind: str) -> type:
-    found: type = plugins.find(section, kind).Settings
-    return found
+    result: type = plugins.find(section, kind).Settings
+    return result
 
 
 def every(

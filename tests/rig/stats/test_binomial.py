@@ -145,8 +145,8 @@ def test_clustered_outcomes_count_as_korn_and_graubard_have_it(
     exact = scipy.stats.t.ppf(0.975, n - 1) / scipy.stats.t.ppf(0.975, freedom)
     size = value * (1 - value) / variance * exact**2
     expected = min(max(size, 1.0), n)
-    found = binomial.effective_size(value, variance, n, freedom)
-    assert found == pytest.approx(expected, rel=1e-5)
+    result = binomial.effective_size(value, variance, n, freedom)
+    assert result == pytest.approx(expected, rel=1e-5)
     assert binomial.effective_size(value, 0.0, n, freedom) == n
 
 

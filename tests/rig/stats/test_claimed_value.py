@@ -74,8 +74,8 @@ def test_the_unit_has_no_effect_and_the_direction_turns_it_round(
         Spread(value * ratio, share * value, 9),
     )
     scaled = [
-        Spread(one.value * unit, one.u * unit, one.freedom)
-        for one in (measured, claimed)
+        Spread(item.value * unit, item.u * unit, item.freedom)
+        for item in (measured, claimed)
     ]
     lower = compare(measured, claimed, False).chance
     assert compare(scaled[0], scaled[1], False).chance == pytest.approx(
@@ -91,15 +91,15 @@ def test_a_claim_that_is_too_bad_is_not_refused() -> None:
 
 
 def test_of_a_value_that_is_not_positive_the_difference_is_tested() -> None:
-    found = compare(Spread(-0.02, 0.01, 9), Spread(-0.5, 0.01, 9), False)
-    assert found.chance < 1e-6 and found.noticeable(ALPHA) is None
+    result = compare(Spread(-0.02, 0.01, 9), Spread(-0.5, 0.01, 9), False)
+    assert result.chance < 1e-6 and result.noticeable(ALPHA) is None
 
 
 def test_a_share_between_0_and_1_is_tested_by_its_logit() -> None:
     # 0.5 against 0.9: logits 0 and 2.197, uncertainties 0.2 and 0.556.
-    found = compare_bounded(Spread(0.5, 0.05, 1e6), Spread(0.9, 0.05, 1e6), True)
+    result = compare_bounded(Spread(0.5, 0.05, 1e6), Spread(0.9, 0.05, 1e6), True)
     u = math.hypot(0.05 / 0.25, 0.05 / 0.09)
-    assert found.chance == pytest.approx(
+    assert result.chance == pytest.approx(
         float(scipy.stats.norm.sf(math.log(9) / u)), rel=1e-4
     )
 

@@ -34,9 +34,9 @@ def test_the_half_width_holds_95_percent_of_the_larger_of_both_draws(
         return float(np.mean(scipy.special.ndtr(half / deviations))) - 0.975
 
     exact = scipy.optimize.bisect(missing, 1e-9, 1e3 * math.sqrt(other.value))
-    found = half_width(same, other)
-    assert found == pytest.approx(exact, rel=0.02)
-    assert found >= max(same.half_width, other.half_width)
+    result = half_width(same, other)
+    assert result == pytest.approx(exact, rel=0.02)
+    assert result >= max(same.half_width, other.half_width)
 
 
 def test_one_variance_alone_is_students() -> None:

@@ -245,7 +245,7 @@ def test_the_step_is_that_which_halving_finds(scale: float, bend: float) -> None
         looks.append(half)
         return math.tanh((half / scale) ** bend)
 
-    found = first_step_beyond(inside)
+    result = first_step_beyond(inside)
     assert len(looks) <= 40
     low = 0
     high = 1 << 24
@@ -254,7 +254,7 @@ def test_the_step_is_that_which_halving_finds(scale: float, bend: float) -> None
         low, high = (
             (half, high) if inside(half * 20.0 / (1 << 24)) < 0.95 else (low, half)
         )
-    assert found == high
+    assert result == high
 
 
 def test_a_budget_of_nothing_has_a_factor_all_the_same() -> None:

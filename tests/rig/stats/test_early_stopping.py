@@ -17,13 +17,13 @@ def by_whole_numbers(n: int, percent: int) -> int:
     percentile is at most 1.
     """
     total = 0
-    found = -1
+    result = -1
     for t in range(n + 1):
         total += math.comb(n, t) * (100 - percent) ** t * percent ** (n - t)
         if 100 * total > 100**n:
             break
-        found = t
-    return max(found, 0)
+        result = t
+    return max(result, 0)
 
 
 def test_64_queries_give_a_90th_percentile_and_662_a_99th() -> None:
@@ -64,9 +64,9 @@ def test_the_estimate_is_below_the_true_percentile_once_in_a_hundred_times_or_le
     true = -math.log(0.1)
     low = 0
     for _ in range(runs):
-        found = estimate([draw.expovariate(1.0) for _ in range(n)], 90.0)
-        assert found is not None
-        low += found < true
+        result = estimate([draw.expovariate(1.0) for _ in range(n)], 90.0)
+        assert result is not None
+        low += result < true
     # Once in a hundred times would be 20 of 2000; 40 or more would happen by chance
     # less than once in 10,000 times.
     assert 0 < low < 40

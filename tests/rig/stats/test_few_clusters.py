@@ -20,9 +20,9 @@ def left_out(sizes: list[int], means: list[float]) -> tuple[np.ndarray, np.ndarr
 
 def test_clusters_of_one_size_have_the_variance_of_the_mean_of_their_means() -> None:
     means = [0.2, 0.5, 0.9, 0.4]
-    found = cr2(*left_out([6] * 4, means))
+    result = cr2(*left_out([6] * 4, means))
     assert (
-        found.value == pytest.approx(np.var(means, ddof=1) / 4) and found.freedom == 3
+        result.value == pytest.approx(np.var(means, ddof=1) / 4) and result.freedom == 3
     )
 
 

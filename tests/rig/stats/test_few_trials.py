@@ -15,17 +15,17 @@ CALM = (10.0, 10.1, 9.9, 10.05, 9.95)
 
 
 def test_the_value_far_from_the_others_is_the_odd_one() -> None:
-    found = odd_one([10.0, 10.1, 9.9, 10.7, 10.0])
-    assert found is not None
-    assert found.place == 3
-    assert found.others == pytest.approx(10.0)
+    result = odd_one([10.0, 10.1, 9.9, 10.7, 10.0])
+    assert result is not None
+    assert result.place == 3
+    assert result.others == pytest.approx(10.0)
     # Grubbs: G of the fourth value, and what follows from it for t with n - 2 degrees
     # of freedom.
     values = [10.0, 10.1, 9.9, 10.7, 10.0]
     grubbs = (10.7 - sum(values) / 5) / scipy.stats.tstd(values)
     distance = math.sqrt(5 * 3 * grubbs**2 / (4**2 - 5 * grubbs**2))
-    assert found.distance == pytest.approx(distance)
-    assert found.chance == pytest.approx(5 * 2 * scipy.stats.t.sf(distance, 3))
+    assert result.distance == pytest.approx(distance)
+    assert result.chance == pytest.approx(5 * 2 * scipy.stats.t.sf(distance, 3))
 
 
 def test_noise_that_is_known_is_the_least_scatter() -> None:
@@ -50,8 +50,8 @@ def test_one_set_in_twenty_is_called_odd_at_five_percent() -> None:
     sets = 4000
     called = 0
     for _ in range(sets):
-        found = odd_one([source.gauss(3.0, 0.2) for _ in range(5)])
-        called += found is not None and found.chance <= 0.05
+        result = odd_one([source.gauss(3.0, 0.2) for _ in range(5)])
+        called += result is not None and result.chance <= 0.05
     # Bonferroni over five values is nearly exact here; 4000 sets tell it to 0.7 points.
     assert 0.035 < called / sets < 0.06
 
@@ -60,13 +60,13 @@ def test_a_trend_is_the_line_of_least_squares_with_student_s_interval() -> None:
     places = [1.0, 2.0, 3.0, 4.0, 5.0]
     values = [1.0, 1.3, 1.38, 1.72, 1.9]
     known = scipy.stats.linregress(places, values)
-    found = trend(places, values)
-    assert found is not None
-    assert found.slope == pytest.approx(known.slope)
-    assert found.at_zero == pytest.approx(known.intercept)
-    assert found.chance == pytest.approx(known.pvalue)
+    result = trend(places, values)
+    assert result is not None
+    assert result.slope == pytest.approx(known.slope)
+    assert result.at_zero == pytest.approx(known.intercept)
+    assert result.chance == pytest.approx(known.pvalue)
     half = scipy.stats.t.ppf(0.975, 3) * known.stderr
-    assert (found.low, found.high) == pytest.approx(
+    assert (result.low, result.high) == pytest.approx(
         (known.slope - half, known.slope + half)
     )
 
@@ -75,10 +75,12 @@ def test_the_interval_of_a_slope_holds_the_true_one_95_times_in_100() -> None:
     source = random.Random(11)
     held = 0
     for _ in range(2000):
-        values = [2.0 + 0.03 * place + source.gauss(0.0, 0.1) for place in range(5)]
-        found = trend(range(5), values)
-        assert found is not None
-        held += found.low <= 0.03 <= found.high
+        values = [
+            2.0 + 0.03 * position + source.gauss(0.0, 0.1) for position in range(5)
+        ]
+        result = trend(range(5), values)
+        assert result is not None
+        held += result.low <= 0.03 <= result.high
     assert 0.935 < held / 2000 < 0.965
 
 

@@ -14,8 +14,8 @@ from rig.stats.share_mean import ShareRange
 @pytest.mark.parametrize("others", [0, 1, 2])
 def test_rare_values_are_as_frequent_as_clopper_and_pearson_allow(others: int) -> None:
     high = scipy.stats.binomtest(others, 25).proportion_ci(0.95, "exact").high
-    found = share_mean.rare_ends(0.1, others, 25, ShareRange(-0.5, 1.0))
-    assert found == pytest.approx((-0.5, max(-0.5 + 1.5 * high, 0.1)))
+    result = share_mean.rare_ends(0.1, others, 25, ShareRange(-0.5, 1.0))
+    assert result == pytest.approx((-0.5, max(-0.5 + 1.5 * high, 0.1)))
 
 
 def test_equal_values_may_differ_as_rarely_as_their_number_allows() -> None:

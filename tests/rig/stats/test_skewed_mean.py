@@ -21,9 +21,9 @@ def test_exponential_values_have_about_the_exact_interval_of_their_mean() -> Non
     # 2 n mean / truth of n exponential values is chi-squared of 2 n degrees of freedom.
     values = scipy.stats.expon.ppf((np.arange(25) + 0.5) / 25)
     exact = [2 * values.sum() / scipy.stats.chi2.ppf(p, 50) for p in (0.975, 0.025)]
-    found = skewed_mean.ends(float(values.mean()), scatter([values.tolist()]))
-    assert found[0] == pytest.approx(exact[0], rel=0.1)
-    assert found[1] == pytest.approx(exact[1], rel=0.2)
+    result = skewed_mean.ends(float(values.mean()), scatter([values.tolist()]))
+    assert result[0] == pytest.approx(exact[0], rel=0.1)
+    assert result[1] == pytest.approx(exact[1], rel=0.2)
 
 
 @pytest.mark.parametrize("scale", [1e-3, 1e-5, 1e-7])
@@ -33,11 +33,11 @@ def test_values_that_hardly_differ_have_students_interval(scale: float) -> None:
     low, high = scipy.stats.t.interval(
         0.95, 4, np.mean(values), scipy.stats.sem(values)
     )
-    found = skewed_mean.ends(float(np.mean(values)), scatter([values]))
-    assert found[0] - 1 == pytest.approx(low - 1, rel=0.01)
+    result = skewed_mean.ends(float(np.mean(values)), scatter([values]))
+    assert result[0] - 1 == pytest.approx(low - 1, rel=0.01)
     # Hall's transformation adds what these five have of skewness, to the upper end
     # only.
-    assert high - 1 <= found[1] - 1 < 1.2 * (high - 1)
+    assert high - 1 <= result[1] - 1 < 1.2 * (high - 1)
 
 
 @given(st.floats(1e-6, 30), st.floats(1, 3))
@@ -61,12 +61,12 @@ def test_both_forms_of_the_ends_agree_where_one_takes_over() -> None:
 
 
 def test_the_ends_of_hall_give_the_quantiles_of_his_transform() -> None:
-    found = scatter([[-3.0, 0.2, 0.1, 9.0, 0.4]])
-    at, error, g = 1.34, math.sqrt(found.variance.value), found.skewness
+    result = scatter([[-3.0, 0.2, 0.1, 9.0, 0.4]])
+    at, error, g = 1.34, math.sqrt(result.variance.value), result.skewness
     assert g > 0.1
     for end, sign in zip(
-        skewed_mean.ends_without_bound(at, found), (1, -1), strict=True
+        skewed_mean.ends_without_bound(at, result), (1, -1), strict=True
     ):
         t = (at - end) / error
-        said = t + g * t**2 / 3 + g**2 * t**3 / 27 + g / 6
-        assert said == pytest.approx(sign * found.variance.coverage_factor)
+        output = t + g * t**2 / 3 + g**2 * t**3 / 27 + g / 6
+        assert output == pytest.approx(sign * result.variance.coverage_factor)

@@ -16,13 +16,13 @@ from rig.stats.strata import scatter
 
 def test_one_stratum_has_the_variance_freedom_and_skewness_of_a_plain_mean() -> None:
     values = [0.1, 0.4, 0.2, 2.0, 0.3]
-    found = scatter([values])
-    assert found.variance.value == pytest.approx(scipy.stats.sem(values) ** 2)
-    assert found.variance.freedom == 4
+    result = scatter([values])
+    assert result.variance.value == pytest.approx(scipy.stats.sem(values) ** 2)
+    assert result.variance.freedom == 4
     # The skewness of a mean is that of one value over the root of their number.
     deviation = np.std(values, ddof=1)
     third = scipy.stats.kstat(values, 3)
-    assert found.skewness == pytest.approx(third / deviation**3 / 5**0.5)
+    assert result.skewness == pytest.approx(third / deviation**3 / 5**0.5)
 
 
 def test_degrees_of_freedom_are_pooled_where_strata_scatter_alike_and_one_strata_s_where_not():

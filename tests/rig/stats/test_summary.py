@@ -58,8 +58,8 @@ def test_a_percentile_is_numpys_to_the_last_bit(
 ) -> None:
     with np.errstate(all="ignore"):
         expected = float(np.percentile(np.asarray(values), percent))
-    found = percentile(values, percent)
-    assert found == expected or (math.isnan(found) and math.isnan(expected))
+    result = percentile(values, percent)
+    assert result == expected or (math.isnan(result) and math.isnan(expected))
 
 
 @pytest.mark.parametrize(("percent", "needed"), [(50, 6), (90, 36), (99, 368)])
@@ -80,7 +80,7 @@ def test_a_median_lies_between_the_places_that_tables_give(
 ) -> None:
     # Conover, Practical Nonparametric Statistics, and others: 95 % limits of a median
     # by order statistics.
-    values = [2.0**place for place in range(count)]
+    values = [2.0**position for position in range(count)]
     middle = percentile(values, 50)
     expected = max(middle - values[low - 1], values[high - 1] - middle) / NORMAL_95
     assert percentile_error(values, 50) == pytest.approx(expected)

@@ -23,36 +23,38 @@ def test_the_median_and_its_interval_are_the_order_statistics_that_tables_name()
     # 95 % intervals of a median by ranks (Conover, Practical Nonparametric Statistics,
     # table A3): n = 6: 1 and 6, n = 10: 2 and 9.
     for n, ranks in ((6, (1, 6)), (10, (2, 9)), (20, (6, 15)), (30, (10, 21))):
-        found = quantile(reached(*range(1, n + 1)), 0.5)
-        assert (found.low_s, found.high_s) == ranks, n
-        assert found.value_s == n // 2
+        result = quantile(reached(*range(1, n + 1)), 0.5)
+        assert (result.low_s, result.high_s) == ranks, n
+        assert result.value_s == n // 2
 
 
 def test_five_attempts_bound_a_median_from_no_side_for_certain() -> None:
-    found = quantile(reached(1, 2, 3, 4, 5), 0.5)
-    assert (found.value_s, found.low_s, found.high_s) == (3, 0.0, math.inf)
+    result = quantile(reached(1, 2, 3, 4, 5), 0.5)
+    assert (result.value_s, result.low_s, result.high_s) == (3, 0.0, math.inf)
 
 
 def test_attempts_that_ended_at_their_limit_leave_the_median_where_it_can_be_reported():
     attempts = reached(*range(1, 13)) + [Attempt(100.0, False)] * 8
-    found = quantile(attempts, 0.5)
-    assert (found.value_s, found.low_s, found.high_s) == (10, 6, math.inf)
+    result = quantile(attempts, 0.5)
+    assert (result.value_s, result.low_s, result.high_s) == (10, 6, math.inf)
     assert success(attempts).count == 12
 
 
 def test_where_most_did_not_reach_the_target_there_is_a_lower_end_alone() -> None:
-    found = quantile(reached(1.0) + [Attempt(10.0, False)] * 9, 0.5)
-    assert (found.value_s, found.low_s, found.high_s) == (None, 10.0, math.inf)
+    result = quantile(reached(1.0) + [Attempt(10.0, False)] * 9, 0.5)
+    assert (result.value_s, result.low_s, result.high_s) == (None, 10.0, math.inf)
 
 
 def test_an_attempt_ended_early_among_quick_ones_makes_the_value_unknown_and_not_larger():
     attempts = [*reached(*range(1, 10)), Attempt(0.5, False)]
-    found = quantile(attempts, 0.5)
-    assert found.value_s is None
+    result = quantile(attempts, 0.5)
+    assert result.value_s is None
     whole = [
         quantile(reached(*range(1, 10), late_s), 0.5) for late_s in (0.6, 4.5, 99.0)
     ]
-    assert all(found.low_s <= one.low_s and one.high_s <= found.high_s for one in whole)
+    assert all(
+        result.low_s <= item.low_s and item.high_s <= result.high_s for item in whole
+    )
 
 
 @given(
@@ -87,8 +89,8 @@ def test_the_interval_holds_the_quantile_95_times_in_100_also_of_what_was_cut_of
             Attempt(min(t, limit), t <= limit)
             for t, limit in zip(times_s, limits_s, strict=True)
         ]
-        found = quantile(attempts, share)
-        held += found.low_s <= true_s <= found.high_s
+        result = quantile(attempts, share)
+        held += result.low_s <= true_s <= result.high_s
     assert held >= 0.94 * runs
 
 

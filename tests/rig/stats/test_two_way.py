@@ -21,8 +21,8 @@ def half_width(scatter: TwoWay) -> float:
 
 @pytest.mark.parametrize("freedom", [1.0, 1.5, 4.0, 49.0])
 def test_one_source_alone_is_students_t(freedom: float) -> None:
-    found = half_width(TwoWay(Variance(4.0, freedom), Variance(0.0, 1.0)))
-    assert found == pytest.approx(2 * student(freedom), rel=2e-3)
+    result = half_width(TwoWay(Variance(4.0, freedom), Variance(0.0, 1.0)))
+    assert result == pytest.approx(2 * student(freedom), rel=2e-3)
 
 
 @pytest.mark.parametrize("chosen", [0.0001, 0.3, 1.0, 5.0])
@@ -33,9 +33,9 @@ def test_one_source_alone_is_students_t(freedom: float) -> None:
 def test_both_sources_are_at_least_as_wide_as_either_one(
     chosen: float, units: float, trials: float, both: float
 ) -> None:
-    found = half_width(TwoWay(Variance(chosen, units), Variance(1.0, trials), both))
-    assert found >= 0.998 * student(trials)
-    assert found >= 0.998 * student(units) * math.sqrt(chosen)
+    result = half_width(TwoWay(Variance(chosen, units), Variance(1.0, trials), both))
+    assert result >= 0.998 * student(trials)
+    assert result >= 0.998 * student(units) * math.sqrt(chosen)
 
 
 def test_the_half_width_is_that_of_draws() -> None:
@@ -49,11 +49,11 @@ def test_the_half_width_is_that_of_draws() -> None:
     expected = np.quantile(
         np.abs(random.standard_normal(1_000_000)) * np.sqrt(joint), 0.95
     )
-    found = half_width(TwoWay(Variance(1.5, 11), Variance(1.0, 4), 0.2))
-    assert found == pytest.approx(expected, rel=0.01)
+    result = half_width(TwoWay(Variance(1.5, 11), Variance(1.0, 4), 0.2))
+    assert result == pytest.approx(expected, rel=0.01)
 
 
 def test_sizes_in_another_unit_have_no_effect() -> None:
-    one = half_width(TwoWay(Variance(1.5, 3), Variance(1.0, 4), 0.2))
+    item = half_width(TwoWay(Variance(1.5, 3), Variance(1.0, 4), 0.2))
     other = half_width(TwoWay(Variance(1.5e-12, 3), Variance(1e-12, 4), 0.2e-12))
-    assert other == pytest.approx(1e-6 * one)
+    assert other == pytest.approx(1e-6 * item)

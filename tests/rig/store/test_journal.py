@@ -80,9 +80,11 @@ def test_lines_made_by_the_documentation_are_those_of_the_rig() -> None:
 def test_what_a_rig_writes_is_accepted(
     events: list[dict[str, Any]], status: str
 ) -> None:
-    found = read(events)
+    result = read(events)
     assert (
-        not found.faults and found.status == status and len(found.events) == len(events)
+        not result.faults
+        and result.status == status
+        and len(result.events) == len(events)
     )
 
 
@@ -92,8 +94,8 @@ def test_the_head_is_that_of_the_end_whatever_was_made_of_it_later() -> None:
 
 
 def test_a_torn_line_is_left_out_and_reported() -> None:
-    found = read([STARTED, TRIAL], '{"event": "trial_fin')
-    assert found.torn and not found.faults and len(found.events) == 2
+    result = read([STARTED, TRIAL], '{"event": "trial_fin')
+    assert result.torn and not result.faults and len(result.events) == 2
 
 
 @pytest.mark.parametrize("place", range(len(WHOLE)))

@@ -10,6 +10,7 @@ import subprocess
 from pathlib import Path
 
 from rig.store.provenance import hash_of_files, revision
+from tests.programs import captured
 
 
 def test_every_file_and_its_name_are_in_the_hash(tmp_path: Path) -> None:
@@ -47,8 +48,6 @@ def test_the_index_of_the_checkout_is_left_as_it_is(tmp_path: Path) -> None:
     os.utime(source, (1, 1))
     index = tmp_path / ".git" / "index"
     before = index.read_bytes()
-    head = subprocess.run(
-        [*git, "rev-parse", "HEAD"], check=True, capture_output=True, text=True
-    )
+    head = captured([*git, "rev-parse", "HEAD"], check=True)
     assert revision(tmp_path) == head.stdout.strip()
     assert index.read_bytes() == before

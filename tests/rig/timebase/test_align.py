@@ -92,9 +92,9 @@ def strangers(
     run: Run, count: int, first_s: float, last_s: float
 ) -> NDArray[np.float64]:
     """Return edges without a mark, not so close to a mark that they could be its edge."""
-    found = run.random.uniform(first_s, last_s, 20 * count)
-    far = np.min(np.abs(found[:, None] - run.times_s), axis=1) > 10 * run.limit_s
-    return np.asarray(found[far][:count])
+    result = run.random.uniform(first_s, last_s, 20 * count)
+    far = np.min(np.abs(result[:, None] - run.times_s), axis=1) > 10 * run.limit_s
+    return np.asarray(result[far][:count])
 
 
 # Right matches
@@ -340,8 +340,8 @@ def test_a_stretch_is_named_with_its_ratio_also_when_edges_are_lost(
         run = session(seed, hz, 0.0, rhythm)
         alignment = aligned(run, np.delete(run.edges, list(lost)) * stretch)
         assert [problem.code for problem in alignment.problems] == ["edges", "clock"]
-        told = re.search(r"stretched ([0-9.]+) times", alignment.problems[1].detail)
-        assert told and float(told[1]) == pytest.approx(stretch, abs=1.5e-4)
+        reported = re.search(r"stretched ([0-9.]+) times", alignment.problems[1].detail)
+        assert reported and float(reported[1]) == pytest.approx(stretch, abs=1.5e-4)
         assert alignment.pairs == len(run.ticks) - len(list(lost))
 
 

@@ -55,9 +55,9 @@ def test_the_tracker_is_the_kalman_filter_of_offset_and_rate(
         assert tracker.mark_s == mark_s
         assert tracker.edge_s == pytest.approx(state[0], abs=1e-8)
         assert tracker.rate == pytest.approx(state[1], abs=1e-9)
-        found = [tracker.edge_var, tracker.covariance, tracker.rate_var]
+        result = [tracker.edge_var, tracker.covariance, tracker.rate_var]
         expected = [covariance[0, 0], covariance[0, 1], covariance[1, 1]]
-        assert found == pytest.approx(expected, rel=1e-6, abs=1e-15)
+        assert result == pytest.approx(expected, rel=1e-6, abs=1e-15)
 
 
 def test_a_rate_that_was_known_wanders() -> None:
@@ -73,11 +73,11 @@ def test_a_rate_that_was_known_wanders() -> None:
 def test_the_nearest_time_is_the_one_with_the_least_distance(
     times: list[int], due: list[int]
 ) -> None:
-    found = nearest(np.array(times, float), np.array(due, float))
-    assert len(found) == len(due)
-    for place, expected in zip(found.tolist(), due, strict=True):
+    result = nearest(np.array(times, float), np.array(due, float))
+    assert len(result) == len(due)
+    for position, expected in zip(result.tolist(), due, strict=True):
         least = min(abs(time - expected) for time in times)
-        assert abs(times[place] - expected) == least
+        assert abs(times[position] - expected) == least
 
 
 @given(due=TIMES, edges=TIMES, reach=st.integers(0, 6))
@@ -85,8 +85,8 @@ def test_each_expected_time_has_at_most_one_edge_and_none_that_fits_is_left(
     due: list[int], edges: list[int], reach: int
 ) -> None:
     arrays = np.array(due, float), np.array(edges, float)
-    marks, found = pairing.match(*arrays, reach)
-    pairs = list(zip(marks.tolist(), found.tolist(), strict=True))
+    marks, result = pairing.match(*arrays, reach)
+    pairs = list(zip(marks.tolist(), result.tolist(), strict=True))
     assert all(abs(due[mark] - edges[edge]) <= reach for mark, edge in pairs)
     assert len({mark for mark, _ in pairs}) == len({edge for _, edge in pairs})
     assert len(pairs) == len({mark for mark, _ in pairs})
@@ -102,7 +102,7 @@ def test_each_expected_time_has_at_most_one_edge_and_none_that_fits_is_left(
         tied = by_distance[:2].count(by_distance[0]) > 1 or back[:1] == back[1:2]
         if not tied and back[0] == by_distance[0]:
             assert mark in marks
-            assert edge in found
+            assert edge in result
 
 
 @pytest.mark.parametrize(
@@ -122,9 +122,9 @@ def test_each_expected_time_has_at_most_one_edge_and_none_that_fits_is_left(
 def test_pairs_of_a_few_times(
     due: list[int], edges: list[int], pairs: list[tuple[int, int]]
 ) -> None:
-    marks, found = pairing.match(np.array(due, float), np.array(edges, float), 4.0)
+    marks, result = pairing.match(np.array(due, float), np.array(edges, float), 4.0)
     assert sorted(marks.tolist()) == [mark for mark, _ in pairs]
-    assert sorted(found.tolist()) == sorted(edge for _, edge in pairs)
+    assert sorted(result.tolist()) == sorted(edge for _, edge in pairs)
 
 
 @given(
@@ -149,9 +149,9 @@ def test_what_is_left_belongs_together_where_no_other_is_near() -> None:
     due_s = np.array([0.0, 10.0, 20.0, 21.0, 40.0, 50.0])
     edges_s = np.array([0.0, 13.0, 20.4, 43.0, 44.0, 55.5])
     marks, edges = np.array([0]), np.array([0])
-    found = pairing.unmatched(due_s, edges_s, marks, edges, 5.0)
+    result = pairing.unmatched(due_s, edges_s, marks, edges, 5.0)
     # 20.4 is within half of the way from 20 to 21, two are near 40, 55.5 is too far.
-    assert [each.tolist() for each in found] == [[1, 2], [1, 2]]
+    assert [each.tolist() for each in result] == [[1, 2], [1, 2]]
     nothing = pairing.unmatched(due_s, edges_s, np.arange(6), edges, 5.0)
     assert [each.tolist() for each in nothing] == [[], []]
 
@@ -167,15 +167,15 @@ def test_equal_counts_pair_in_order_if_every_interval_is_within_twice_the_reach(
     limit_s = 2 * reach_s * max(rate, 1.0) + 5e-6 * 4.0
     # One interval of four seconds is late, and the one after it early.
     edges_s[3] += late_share * limit_s
-    found = pairing.in_order(marks_s, edges_s, reach_s)
+    result = pairing.in_order(marks_s, edges_s, reach_s)
     short_s = 2 * reach_s * max(rate, 1.0) + 5e-6 * 3.0
     if late_share * limit_s > short_s:
         paired = False
     if not paired:
-        assert found is None
+        assert result is None
     else:
-        assert found is not None
-        assert found.marks.tolist() == found.edges.tolist() == [0, 1, 2, 3, 4]
+        assert result is not None
+        assert result.marks.tolist() == result.edges.tolist() == [0, 1, 2, 3, 4]
 
 
 @pytest.mark.parametrize(
@@ -186,14 +186,14 @@ def test_two_pairs_are_of_one_rate_within_what_crystals_differ_by(
 ) -> None:
     # Twice the reach, 2 ms, and 500 ppm of 10 s.
     edges_s = np.array([3.0, 13.0 + off_s])
-    found = pairing.in_order(np.array([0.0, 10.0]), edges_s, 1e-3)
-    assert (found is not None) is paired
+    result = pairing.in_order(np.array([0.0, 10.0]), edges_s, 1e-3)
+    assert (result is not None) is paired
 
 
 def test_times_of_other_counts_or_of_no_length_are_not_in_order() -> None:
-    one, two = np.array([1.0]), np.array([1.0, 2.0])
-    assert pairing.in_order(one, one, 1.0) is None
-    assert pairing.in_order(one, two, 1.0) is None
+    item, two = np.array([1.0]), np.array([1.0, 2.0])
+    assert pairing.in_order(item, item, 1.0) is None
+    assert pairing.in_order(item, two, 1.0) is None
     assert pairing.in_order(np.array([1.0, 1.0]), two, 1.0) is None
 
 
@@ -222,15 +222,15 @@ def test_pairs_convince_where_chance_in_all_readings_is_below_one_in_a_million(
     due_s = np.linspace(0.0, 10.0, marks)
     edges_s = np.linspace(0.0, 10.0, edges)
     pairs = math.ceil(share * min(marks, edges))
-    found = pairing.convincing(pairs, due_s, edges_s, rate, reach_s)
+    result = pairing.convincing(pairs, due_s, edges_s, rate, reach_s)
     near = abs(rate - 1) <= 1e-3
     if near and pairs == marks == edges:
-        assert found
+        assert result
         return
     span_s = 10 + 2 * reach_s
     chance = 2 * reach_s * max(marks, edges) / span_s
     if pairs < 3 or pairs / min(marks, edges) <= chance:
-        assert not found
+        assert not result
         return
     readings = marks * edges
     if near:
@@ -240,7 +240,7 @@ def test_pairs_convince_where_chance_in_all_readings_is_below_one_in_a_million(
     needed = math.log(readings * 1e6)
     has = evidence(pairs, marks, edges, span_s, reach_s)
     if abs(has - needed) > 1e-6:
-        assert found is (has > needed)
+        assert result is (has > needed)
 
 
 def test_three_pairs_may_convince_and_two_do_not() -> None:
@@ -262,14 +262,14 @@ def test_seeds_are_three_marks_and_edges_with_the_same_intervals() -> None:
     marks_s = np.cumsum(random.uniform(0.5, 2.0, 30))
     kept = np.delete(np.arange(30), [4, 20])
     edges_s = 3.0 + (1 + 2e-4) * marks_s[kept]
-    found = seeds(marks_s, edges_s, 1e-4, False)
-    truth = {int(mark): place for place, mark in enumerate(kept)}
-    best = found[0]
+    result = seeds(marks_s, edges_s, 1e-4, False)
+    truth = {int(mark): position for position, mark in enumerate(kept)}
+    best = result[0]
     assert truth[best.mark] == best.edge
     assert best.rate == pytest.approx(1 + 2e-4, abs=2e-4)
     two_intervals_s = marks_s[best.mark + 2] - marks_s[best.mark]
     assert best.rate_u == pytest.approx(min(2e-4 / two_intervals_s, 500e-6))
-    assert {truth.get(seed.mark) == seed.edge for seed in found} == {True}
+    assert {truth.get(seed.mark) == seed.edge for seed in result} == {True}
     assert seeds(marks_s[:2], edges_s, 1e-4, False) == []
     assert seeds(marks_s, edges_s[:2], 1e-4, False) == []
 
@@ -280,9 +280,9 @@ def test_any_rate_up_to_sixteen_is_found_where_it_is_asked_for(rate: float) -> N
     marks_s = np.cumsum(random.uniform(0.5, 2.0, 30))
     edges_s = 1.0 + rate * marks_s
     assert seeds(marks_s, edges_s, 1e-5, False) == []
-    found = seeds(marks_s, edges_s, 1e-5, True)
-    assert found[0].mark == found[0].edge
-    assert found[0].rate == pytest.approx(rate, rel=1e-9)
+    result = seeds(marks_s, edges_s, 1e-5, True)
+    assert result[0].mark == result[0].edge
+    assert result[0].rate == pytest.approx(rate, rel=1e-9)
     beyond = 1.0 + (17.0 if rate > 1 else 1 / 17) * marks_s
     assert not any(
         seed.mark == seed.edge for seed in seeds(marks_s, beyond, 1e-5, True)
@@ -329,11 +329,11 @@ def test_a_search_finds_the_edge_of_each_mark_that_has_one(
     kept = [mark for mark in range(40) if mark not in lost]
     noise_s = random.uniform(-1e-5, 1e-5, len(kept))
     edges_s = 7.0 + rate * marks_s[kept] + noise_s
-    found = pairing.search(marks_s, edges_s, 5e-5, 1e-5)
-    assert found.marks.tolist() == kept
-    assert found.edges.tolist() == list(range(len(kept)))
-    assert found.rival == 0
-    assert len(found) == len(kept)
+    result = pairing.search(marks_s, edges_s, 5e-5, 1e-5)
+    assert result.marks.tolist() == kept
+    assert result.edges.tolist() == list(range(len(kept)))
+    assert result.rival == 0
+    assert len(result) == len(kept)
 
 
 @pytest.mark.parametrize(
@@ -365,8 +365,8 @@ def test_the_next_marks_vote_within_what_the_rate_leaves_open(
     edges = [5.0, 6.1, 7.2]
     series = pairing._Series([0.0, 1.0, 2.0], edges, np.array(edges), 0.02, 0.01)
     clock = _ClockFilter(0.0, 5.0, 1.0, 0.0, rate_u**2)
-    found = pairing._by_vote(series, 0, 0, clock, due_s=5.1, within_s=0.5)
-    assert found == votes_for
+    result = pairing._by_vote(series, 0, 0, clock, due_s=5.1, within_s=0.5)
+    assert result == votes_for
 
 
 def test_the_vote_goes_to_the_edge_that_others_follow_and_then_to_the_nearest() -> None:

@@ -15,8 +15,8 @@ RESOLUTION_S = 5e-6
 
 def test_a_parabola_is_reported_with_its_size_and_its_rate() -> None:
     x = np.linspace(1000.0, 3000.0, 4001)
-    place = (x - 2000) / 1000
-    bend_s = 4e-6 * (place**2 - np.mean(place**2))
+    position = (x - 2000) / 1000
+    bend_s = 4e-6 * (position**2 - np.mean(position**2))
     offset_s, rate = unseen(x, bend_s, RESOLUTION_S)
     # Of a parabola from -1 to 1 the mean square is 4/45, and that of its slope 4/3.
     assert offset_s == pytest.approx(4e-6 * math.sqrt(4 / 45), rel=0.01)
@@ -46,19 +46,19 @@ def test_of_noise_less_is_taken_for_a_bend_than_it_leaves_of_the_line_itself(
 ) -> None:
     random = np.random.default_rng(3)
     count = 200
-    found = []
+    result = []
     for _ in range(500):
         off_s = (
             random.uniform(-0.5, 0.5, count)
             + noise_resolutions * random.normal(0, 1, count)
         ) * RESOLUTION_S
-        found.append(
+        result.append(
             unseen(np.sort(random.uniform(0, 9, count)), off_s, RESOLUTION_S)[0]
         )
     # A straight line is known to two of these squares at its points, root mean square:
     # one for its place, one for its slope.
     edge_s2 = (1 / 12 + noise_resolutions**2) * RESOLUTION_S**2 / count
-    assert 0 < np.mean(np.square(found)) < 0.7 * edge_s2
+    assert 0 < np.mean(np.square(result)) < 0.7 * edge_s2
 
 
 @pytest.mark.parametrize(

@@ -393,8 +393,8 @@ def faint(
         ends = [
             (a, b) for a, b in random.integers(0, count, (200, 2)).tolist() if a != b
         ]
-        for pairs, found in ((ends, intervals), (list(pairwise(range(count))), short)):
-            found += [
+        for pairs, result in ((ends, intervals), (list(pairwise(range(count))), short)):
+            result += [
                 (
                     (off_s[b] - off_s[a])
                     / math.hypot(fit.interval_u_s(ticks[a], ticks[b]), 1e-9)
@@ -502,12 +502,12 @@ def test_a_bent_time_base_is_a_sum_of_hats_with_the_errors_of_its_knots(
     assert BENT.all_seconds(at) == pytest.approx(seconds, abs=1e-12)
     assert BENT.residuals_s(at, [0.0, 0.0]) == pytest.approx([-s for s in seconds])
     assert BENT.interval_s(*at) == pytest.approx(seconds[1] - seconds[0], abs=1e-12)
-    one = weights(start)
-    variance = float(one @ covariance() @ one)
+    item = weights(start)
+    variance = float(item @ covariance() @ item)
     assert BENT.seconds_u_s(at[0]) == pytest.approx(
         math.hypot(math.sqrt(variance), hidden_s(start)), rel=1e-9
     )
-    both = weights(stop) - one
+    both = weights(stop) - item
     variance = max(float(both @ covariance() @ both), 0.0)
     of_rates_s = max(change(start), change(stop)) * abs(stop - start) / math.sqrt(12)
     of_places_s = math.hypot(hidden_s(start), hidden_s(stop))
@@ -529,30 +529,30 @@ def test_a_straight_time_base_is_the_least_squares_line_with_its_errors(
     ticks = np.cumsum([1000, *steps])
     random = np.random.default_rng(seed)
     seconds = 3.0 + 1e-3 * (ticks - 1000) + random.normal(0, 3e-5, len(ticks))
-    found = Timebase.fit(ticks.tolist(), seconds.tolist(), period_s)
-    slope, offset = np.polyfit(ticks - found.origin_tick, seconds, 1)
-    assert found.origin_tick == ticks[len(ticks) // 2]
-    assert found.s_per_tick == pytest.approx(slope, rel=1e-9)
-    assert found.origin_s == pytest.approx(offset, rel=1e-9)
-    off_s = seconds - slope * (ticks - found.origin_tick) - offset
-    assert found.points == len(ticks)
-    assert found.residual_s == pytest.approx(math.sqrt(np.mean(off_s**2)), rel=1e-6)
-    assert found.residual_max_s == pytest.approx(np.abs(off_s).max(), rel=1e-6)
+    result = Timebase.fit(ticks.tolist(), seconds.tolist(), period_s)
+    slope, offset = np.polyfit(ticks - result.origin_tick, seconds, 1)
+    assert result.origin_tick == ticks[len(ticks) // 2]
+    assert result.s_per_tick == pytest.approx(slope, rel=1e-9)
+    assert result.origin_s == pytest.approx(offset, rel=1e-9)
+    off_s = seconds - slope * (ticks - result.origin_tick) - offset
+    assert result.points == len(ticks)
+    assert result.residual_s == pytest.approx(math.sqrt(np.mean(off_s**2)), rel=1e-6)
+    assert result.residual_max_s == pytest.approx(np.abs(off_s).max(), rel=1e-6)
     scatter_s = math.sqrt(float(np.sum(off_s**2)) / (len(ticks) - 2))
     scatter_s = max(scatter_s, period_s / math.sqrt(12))
-    assert found.scatter_s == pytest.approx(scatter_s, rel=1e-6)
-    x = np.vander(ticks - found.origin_tick, 2).astype(float)
+    assert result.scatter_s == pytest.approx(scatter_s, rel=1e-6)
+    x = np.vander(ticks - result.origin_tick, 2).astype(float)
     inverse = scatter_s**2 * np.linalg.inv(x.T @ x)
-    assert found.offset_u_s == pytest.approx(math.sqrt(inverse[1, 1]), rel=1e-6)
-    assert found.slope_u == pytest.approx(math.sqrt(inverse[0, 0]) / slope, rel=1e-6)
-    if found.unseen_s:
+    assert result.offset_u_s == pytest.approx(math.sqrt(inverse[1, 1]), rel=1e-6)
+    assert result.slope_u == pytest.approx(math.sqrt(inverse[0, 0]) / slope, rel=1e-6)
+    if result.unseen_s:
         return
     for tick in (0, int(ticks[0]), int(ticks[-1]) + 500):
-        row = np.array([tick - found.origin_tick, 1.0])
+        row = np.array([tick - result.origin_tick, 1.0])
         u_s = math.sqrt(float(row @ inverse @ row))
-        assert found.seconds_u_s(tick) == pytest.approx(u_s, rel=1e-6)
+        assert result.seconds_u_s(tick) == pytest.approx(u_s, rel=1e-6)
     length_u_s = 700 * math.sqrt(inverse[0, 0])
-    assert found.interval_u_s(900, 200) == pytest.approx(length_u_s, rel=1e-6)
+    assert result.interval_u_s(900, 200) == pytest.approx(length_u_s, rel=1e-6)
 
 
 def test_an_unseen_bend_adds_to_instants_and_to_intervals_as_far_as_it_goes() -> None:

@@ -173,8 +173,8 @@ def test_an_input_that_is_no_number_is_a_gap_each_run_by_itself(tmp_path: Path) 
     with write(tmp_path, "none") as writer:
         writer.analog(current[:60], voltage[:60])
         writer.analog(current[60:], voltage[60:])
-    found = [(gap.start, gap.stop) for gap in Trace.open(tmp_path / "trace.jls").gaps]
-    assert found == [(10, 13), (50, 51), (70, 71)]
+    result = [(gap.start, gap.stop) for gap in Trace.open(tmp_path / "trace.jls").gaps]
+    assert result == [(10, 13), (50, 51), (70, 71)]
 
 
 @given(

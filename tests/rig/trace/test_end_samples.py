@@ -59,7 +59,7 @@ def test_what_is_cut_counts_with_the_reading_of_its_neighbour_inside(
     cut: tuple[bool, bool],
 ) -> None:
     start, stop = 5.25, 11.125
-    found = ends_by_neighbour((around(start), around(stop)), (start, stop), 5, 12, cut)
+    result = ends_by_neighbour((around(start), around(stop)), (start, stop), 5, 12, cut)
     expected = []
     if cut[0]:
         # Three quarters of sample 5 are inside, at the reading of sample 6.
@@ -67,12 +67,12 @@ def test_what_is_cut_counts_with_the_reading_of_its_neighbour_inside(
     if cut[1]:
         # An eighth of sample 11 is inside, at the reading of sample 10.
         expected.append((101.0, 2.0, 0.125))
-    assert [tuple(share) for share in found] == expected
+    assert [tuple(share) for share in result] == expected
 
 
 def test_powers_beside_ends_without_a_step_are_those_of_the_next_samples() -> None:
-    found = of_window((around(5.25), around(11.5)), (5.25, 11.5), LENGTH, False)
-    assert found == (
+    result = of_window((around(5.25), around(11.5)), (5.25, 11.5), LENGTH, False)
+    assert result == (
         EndSample(EndPower(power_w(4), power_w(6))),
         EndSample(EndPower(power_w(12), power_w(10))),
     )

@@ -35,10 +35,10 @@ def samples(layout: Counted) -> Samples:
 
 def test_short_windows_far_apart_take_an_eighth_of_what_lies_between() -> None:
     layout = Counted()
-    found = samples(layout)
+    result = samples(layout)
     for number in range(20):
         first = number * BLOCK + 1000
-        ((at, current, voltage),) = found.blocks(first, first + 500)
+        ((at, current, voltage),) = result.blocks(first, first + 500)
         assert at == first and len(current) == 500
         assert current[0] == first and voltage[-1] == -(first + 499)
     assert layout.samples <= 20 * BLOCK // 8
@@ -46,9 +46,9 @@ def test_short_windows_far_apart_take_an_eighth_of_what_lies_between() -> None:
 
 def test_windows_that_follow_each_other_are_read_once() -> None:
     layout = Counted()
-    found = samples(layout)
+    result = samples(layout)
     for first in range(0, 3 * BLOCK - 500, 500):
-        list(found.blocks(first, first + 500))
+        list(result.blocks(first, first + 500))
     assert layout.samples <= 1.1 * 3 * BLOCK
 
 

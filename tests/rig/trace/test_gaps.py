@@ -61,8 +61,8 @@ def test_joined_gaps_of_a_window_cover_the_samples_that_its_gaps_cover(
         return any(gap.start <= k < gap.stop for gap in spans)
 
     due = [covers(gaps, k) for k in range(start, stop)]
-    found = GapIndex(gaps).joined(start, stop)
-    covered = [covers(found, k) for k in range(start, stop)]
+    result = GapIndex(gaps).joined(start, stop)
+    covered = [covers(result, k) for k in range(start, stop)]
     assert covered == due
 
 

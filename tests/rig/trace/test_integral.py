@@ -37,7 +37,7 @@ def test_sums_over_the_rate_are_integrals_and_the_mean_stands_in_for_lost_sample
 ) -> None:
     lost = min(lost, samples - 1)
     sums = sums_of(columns, -1.5, 7.0)
-    found = integral_of(
+    result = integral_of(
         sums, (1.0, 3.5), samples=samples, lost=lost, sample_hz=sample_hz, ends=ENDS
     )
     # A mean over those that were not lost lasts as long as the whole window.
@@ -47,24 +47,24 @@ def test_sums_over_the_rate_are_integrals_and_the_mean_stands_in_for_lost_sample
     volt_s = [column[2] * each_s for column in columns]
     if len(columns) > 1:
         # The last range has the values beyond it too.
-        assert found.beyond_j == pytest.approx(float(joules[-1]), rel=1e-12)
+        assert result.beyond_j == pytest.approx(float(joules[-1]), rel=1e-12)
         for row in (joules, coulombs, volt_s):
             row[-2:] = [row[-2] + row[-1]]
     else:
-        assert found.beyond_j == 0.0
+        assert result.beyond_j == 0.0
     for parts, exact in (
-        (found.range_energy_j, joules),
-        (found.range_charge_c, coulombs),
-        (found.range_volt_s, volt_s),
+        (result.range_energy_j, joules),
+        (result.range_charge_c, coulombs),
+        (result.range_volt_s, volt_s),
     ):
         assert parts == pytest.approx([*map(float, exact)], rel=1e-12, abs=1e-9)
-    assert found.energy_j == pytest.approx(float(sum(joules)), rel=1e-12, abs=1e-9)
-    assert found.charge_c == pytest.approx(float(sum(coulombs)), rel=1e-12, abs=1e-9)
-    assert found.volt_s == pytest.approx(float(sum(volt_s)), rel=1e-12, abs=1e-9)
-    assert found.lost_s == pytest.approx(lost / sample_hz)
-    assert (found.start_s, found.stop_s, found.duration_s) == (1.0, 3.5, 2.5)
-    assert (found.least_w, found.most_w, found.ends) == (-1.5, 7.0, ENDS)
-    assert (found.stepped, found.cut, found.apart_j) == (False, (True, True), (0, 0))
+    assert result.energy_j == pytest.approx(float(sum(joules)), rel=1e-12, abs=1e-9)
+    assert result.charge_c == pytest.approx(float(sum(coulombs)), rel=1e-12, abs=1e-9)
+    assert result.volt_s == pytest.approx(float(sum(volt_s)), rel=1e-12, abs=1e-9)
+    assert result.lost_s == pytest.approx(lost / sample_hz)
+    assert (result.start_s, result.stop_s, result.duration_s) == (1.0, 3.5, 2.5)
+    assert (result.least_w, result.most_w, result.ends) == (-1.5, 7.0, ENDS)
+    assert (result.stepped, result.cut, result.apart_j) == (False, (True, True), (0, 0))
 
 
 @pytest.mark.parametrize(
@@ -88,6 +88,6 @@ def test_where_the_sample_outside_was_lost_the_farthest_power_stands_in(
 
 def test_an_end_without_any_power_stays_without() -> None:
     sums = sums_of([(0, 0, 0)], 1.0, 2.0)
-    found = seen(EndPower(math.nan, math.nan), sums)
-    assert math.isnan(found.outside_w)
-    assert math.isnan(found.inside_w)
+    result = seen(EndPower(math.nan, math.nan), sums)
+    assert math.isnan(result.outside_w)
+    assert math.isnan(result.inside_w)

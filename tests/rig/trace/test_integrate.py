@@ -21,10 +21,10 @@ def by_hand(current: np.ndarray, voltage: np.ndarray, inner: list[float]) -> np.
     # larger.
     ends = [max(end, float(np.float32(end))) for end in inner]
     for amperes, volts in zip(current.tolist(), voltage.tolist(), strict=True):
-        place = next(
+        position = next(
             (k for k, end in enumerate(ends) if abs(amperes) <= end), len(inner)
         )
-        sums[:, place] += (amperes * volts, amperes, volts)
+        sums[:, position] += (amperes * volts, amperes, volts)
     return sums
 
 

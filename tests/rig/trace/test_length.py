@@ -6,7 +6,6 @@ short out of its index.
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 
@@ -26,6 +25,7 @@ from rig.trace.recovery import recover
 from rig.trace.trace import CURRENT, SYNC, SYNC_VOLTAGE, VOLTAGE, Trace
 from tests.commands import rig
 from tests.length import length
+from tests.programs import captured
 from tests.traces import trace_writer
 
 pytestmark = pytest.mark.computes
@@ -253,14 +253,11 @@ def test_a_copy_that_is_whole_is_left_as_it_is(tmp_path: Path) -> None:
 
 def test_other_programs_read_what_was_added_as_no_numbers(tmp_path: Path) -> None:
     trace = written(tmp_path, 81_921, SLOW_HZ)
-    found = lengths(trace.path)
-    assert found[CURRENT] == found[VOLTAGE] == 82_048
+    result = lengths(trace.path)
+    assert result[CURRENT] == result[VOLTAGE] == 82_048
     assert np.isnan(stored(trace.path, CURRENT, 82_048)[81_921:]).all()
-    done = subprocess.run(
-        [sys.executable, "-m", "pyjls", "info", str(trace.path)],
-        capture_output=True,
-        text=True,
-        check=True,
+    done = captured(
+        [sys.executable, "-m", "pyjls", "info", str(trace.path)], check=True
     )
     assert "current" in done.stdout and not done.stderr
     reader = pyjls.Reader(str(trace.path))
@@ -344,7 +341,7 @@ def test_the_library_takes_the_layout_as_it_is(
 ) -> None:
     written(tmp_path, 10, rate, "digital", np.ones(16, np.uint8))
     reader = pyjls.Reader(str(tmp_path / "trace.jls"))
-    found = {
+    result = {
         row.signal_id: (
             row.samples_per_data,
             row.sample_decimate_factor,
@@ -355,8 +352,8 @@ def test_the_library_takes_the_layout_as_it_is(
     }
     reader.close()
     data, entry = (8192, 128) if layout == "slow" else (32_768, 1024)
-    assert found[CURRENT] == found[VOLTAGE] == (data, entry, 640, 20)
-    assert found[SYNC] == (data, 1024, 1280, 20)
+    assert result[CURRENT] == result[VOLTAGE] == (data, entry, 640, 20)
+    assert result[SYNC] == (data, 1024, 1280, 20)
 
 
 def test_the_session_that_lost_its_last_samples_is_valid(tmp_path: Path) -> None:

@@ -17,14 +17,14 @@ from tests.traces import trace_writer
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Keep levels of traces of a thousand samples in a folder of the test."""
-    place = tmp_path / "kept"
-    place.mkdir()
+    position = tmp_path / "kept"
+    position.mkdir()
     monkeypatch.setattr(level_cache, "_LEAST", 1000)
     monkeypatch.setattr(
-        level_cache.user_folders, "remembered", lambda name: place / name
+        level_cache.user_folders, "remembered", lambda name: position / name
     )
-    (place / "levels").mkdir()
-    return place / "levels"
+    (position / "levels").mkdir()
+    return position / "levels"
 
 
 def recorded(folder: Path, count: int) -> Trace:
@@ -43,13 +43,13 @@ def test_kept_levels_are_those_of_the_trace(tmp_path: Path) -> None:
     assert built is not None
     assert level_cache.load(trace) is None
     level_cache.save(trace, built)
-    found = level_cache.load(trace)
-    assert found is not None
-    assert (found.length, found.unknown) == (9000, ())
-    assert len(found.tables) == len(built.tables) == 2
-    for one, other in zip(found.tables, built.tables, strict=True):
-        np.testing.assert_array_equal(one.rows, other.rows)
-        np.testing.assert_array_equal(one.known, other.known)
+    result = level_cache.load(trace)
+    assert result is not None
+    assert (result.length, result.unknown) == (9000, ())
+    assert len(result.tables) == len(built.tables) == 2
+    for item, other in zip(result.tables, built.tables, strict=True):
+        np.testing.assert_array_equal(item.rows, other.rows)
+        np.testing.assert_array_equal(item.known, other.known)
     # Another trace has other levels, also of the same length.
     assert level_cache.load(recorded(tmp_path / "b", 9000)) is None
 
@@ -60,9 +60,9 @@ def test_gaps_are_kept_with_them(tmp_path: Path) -> None:
     assert built is not None
     gaps = (levels.Gap(5, 9, "samples are no numbers"),)
     level_cache.save(trace, levels.Levels(built.length, built.tables, gaps))
-    found = level_cache.load(trace)
-    assert found is not None
-    assert found.unknown == gaps
+    result = level_cache.load(trace)
+    assert result is not None
+    assert result.unknown == gaps
 
 
 def test_a_short_trace_is_not_kept(tmp_path: Path, folder: Path) -> None:

@@ -88,16 +88,16 @@ def test_columns_of_levels_have_least_mean_and_most_of_their_samples(
     assert bounds[0] <= first
     assert bounds[-1] >= last
     assert len(table) == len(bounds) - 1 <= columns
-    for place in range(len(table)):
-        part = samples[bounds[place] : bounds[place + 1]]
+    for position in range(len(table)):
+        part = samples[bounds[position] : bounds[position + 1]]
         known = part[np.isfinite(part)].astype(float)
-        assert table.known[place] == len(known)
+        assert table.known[position] == len(known)
         if not len(known):
-            assert np.isnan(table.rows[:, place]).all()
+            assert np.isnan(table.rows[:, position]).all()
             continue
         least, mean, most = known.min(), known.mean(), known.max()
         expected = [least, mean, most, 2, 2, 2, 2 * least, 2 * mean, 2 * most]
-        assert table.rows[:, place] == pytest.approx(expected, rel=1e-5, abs=1e-5)
+        assert table.rows[:, position] == pytest.approx(expected, rel=1e-5, abs=1e-5)
 
 
 def test_each_level_has_a_sixteenth_of_the_entries_until_sixteen_are_left(
@@ -119,9 +119,9 @@ def test_each_level_has_a_sixteenth_of_the_entries_until_sixteen_are_left(
 )
 def test_samples_in_gaps_are_hidden(first: int, hidden: list[int]) -> None:
     gaps = Hidden([Gap(2, 5, "lost"), Gap(9, 12, "lost")])
-    one, other = np.ones(7, np.float32), np.ones(7, np.float32)
-    gaps.hide(first, one, other)
-    assert np.flatnonzero(np.isnan(one)).tolist() == hidden
+    item, other = np.ones(7, np.float32), np.ones(7, np.float32)
+    gaps.hide(first, item, other)
+    assert np.flatnonzero(np.isnan(item)).tolist() == hidden
     assert np.flatnonzero(np.isnan(other)).tolist() == hidden
     span = set(range(first, first + 7))
     met = [bool(span & set(range(*gap))) for gap in ((2, 5), (9, 12))]
@@ -137,17 +137,17 @@ def test_stretches_without_numbers_are_found_across_blocks(
 ) -> None:
     current = np.array([math.nan if k == "current" else 1.0 for k in kinds], np.float32)
     voltage = np.array([math.inf if k == "voltage" else 1.0 for k in kinds], np.float32)
-    found: list[Gap] = []
+    result: list[Gap] = []
     bounds = [0, *sorted({cut for cut in cuts if cut < len(kinds)}), len(kinds)]
     for start, stop in pairwise(bounds):
         part = slice(start, stop)
         runs = gaps.unreadable(current[part], voltage[part]) + start
-        found += [Gap(first, last, "") for first, last in runs.tolist()]
-    found = gaps.joined(found)
-    missing = [place for place, kind in enumerate(kinds) if kind != "ok"]
-    covered = list(chain.from_iterable(range(gap.start, gap.stop) for gap in found))
+        result += [Gap(first, last, "") for first, last in runs.tolist()]
+    result = gaps.joined(result)
+    missing = [position for position, kind in enumerate(kinds) if kind != "ok"]
+    covered = list(chain.from_iterable(range(gap.start, gap.stop) for gap in result))
     assert covered == missing
-    for before, behind in pairwise(found):
+    for before, behind in pairwise(result):
         assert before.stop < behind.start
 
 

@@ -25,35 +25,35 @@ WHOLE = st.integers(-50, 50)
 def test_values_in_blocks_and_parts_of_values_have_their_weighted_moments(
     blocks: list[list[int]], parts: list[tuple[int, int]]
 ) -> None:
-    found = Moments()
+    result = Moments()
     for block in blocks:
-        found.add(np.array(block, dtype=np.float32))
+        result.add(np.array(block, dtype=np.float32))
     for value, quarters in parts:
-        found.add_part(value, quarters / 4)
+        result.add_part(value, quarters / 4)
     weighed = [(value, Fraction(1)) for value in chain.from_iterable(blocks)]
     weighed += [(value, Fraction(count, 4)) for value, count in parts if count > 0]
     weight = sum(share for _, share in weighed)
-    assert found.weight == weight
+    assert result.weight == weight
     if not weight:
-        assert math.isnan(found.variance)
-        assert (found.least, found.most) == (math.inf, -math.inf)
+        assert math.isnan(result.variance)
+        assert (result.least, result.most) == (math.inf, -math.inf)
         return
     mean = sum(value * share for value, share in weighed) / weight
     squares = sum((value - mean) ** 2 * share for value, share in weighed)
-    assert found.mean == pytest.approx(float(mean), abs=1e-9)
-    assert found.squares == pytest.approx(float(squares), abs=1e-9)
-    assert found.variance == pytest.approx(float(squares / weight), abs=1e-9)
+    assert result.mean == pytest.approx(float(mean), abs=1e-9)
+    assert result.squares == pytest.approx(float(squares), abs=1e-9)
+    assert result.variance == pytest.approx(float(squares / weight), abs=1e-9)
     values = [value for value, _ in weighed]
-    assert (found.least, found.most) == (min(values), max(values))
+    assert (result.least, result.most) == (min(values), max(values))
 
 
 @pytest.mark.parametrize("more", [-1, 0, 1])
 def test_blocks_that_no_cache_holds_have_the_moments_of_a_row(more: int) -> None:
     count = 2 * moments._CHUNK + more
-    found = Moments()
-    found.add(np.arange(count, dtype=np.float32))
+    result = Moments()
+    result.add(np.arange(count, dtype=np.float32))
     # Of 0 to n - 1: (n - 1) / 2 and (n**2 - 1) / 12.
-    assert found.weight == count
-    assert found.mean == pytest.approx((count - 1) / 2)
-    assert found.variance == pytest.approx((count**2 - 1) / 12)
-    assert (found.least, found.most) == (0.0, count - 1)
+    assert result.weight == count
+    assert result.mean == pytest.approx((count - 1) / 2)
+    assert result.variance == pytest.approx((count**2 - 1) / 12)
+    assert (result.least, result.most) == (0.0, count - 1)

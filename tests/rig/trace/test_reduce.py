@@ -57,24 +57,24 @@ def test_columns_begin_at_multiples_of_their_width_and_join_to_coarser_ones(
         grouped.setdefault(number // width, []).append(sample)
         coarse.setdefault(number // width // times, []).append(sample)
     assert len(table) == len(grouped)
-    for found, members in zip(columns(table), grouped.values(), strict=True):
-        assert found == pytest.approx(column(members), nan_ok=True, rel=1e-6)
+    for result, members in zip(columns(table), grouped.values(), strict=True):
+        assert result == pytest.approx(column(members), nan_ok=True, rel=1e-6)
     places = list(grouped)
     starts = [
         at
-        for at, place in enumerate(places)
-        if not at or place // times != places[at - 1] // times
+        for at, position in enumerate(places)
+        if not at or position // times != places[at - 1] // times
     ]
     joined = reduce.coarser(table, np.array(starts, dtype=np.int64))
-    for found, members in zip(columns(joined), coarse.values(), strict=True):
-        assert found == pytest.approx(column(members), nan_ok=True, rel=1e-6)
+    for result, members in zip(columns(joined), coarse.values(), strict=True):
+        assert result == pytest.approx(column(members), nan_ok=True, rel=1e-6)
 
 
 def test_no_tables_are_an_empty_one_and_several_are_one_after_the_other() -> None:
     assert len(reduce.joined([])) == 0
     assert reduce.joined([]).rows.shape == (9, 0)
-    one = Table(np.arange(18.0).reshape(9, 2), np.array([1, 2]))
+    item = Table(np.arange(18.0).reshape(9, 2), np.array([1, 2]))
     other = Table(np.arange(9.0).reshape(9, 1), np.array([3]))
-    both = reduce.joined([one, other])
+    both = reduce.joined([item, other])
     assert both.known.tolist() == [1, 2, 3]
     assert both.rows[4].tolist() == [8.0, 9.0, 4.0]

@@ -26,10 +26,10 @@ def test_noise_has_no_stretch_twice() -> None:
 def test_a_copied_stretch_is_found_with_its_places(length: int) -> None:
     signal = NOISE.copy()
     signal[300_000 : 300_000 + length] = signal[10_000 : 10_000 + length]
-    found = windows(blocks(signal))[1]
-    assert found is not None
-    assert found.second - found.first == 290_000
-    assert 10_000 <= found.first < 11_000
+    result = windows(blocks(signal))[1]
+    assert result is not None
+    assert result.second - result.first == 290_000
+    assert 10_000 <= result.first < 11_000
 
 
 def test_a_periodic_signal_is_no_copy() -> None:
@@ -48,6 +48,6 @@ def test_of_a_long_recording_a_long_stretch_is_found(
     monkeypatch.setattr(repeats, "_KEPT", 1_000)
     signal = NOISE.copy()
     signal[200_000:300_000] = signal[:100_000]
-    found = windows(blocks(signal))[1]
-    assert found is not None and found.second - found.first == 200_000
+    result = windows(blocks(signal))[1]
+    assert result is not None and result.second - result.first == 200_000
     assert windows(blocks(NOISE))[1] is None

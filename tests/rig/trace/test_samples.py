@@ -107,8 +107,8 @@ def test_two_samples_each_way_are_about_an_instant(
     assert around.current.tolist() == list(range(base, last + 1))
     assert around.sample(base + 1) == (base + 1, base + 1001)
     assert around.power_w(base + 1) == (base + 1) * (base + 1001)
-    place = int(at)
-    before, after = max(place - 1, 0), min(place + 1, 36)
+    position = int(at)
+    before, after = max(position - 1, 0), min(position + 1, 36)
     assert around.beside_w(at, 37) == (
         before * (1000 + before),
         after * (1000 + after),

@@ -26,6 +26,7 @@ from rig.trace.reduced import CURRENT_MEAN, POWER_MEAN
 from rig.trace.thinning import Quiet, QuietTimes, thinned
 from rig.trace.trace import CURRENT, Trace, reading
 from tests.length import length
+from tests.programs import captured
 from tests.traces import trace_writer
 from tests.waiting import eventually
 
@@ -77,12 +78,12 @@ def record(
 
 def marks_of(gaps: list[int], window: int = WINDOW) -> list[int]:
     """Two marks, a window apart, after each gap."""
-    found = []
+    result = []
     at = 0
     for gap in gaps:
-        found += [at + gap, at + gap + window]
+        result += [at + gap, at + gap + window]
         at += gap + window
-    return found
+    return result
 
 
 @given(
@@ -111,11 +112,11 @@ def test_what_is_kept_is_as_it_was_and_only_what_is_quiet_is_left_out(
         for number, is_quiet in zip(range(2, len(marks) + 1, 2), quiet, strict=False)
         if is_quiet
     ]
-    said = [
+    output = [
         (begin + late, Quiet(number, WINDOW / HZ)) for number, begin, _ in stretches
     ]
     current, voltage = record(
-        folder, marks, length, said, chunk=chunk, sync_ahead=ahead
+        folder, marks, length, output, chunk=chunk, sync_ahead=ahead
     )
     trace = Trace.open(folder / "trace.jls")
     assert trace.length == length
@@ -134,8 +135,8 @@ def test_what_is_kept_is_as_it_was_and_only_what_is_quiet_is_left_out(
         )
         kept[span.start : span.stop] = False
     with reading(trace.path) as reader:
-        found = trace.samples(reader, 0, length)
-        for signal, values in zip((current, voltage), found, strict=True):
+        result = trace.samples(reader, 0, length)
+        for signal, values in zip((current, voltage), result, strict=True):
             assert np.array_equal(signal[kept], values[kept])
             means = (
                 signal[: length // EVERY * EVERY]
@@ -147,7 +148,7 @@ def test_what_is_kept_is_as_it_was_and_only_what_is_quiet_is_left_out(
         # Any part of it reads as a part of the whole.
         first, last = sorted((gaps[0] * 7 % length, marks[-1] * 3 % length))
         part = trace.samples(reader, first, last - first)
-        assert np.array_equal(part[0], found[0][first:last], equal_nan=True)
+        assert np.array_equal(part[0], result[0][first:last], equal_nan=True)
         power = reader.fsr(POWER_MEAN, 0, length // EVERY)
     made = current.astype(float) * voltage
     assert power == pytest.approx(
@@ -184,20 +185,20 @@ def test_where_edges_and_marks_are_not_counted_alike_all_is_kept(
 ) -> None:
     window = 5000
     marks = marks_of([3000] + [9000] * 4, window)
-    said = [(0, Quiet(number, window / HZ)) for number in (2, 4, 6, 8)]
+    output = [(0, Quiet(number, window / HZ)) for number in (2, 4, 6, 8)]
     seen = (
         sorted([*marks, marks[2] + 700])
         if fault == "an edge too many"
         else marks[:2] + marks[3:]
     )
-    record(tmp_path, seen, marks[-1] + 5000, said)
+    record(tmp_path, seen, marks[-1] + 5000, output)
     trace = Trace.open(tmp_path / "trace.jls")
     [span] = trace.reduced
     # A window whose first edge is missing goes with the stretch before it: its trial is
     # invalid.
     assert marks[1] < span.start and span.stop < seen[2]
-    told = json.loads((tmp_path / "recording.json").read_text())["thinned"]
-    assert told["spans"] == 1 and "edge 4 came" in told["kept_on"]
+    reported = json.loads((tmp_path / "recording.json").read_text())["thinned"]
+    assert reported["spans"] == 1 and "edge 4 came" in reported["kept_on"]
 
 
 def test_samples_without_a_known_line_are_kept_and_not_held_for_ever(
@@ -221,22 +222,19 @@ def test_other_programs_open_it_and_know_the_time_of_what_is_kept(
 ) -> None:
     marks = marks_of([3000, 29_000])
     record(tmp_path, marks, marks[-1] + 5000, [(0, Quiet(2, WINDOW / HZ))])
-    done = subprocess.run(
-        [sys.executable, "-m", "pyjls", "info", str(tmp_path / "trace.jls")],
-        capture_output=True,
-        text=True,
-        check=True,
+    done = captured(
+        [sys.executable, "-m", "pyjls", "info", str(tmp_path / "trace.jls")], check=True
     )
     assert "current, means of 100" in done.stdout and not done.stderr
     trace = Trace.open(tmp_path / "trace.jls")
     [span] = trace.reduced
     with reading(trace.path) as reader:
         begin = reader.sample_id_to_timestamp(CURRENT, 0)
-        for place, recorded in (
+        for position, recorded in (
             (span.start - 1, span.start - 1),
             (span.start + 400, span.stop + 400),
         ):
-            at_s = (reader.sample_id_to_timestamp(CURRENT, place) - begin) / 2**30
+            at_s = (reader.sample_id_to_timestamp(CURRENT, position) - begin) / 2**30
             assert at_s == pytest.approx(recorded / HZ, abs=1e-6)
         lengths = {row.signal_id: row.length for row in reader.signals.values()}
         assert lengths[CURRENT] < trace.length / 2
@@ -341,11 +339,11 @@ def test_forged_spans_are_refused(tmp_path: Path, forged, fault) -> None:
     marks = marks_of([3000, 9000, 9000])
     # Reported late: samples before it are kept, and a span may be moved without coming
     # near an edge.
-    said = [
+    output = [
         (marks[1] + 3000, Quiet(2, WINDOW / HZ)),
         (marks[3] + 3000, Quiet(4, WINDOW / HZ)),
     ]
-    record(tmp_path, marks, marks[-1] + 5000, said)
+    record(tmp_path, marks, marks[-1] + 5000, output)
     of_trace(tmp_path / "trace.jls")
     path = tmp_path / "reduced.jsonl"
     lines = [json.loads(line) for line in path.read_text().splitlines()]

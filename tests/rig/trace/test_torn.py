@@ -129,13 +129,13 @@ def test_a_session_with_a_torn_trace_is_checked_and_goes_on(
 ) -> None:
     torn = cut / "trial-2" / "trace.jls.partial"
     os.truncate(torn, size_b)
-    told: list[Path] = []
+    reported: list[Path] = []
     checked = command.check(
-        cut, fingerprints, begun=lambda path, limit_s: told.append(path)
+        cut, fingerprints, begun=lambda path, limit_s: reported.append(path)
     )
-    (said,) = [each.detail for each in checked.findings if not each.ok]
-    assert said.startswith("was cut off")
-    assert told == ([torn] if size_b == 40_000 else [])
+    (output,) = [each.detail for each in checked.findings if not each.ok]
+    assert output.startswith("was cut off")
+    assert reported == ([torn] if size_b == 40_000 else [])
     if size_b < HEAD_B:
         with pytest.raises(DataError, match=r"damaged|not a JLS file"):
             open_trace(torn)

@@ -25,6 +25,7 @@ from rig.trace.recovery import copy_all, recover
 from rig.trace.trace import Gap, Trace
 from rig.trace.writer import TraceWriter
 from tests.length import length
+from tests.programs import captured
 from tests.traces import trace_writer
 from tests.waiting import eventually
 
@@ -142,11 +143,8 @@ def test_pyjls_tools_open_a_trace_without_complaint(tmp_path: Path) -> None:
         np.ones(1000, np.float32),
         np.ones(1000, np.uint8),
     )
-    done = subprocess.run(
-        [sys.executable, "-m", "pyjls", "info", str(tmp_path / "trace.jls")],
-        capture_output=True,
-        text=True,
-        check=True,
+    done = captured(
+        [sys.executable, "-m", "pyjls", "info", str(tmp_path / "trace.jls")], check=True
     )
     assert (
         "current" in done.stdout and "voltage" in done.stdout and "sync" in done.stdout
@@ -265,16 +263,16 @@ def test_between_marks_a_step_at_the_end_of_a_window_costs_no_energy(
         np.ones(40, np.uint8),
     )
     for ranges in ([], [0.3, 10.0]):
-        found = trace.integrals([(start / HZ, stop / HZ)], ranges, steps_at_ends=True)[
+        result = trace.integrals([(start / HZ, stop / HZ)], ranges, steps_at_ends=True)[
             0
         ]
-        assert found.energy_j == pytest.approx(
+        assert result.energy_j == pytest.approx(
             inside * (stop - start) / HZ, rel=1e-5, abs=1e-9
         )
-        assert sum(found.range_energy_j) == pytest.approx(
-            found.energy_j, rel=1e-12, abs=1e-15
+        assert sum(result.range_energy_j) == pytest.approx(
+            result.energy_j, rel=1e-12, abs=1e-15
         )
-        assert sum(found.range_volt_s) == pytest.approx((stop - start) / HZ, rel=1e-6)
+        assert sum(result.range_volt_s) == pytest.approx((stop - start) / HZ, rel=1e-6)
 
 
 @given(
@@ -360,8 +358,8 @@ def test_a_recovery_that_is_cut_off_leaves_no_trace_that_looks_whole(
     partial = (tmp_path / "trace.jls").rename(tmp_path / "trace.jls.partial")
     (tmp_path / "gaps.jsonl").unlink()
     monkeypatch.setattr("rig.trace.limited_child.run", cut_off)
-    said = "was not recovered in time" if ends > 0 else "cannot be recovered"
-    with pytest.raises(DataError, match=said):
+    output = "was not recovered in time" if ends > 0 else "cannot be recovered"
+    with pytest.raises(DataError, match=output):
         recover(partial, tmp_path / "trace.jls")
     assert list(tmp_path.iterdir()) == [partial]
 
@@ -387,13 +385,7 @@ def test_a_killed_recovery_is_done_again_and_its_child_that_lives_on_has_no_effe
         recovery.limited_child.run = killed
         recovery.recover(Path({str(partial)!r}), Path({str(into)!r}))
     """
-    done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(program)],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
+    done = captured([sys.executable, "-c", textwrap.dedent(program)], timeout=60)
     assert done.returncode == -signal.SIGKILL, done.stderr
     left = Path(done.stdout.strip())
     assert left.exists() and not into.exists()

@@ -6,11 +6,11 @@ gets the name of a whole one.
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 import textwrap
 from pathlib import Path
 
+from tests.programs import captured
 from tests.uncounted import uncounted
 
 #: The limit of a process on the size of its files stands for a quota, and for file
@@ -50,13 +50,7 @@ TOO_LARGE = "File too large (pyjls: write failed 27)"
 def ended(folder: Path, program: str, before: str = "") -> str:
     """Run a program that writes a trace; return its output."""
     code = before + textwrap.dedent(BEGIN) + textwrap.dedent(program)
-    done = subprocess.run(
-        [sys.executable, "-c", code, str(folder)],
-        env=uncounted(),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = captured([sys.executable, "-c", code, str(folder)], env=uncounted())
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
@@ -70,7 +64,7 @@ def unnamed(folder: Path) -> bool:
 def test_a_write_that_fails_ends_the_recording_and_not_only_its_trial(
     tmp_path: Path,
 ) -> None:
-    said = ended(
+    output = ended(
         tmp_path,
         f"""
         limit(1)
@@ -87,7 +81,7 @@ def test_a_write_that_fails_ends_the_recording_and_not_only_its_trial(
         "written before is in trace.jls.partial"
     )
     assert (
-        said == f"BenchError: the trace in {tmp_path} was not written completely:"
+        output == f"BenchError: the trace in {tmp_path} was not written completely:"
         f" {TOO_LARGE}: "
         f"{try_next}\n"
     )
@@ -96,7 +90,7 @@ def test_a_write_that_fails_ends_the_recording_and_not_only_its_trial(
 def test_where_writing_failed_for_a_while_the_file_keeps_the_name_of_a_partial_one(
     tmp_path: Path,
 ) -> None:
-    said = ended(
+    output = ended(
         tmp_path,
         f"""
         limit(1)
@@ -109,7 +103,7 @@ def test_where_writing_failed_for_a_while_the_file_keeps_the_name_of_a_partial_o
         """,
     )
     assert (
-        said == f"BenchError: the trace in {tmp_path} was not written completely:"
+        output == f"BenchError: the trace in {tmp_path} was not written completely:"
         f" {TOO_LARGE}\n"
     )
     assert unnamed(tmp_path)
@@ -118,7 +112,7 @@ def test_where_writing_failed_for_a_while_the_file_keeps_the_name_of_a_partial_o
 def test_blocks_that_fail_only_when_the_file_is_closed_are_reported(
     tmp_path: Path,
 ) -> None:
-    said = ended(
+    output = ended(
         tmp_path,
         """
         block(1000)
@@ -126,15 +120,15 @@ def test_blocks_that_fail_only_when_the_file_is_closed_are_reported(
         close()
         """,
     )
-    assert said.startswith(
+    assert output.startswith(
         f"BenchError: the trace in {tmp_path} was not written completely: the disk"
         " took "
-    ), said
+    ), output
     assert unnamed(tmp_path)
 
 
 def test_a_disk_that_is_full_is_called_so(tmp_path: Path) -> None:
-    said = ended(
+    output = ended(
         tmp_path,
         """
         from pyjls.binding import jls_inject_log
@@ -142,17 +136,17 @@ def test_a_disk_that_is_full_is_called_so(tmp_path: Path) -> None:
         close()
         """,
     )
-    assert said.startswith(
+    assert output.startswith(
         f"StorageFull: the trace in {tmp_path} was not written completely: No space"
         " left on device"
-    ), said
+    ), output
     assert unnamed(tmp_path)
 
 
 def test_a_file_without_its_end_is_found_where_the_log_of_pyjls_was_switched_off(
     tmp_path: Path,
 ) -> None:
-    said = ended(
+    output = ended(
         tmp_path,
         """
         logging.getLogger("pyjls.c").disabled = True
@@ -163,7 +157,7 @@ def test_a_file_without_its_end_is_found_where_the_log_of_pyjls_was_switched_off
         """,
     )
     assert (
-        said
+        output
         == f"BenchError: the trace in {tmp_path} was not written completely: the file"
         " lacks its end\n"
     )
@@ -173,7 +167,7 @@ def test_a_file_without_its_end_is_found_where_the_log_of_pyjls_was_switched_off
 def test_samples_that_are_missing_at_the_end_are_found_where_the_log_of_pyjls_was_switched_off(
     tmp_path: Path,
 ) -> None:
-    said = ended(
+    output = ended(
         tmp_path,
         """
         logging.getLogger("pyjls.c").disabled = True
@@ -187,7 +181,7 @@ def test_samples_that_are_missing_at_the_end_are_found_where_the_log_of_pyjls_wa
     )
     missing = "signal 1 has 8192 samples in the file, 20000 were written"
     assert (
-        said == f"BenchError: the trace in {tmp_path} was not written completely:"
+        output == f"BenchError: the trace in {tmp_path} was not written completely:"
         f" {missing}\n"
     )
     assert unnamed(tmp_path)
@@ -196,12 +190,12 @@ def test_samples_that_are_missing_at_the_end_are_found_where_the_log_of_pyjls_wa
 def test_a_program_that_switched_loggers_off_before_is_heard_nevertheless(
     tmp_path: Path,
 ) -> None:
-    said = ended(
+    output = ended(
         tmp_path,
         "block()\nlimit(1)\nclose()",
         before="import logging\nlogging.getLogger('pyjls.c').disabled = True\n",
     )
-    assert TOO_LARGE in said
+    assert TOO_LARGE in output
     assert unnamed(tmp_path)
 
 
@@ -234,9 +228,9 @@ def test_where_the_library_raises_what_failed_the_file_is_closed_once_neverthele
         close()
         print(library.closed)
     """
-    told, closed = ended(tmp_path, program).splitlines()
-    assert told.startswith("StorageFull: ")
-    assert told.endswith(
+    reported, closed = ended(tmp_path, program).splitlines()
+    assert reported.startswith("StorageFull: ")
+    assert reported.endswith(
         " was not written completely: No space left on device (pyjls: write failed 28)"
     )
     assert closed == "1" and unnamed(tmp_path)
@@ -304,9 +298,7 @@ def test_a_run_on_a_disk_that_takes_no_more_ends_with_the_error_and_no_verdict(
         "--trials",
         "1",
     ]
-    done = subprocess.run(
-        command, env=uncounted(), capture_output=True, text=True, check=False
-    )
+    done = captured(command, env=uncounted())
     assert done.returncode == 3, done.stdout + done.stderr
     assert "was not written completely" in done.stderr
     (session,) = tmp_path.iterdir()

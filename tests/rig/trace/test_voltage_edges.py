@@ -78,10 +78,10 @@ def test_pieces_give_the_edges_of_the_whole(
 
 def test_a_line_of_nothing_has_no_edges() -> None:
     for volts in (np.zeros(0), np.full(10, np.nan), np.full(10, 3.3)):
-        found = voltage_edges.in_pieces(
+        result = voltage_edges.in_pieces(
             lambda volts=volts: [volts.astype(np.float32)], HZ
         )
-        assert len(found.falls_s) == len(found.rises_s) == 0
+        assert len(result.falls_s) == len(result.rises_s) == 0
 
 
 def test_a_line_is_read_only_when_it_is_wanted(tmp_path: Path) -> None:

@@ -76,9 +76,9 @@ def test_windows_that_err_independently_add_in_squares_however_unlike(
     uncertain: list[float], name: str, summarise: Callable[[Measured], Summary]
 ) -> None:
     measured = noisy(*uncertain)
-    found = budget.influences(measured, summarise(measured), summarise)[name]["noise"]
+    result = budget.influences(measured, summarise(measured), summarise)[name]["noise"]
     # GUM 5.1.2: each window has the weight 1/n in a mean.
-    assert abs(found.value) == pytest.approx(
+    assert abs(result.value) == pytest.approx(
         math.sqrt(math.fsum(u**2 for u in uncertain)) / len(uncertain), rel=1e-9
     )
 
@@ -89,10 +89,10 @@ def test_a_metric_of_some_of_the_samples_has_their_noise_only() -> None:
     def first_two(measured: Measured) -> Summary:
         return of_samples(measured.samples[:2])
 
-    found = budget.influences(measured, first_two(measured), first_two)["energy"][
+    result = budget.influences(measured, first_two(measured), first_two)["energy"][
         "noise"
     ]
-    assert abs(found.value) == pytest.approx(math.hypot(1e-3, 2e-3) / 2, rel=1e-6)
+    assert abs(result.value) == pytest.approx(math.hypot(1e-3, 2e-3) / 2, rel=1e-6)
 
 
 def test_idle_windows_that_are_not_alike_add_in_squares_too() -> None:
@@ -117,10 +117,10 @@ def test_idle_windows_that_are_not_alike_add_in_squares_too() -> None:
         return {"power_idle": Metric(value, "W", error, len(measured.idles))}
 
     measured = Measured((), idles)
-    found = budget.influences(measured, idle_power(measured), idle_power)["power_idle"][
-        budget.IDLE
-    ]
-    assert abs(found.value) == pytest.approx(
+    result = budget.influences(measured, idle_power(measured), idle_power)[
+        "power_idle"
+    ][budget.IDLE]
+    assert abs(result.value) == pytest.approx(
         math.sqrt(math.fsum(u**2 for u in own)) / 4, rel=1e-9
     )
 
@@ -149,9 +149,9 @@ def test_components_of_idle_windows_add_in_squares_and_steps_are_a_line_of_their
 
     query = sample_of(0, [window(2e-6, 3e-6, 4e-6)])
     measured = Measured((query,), (window(noise_j, edges_j, steps_j),))
-    found = budget.influences(measured, difference(measured), difference)["dynamic"]
+    result = budget.influences(measured, difference(measured), difference)["dynamic"]
     idle = Influence(OWN, "normal", pytest.approx(math.hypot(noise_j, edges_j)))
-    assert found == {
+    assert result == {
         "noise": Influence(OWN, "normal", pytest.approx(2e-6)),
         "edges": Influence(OWN, "normal", pytest.approx(3e-6)),
         "io: steps": Influence(COMMON, "normal", pytest.approx(-4e-6)),
@@ -190,9 +190,9 @@ def trial(
 
 
 def budget_of(*trials: Trial) -> Budget:
-    found = budget.of_metric("latency", trials)
-    assert found is not None
-    return found
+    result = budget.of_metric("latency", trials)
+    assert result is not None
+    return result
 
 
 def counted(found: Budget) -> dict[str, bool]:
@@ -243,8 +243,8 @@ def test_ticks_that_move_each_window_move_a_percentile_by_a_whole_tick_in_every_
     trials: int,
 ) -> None:
     tick_s = 1 / 32_768
-    found = budget_of(*[percentiled(4e-3, 1e-7, tick_s / math.sqrt(6))] * trials)
-    assert found.expanded == pytest.approx(tick_s, rel=1e-3)
+    result = budget_of(*[percentiled(4e-3, 1e-7, tick_s / math.sqrt(6))] * trials)
+    assert result.expanded == pytest.approx(tick_s, rel=1e-3)
 
 
 def test_the_budget_of_a_percentile_has_no_scatter_as_the_values_in_order_show_it():
@@ -259,84 +259,84 @@ def test_the_budget_of_a_percentile_has_no_scatter_as_the_values_in_order_show_i
 
 def test_with_one_trial_the_time_base_counts_beside_the_scatter_of_its_samples():
     single = trial(1.0, 0.5e-3, INFLUENCES)
-    found = budget_of(single)
-    assert counted(found) == {
+    result = budget_of(single)
+    assert counted(result) == {
         "clock": True,
         "time base": True,
         "ticks": False,
         "scatter of samples": True,
     }
-    assert found.standard_uncertainty == pytest.approx(math.hypot(CLOCK, BASE, 0.5e-3))
-    assert found.standard_uncertainty == budget.of_trial(
+    assert result.standard_uncertainty == pytest.approx(math.hypot(CLOCK, BASE, 0.5e-3))
+    assert result.standard_uncertainty == budget.of_trial(
         single.metrics["latency"], single.influences["latency"]
     )
 
 
 def test_samples_that_agree_too_well_leave_what_ticks_must_give() -> None:
     single = trial(1.0, 0.29 * TICKS, INFLUENCES)
-    found = budget_of(single)
-    assert counted(found) == {
+    result = budget_of(single)
+    assert counted(result) == {
         "clock": True,
         "time base": True,
         "ticks": True,
         "scatter of samples": False,
     }
-    assert found.standard_uncertainty == pytest.approx(math.hypot(CLOCK, BASE, TICKS))
-    assert found.standard_uncertainty == budget.of_trial(
+    assert result.standard_uncertainty == pytest.approx(math.hypot(CLOCK, BASE, TICKS))
+    assert result.standard_uncertainty == budget.of_trial(
         single.metrics["latency"], single.influences["latency"]
     )
 
 
 def test_one_trial_without_scatter_is_uncertain_by_all_that_is_known() -> None:
     single = trial(1.0, None, INFLUENCES)
-    found = budget_of(single)
-    assert counted(found) == {"clock": True, "time base": True, "ticks": True}
-    assert found.standard_uncertainty == pytest.approx(math.hypot(CLOCK, BASE, TICKS))
-    assert found.standard_uncertainty == budget.of_trial(
+    result = budget_of(single)
+    assert counted(result) == {"clock": True, "time base": True, "ticks": True}
+    assert result.standard_uncertainty == pytest.approx(math.hypot(CLOCK, BASE, TICKS))
+    assert result.standard_uncertainty == budget.of_trial(
         single.metrics["latency"], single.influences["latency"]
     )
 
 
 def test_the_scatter_of_several_trials_holds_their_time_bases() -> None:
-    found = budget_of(
+    result = budget_of(
         *(trial(value, 0.5e-3, INFLUENCES) for value in (0.999, 1.0, 1.001))
     )
-    assert counted(found) == {
+    assert counted(result) == {
         "clock": True,
         "time base": False,
         "ticks": False,
         budget.SCATTER: True,
     }
-    assert found.standard_uncertainty == pytest.approx(
+    assert result.standard_uncertainty == pytest.approx(
         math.hypot(CLOCK, 1e-3 / math.sqrt(3))
     )
 
 
 def test_several_trials_that_agree_too_well_leave_what_time_base_and_ticks_must_give():
-    found = budget_of(
+    result = budget_of(
         *(trial(value, 0.5e-3, INFLUENCES) for value in (1.0, 1.0, 1.000001))
     )
-    assert counted(found) == {
+    assert counted(result) == {
         "clock": True,
         "time base": True,
         "ticks": True,
         budget.SCATTER: False,
     }
-    assert found.standard_uncertainty == pytest.approx(
+    assert result.standard_uncertainty == pytest.approx(
         math.hypot(CLOCK, math.hypot(BASE, TICKS) / math.sqrt(3))
     )
 
 
 def test_the_choice_of_samples_is_no_part_of_the_budget_of_an_area_or_a_share() -> None:
-    one, other = (
+    item, other = (
         Trial(1, 1, Measured((), ()), {"auc": Metric(value, "1", 0.02, 50)}, None)
         for value in (0.90, 0.91)
     )
-    assert budget.of_metric("auc", [one]) is None, (
+    assert budget.of_metric("auc", [item]) is None, (
         "one trial does not tell what differs from trial to trial"
     )
-    found = budget.of_metric("auc", [one, other])
-    assert found is not None and found.standard_uncertainty == pytest.approx(0.005)
+    result = budget.of_metric("auc", [item, other])
+    assert result is not None and result.standard_uncertainty == pytest.approx(0.005)
     share = Trial(
         1, 1, Measured((), ()), {"accuracy": Metric.of_share([True, False])}, None
     )

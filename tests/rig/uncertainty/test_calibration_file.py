@@ -46,8 +46,8 @@ def current(text: str) -> dict[str, str]:
 
 
 def test_whole_numbers_are_taken_where_fractions_are_due(tmp_path: Path) -> None:
-    found = load(written(tmp_path, clock_ppm="2", edge_s="0"))
-    assert found == Accuracy(
+    result = load(written(tmp_path, clock_ppm="2", edge_s="0"))
+    assert result == Accuracy(
         (Range(1.0, 0.001, 0.0), Range(10.0, 0.01, 0.0)),
         (Range(15.0, 0.0, 0.001),),
         2.0,
@@ -55,8 +55,8 @@ def test_whole_numbers_are_taken_where_fractions_are_due(tmp_path: Path) -> None
         year=2026,
         verified=True,
     )
-    assert isinstance(found.clock_ppm, float) and isinstance(
-        found.current[0].up_to, float
+    assert isinstance(result.clock_ppm, float) and isinstance(
+        result.current[0].up_to, float
     )
 
 
@@ -180,9 +180,9 @@ OLD: dict[str, Any] = {
 def test_what_earlier_versions_stored_of_an_accuracy_is_still_read() -> None:
     # They took equal ranges and limits below 0, and had neither year, verified,
     # distribution nor edge_s at first.
-    found = typed.from_json(Accuracy, json.loads(json.dumps(OLD)), "an accuracy")
-    assert (found.clock_ppm, found.year, found.edge_s) == (-1000.0, 0, 0.0) and len(
-        found.current
+    result = typed.from_json(Accuracy, json.loads(json.dumps(OLD)), "an accuracy")
+    assert (result.clock_ppm, result.year, result.edge_s) == (-1000.0, 0, 0.0) and len(
+        result.current
     ) == 2
 
 

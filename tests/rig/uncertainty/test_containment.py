@@ -22,7 +22,7 @@ def narrower(draw: Draw) -> list[str]:
     """Return the metrics whose interval for other samples leaves out a part of the
     other one."""
     knife = jackknife(draw.trials, draw.catalogue, draw.summarise)
-    found = []
+    result = []
     for name in draw.trials[0].metrics:
         single = [trial.metrics[name] for trial in draw.trials]
         both = other_samples.intervals(
@@ -34,8 +34,8 @@ def narrower(draw: Draw) -> list[str]:
             and other.known
             and not (other.low <= same.low and other.high >= same.high)
         ):
-            found.append(f"{name}: {same.low, same.high} in {other.low, other.high}")
-    return found
+            result.append(f"{name}: {same.low, same.high} in {other.low, other.high}")
+    return result
 
 
 @settings(max_examples=25, deadline=None)

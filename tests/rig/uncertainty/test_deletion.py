@@ -151,10 +151,10 @@ def test_a_scene_that_is_left_out_is_no_new_scene_and_none_of_its_windows_is_due
 def test_the_first_scene_follows_no_change_whatever_is_left_out() -> None:
     scenario = RealTime(RealTime.Settings())
     for gone in ({0}, {0, 2}, {2}):
-        found = scenario.summarise(
+        result = scenario.summarise(
             without(played(3, 4, 5, 2), frozenset(gone)), ("infer",)
         )["recognised"]
-        assert found.n == 3 - len(gone - {0})
+        assert result.n == 3 - len(gone - {0})
 
 
 def test_a_stream_without_a_scene_costs_what_that_scene_did_not() -> None:

@@ -38,9 +38,11 @@ def test_the_variance_of_a_mean_by_its_groups_is_that_of_the_mean_of_their_means
 ) -> None:
     deleted = left_out([[float(value) for value in values]])
     whole = [(float(np.mean(values)), len(values))]
-    found = deleted.variance(whole, np.ones(len(values)))
-    assert found.value == pytest.approx(np.var(values, ddof=1) / len(values), abs=1e-12)
-    assert found.freedom == len(values) - 1
+    result = deleted.variance(whole, np.ones(len(values)))
+    assert result.value == pytest.approx(
+        np.var(values, ddof=1) / len(values), abs=1e-12
+    )
+    assert result.freedom == len(values) - 1
 
 
 @given(VALUES, st.integers(2, 4), st.integers(0, 99))
@@ -106,16 +108,16 @@ def test_events_of_a_group_are_those_that_are_gone_without_it() -> None:
 def test_groups_weigh_as_many_values_as_they_have_or_else_as_many_samples() -> None:
     deleted = left_out([[1.0, 3.0, 8.0]], [4, 1, 1])
     whole = 15 / 6
-    found = deleted.variance([(whole, 6)], np.ones(3))
+    result = deleted.variance([(whole, 6)], np.ones(3))
     weights = np.array([4, 1, 1]) / 6
     away = deleted.values[0] - whole
-    assert found.value == pytest.approx(float(np.sum(away**2 * (1 - weights))))
+    assert result.value == pytest.approx(float(np.sum(away**2 * (1 - weights))))
     # Without a certain number of values: the samples of those that matter.
     weights = np.array([0.25, 0.25, 0.5])
     for count in (6, 7):
         unknown = Deleted(deleted.values, deleted.counts * 0 + count, deleted.present)
-        found = unknown.variance([(whole, 6)], np.array([1.0, 1.0, 2.0]))
-        assert found.value == pytest.approx(float(np.sum(away**2 * (1 - weights))))
+        result = unknown.variance([(whole, 6)], np.array([1.0, 1.0, 2.0]))
+        assert result.value == pytest.approx(float(np.sum(away**2 * (1 - weights))))
     still = Deleted(np.full((1, 3), whole), deleted.counts * 0 + 7, deleted.present)
     assert still.variance([(whole, 6)], np.ones(3)) == Variance(0.0, 1.0)
 
@@ -139,8 +141,8 @@ def test_each_sample_is_left_out_of_all_trials_in_turn() -> None:
     knife = jackknife.jackknife([trial(row) for row in rows], [], summarise)
     assert knife.shared
     assert knife.clusters.count == 4
-    found = knife.deleted["mean"]
-    for row, values, counts in zip(rows, found.values, found.counts, strict=True):
+    result = knife.deleted["mean"]
+    for row, values, counts in zip(rows, result.values, result.counts, strict=True):
         expected = [np.mean(np.delete(row, k)) for k in range(4)]
         assert values == pytest.approx(expected)
         assert counts.tolist() == [3.0] * 4
@@ -153,7 +155,7 @@ def test_each_sample_is_left_out_of_all_trials_in_turn() -> None:
     assert knife.deleted["median"].values[0] == pytest.approx(below)
     joint = knife.scatter("mean", Variance(1.0, 1.0))
     assert joint.repeated == Variance(1.0, 1.0)
-    assert joint.both == pytest.approx(found.variance_within(shared=True))
+    assert joint.both == pytest.approx(result.variance_within(shared=True))
     alone = jackknife.jackknife([trial(rows[0])], [], summarise)
     assert alone.scatter("mean", Variance(1.0, 1.0)).both == math.inf
 
@@ -176,9 +178,9 @@ def test_the_share_of_values_up_to_a_cut_is_counted_also_beside_one_without_a_nu
     values = (1.0, 2.0, 2.0, 5.0)
     ordered = Metric(2.0, "s", None, 4, percent=50.0, values=values)
     mixed = Metric(math.nan, "s", None, 5, values=(2.0, math.nan, 1.0, 5.0, 2.0))
-    found = jackknife.numbers(
+    result = jackknife.numbers(
         {"a": ordered, "b": mixed, "c": ordered}, {"a": 2.0, "b": 2.0}
     )
-    assert found == {"a": (0.75, 4), "b": (0.6, 5), "c": (2.0, 4)}
+    assert result == {"a": (0.75, 4), "b": (0.6, 5), "c": (2.0, 4)}
     nothing = Metric(1.0, "s", None, 0)
     assert math.isnan(jackknife.numbers({"a": nothing}, {"a": 2.0})["a"][0])

@@ -77,12 +77,12 @@ def answered(right: Sequence[Sequence[bool]], trials: int = 1) -> Draw:
         for n, (_, ok) in enumerate(flat)
     )
     measured = Measured(samples, ())
-    found = tuple(
+    result = tuple(
         Trial(number, number, measured, summarise(measured), None)
         for number in range(1, trials + 1)
     )
     return Draw(
-        found, tuple(Entry("a", f"clip {number}") for number, _ in flat), summarise
+        result, tuple(Entry("a", f"clip {number}") for number, _ in flat), summarise
     )
 
 
@@ -94,17 +94,17 @@ ALIKE = [
 
 
 def test_the_share_of_clustered_samples_is_the_logit_of_cr2() -> None:
-    found = both(answered(ALIKE, trials=5), "accuracy").other_samples
+    result = both(answered(ALIKE, trials=5), "accuracy").other_samples
     shares = [mean(list(map(float, recording))) for recording in ALIKE]
     # Recordings of one size: CR2 is the variance of the mean of their shares (Cochran,
     # Sampling Techniques, 9.2), known with one degree of freedom less than there are
     # recordings.
     at = mean(shares)
     away = student(11) * (standard_error(shares) or 0.0) / (at * (1 - at))
-    for end, sign in ((found.low, -1), (found.high, 1)):
+    for end, sign in ((result.low, -1), (result.high, 1)):
         logit = math.log(end / (1 - end))
         assert logit == pytest.approx(math.log(at / (1 - at)) + sign * away, rel=2e-3)
-    assert found.units == "12 recordings" and "CR2" in found.method
+    assert result.units == "12 recordings" and "CR2" in result.method
 
 
 def test_the_clustered_interval_is_wider_than_the_binomial_one_for_any_trials():
@@ -120,23 +120,23 @@ def test_the_clustered_interval_is_wider_than_the_binomial_one_for_any_trials():
 
 
 def test_where_all_are_right_each_recording_counts_once() -> None:
-    found = both(answered([[True] * 10] * 12, trials=5), "accuracy")
-    assert (found.other_samples.low, found.other_samples.high) == Share(
+    result = both(answered([[True] * 10] * 12, trials=5), "accuracy")
+    assert (result.other_samples.low, result.other_samples.high) == Share(
         12, 12
     ).interval()
     # Not one of 600 answers differed: so rare a change may yet (Clopper and Pearson).
     assert (
-        found.same_samples.low == pytest.approx(0.025 ** (1 / 600))
-        and found.same_samples.high == 1.0
+        result.same_samples.low == pytest.approx(0.025 ** (1 / 600))
+        and result.same_samples.high == 1.0
     )
 
 
 def test_one_wrong_recording_is_little_knowledge_of_how_recordings_differ() -> None:
-    found = both(
+    result = both(
         answered([[True] * 10] * 11 + [[False] * 10]), "accuracy"
     ).other_samples
     low, high = Share(11, 12).interval()
-    assert found.low == pytest.approx(low, abs=0.1) and found.high == pytest.approx(
+    assert result.low == pytest.approx(low, abs=0.1) and result.high == pytest.approx(
         high, abs=0.02
     )
 
@@ -145,10 +145,10 @@ def test_one_wrong_recording_is_little_knowledge_of_how_recordings_differ() -> N
 def test_one_or_two_recordings_make_no_statement_about_others(
     count: int, units: str
 ) -> None:
-    found = both(
+    result = both(
         answered([[True, False] * 5] * count, trials=5), "accuracy"
     ).other_samples
-    assert not found.known and found.reason == units
+    assert not result.known and result.reason == units
 
 
 def timed(latencies_s: Sequence[float]) -> Draw:
@@ -165,7 +165,7 @@ def timed(latencies_s: Sequence[float]) -> Draw:
         }
 
     rng = random.Random(4)
-    found = []
+    result = []
     for number in range(1, 6):
         windows = [
             Window("infer", 0.0, 1.0, at_s * rng.gauss(1, 1e-3), None)
@@ -176,8 +176,8 @@ def timed(latencies_s: Sequence[float]) -> Draw:
             for n, window in enumerate(windows)
         )
         measured = Measured(samples, ())
-        found.append(Trial(number, number, measured, summarise(measured), None))
-    return Draw(tuple(found), (), summarise)
+        result.append(Trial(number, number, measured, summarise(measured), None))
+    return Draw(tuple(result), (), summarise)
 
 
 def test_only_other_samples_state_that_latency_depends_on_the_choice_of_samples():
@@ -192,12 +192,12 @@ def test_only_other_samples_state_that_latency_depends_on_the_choice_of_samples(
     apart = abs(mean(latencies_s) - mean(latencies_s[:10]))
     assert apart > 14 * math.hypot(half(ten.same_samples), half(forty.same_samples))
     assert apart < math.hypot(half(ten.other_samples), half(forty.other_samples))
-    for found, count in ((forty, 40), (ten, 10)):
+    for result, count in ((forty, 40), (ten, 10)):
         error = standard_error(latencies_s[:count]) or 0.0
-        assert half(found.other_samples) == pytest.approx(
+        assert half(result.other_samples) == pytest.approx(
             student(count - 1) * error, rel=0.1
         )
-        assert found.other_samples.units == f"{count} samples"
+        assert result.other_samples.units == f"{count} samples"
 
 
 @pytest.mark.parametrize("towards", [1.0, -1.0])
@@ -208,15 +208,15 @@ def test_a_mean_of_skewed_clusters_reaches_farther_to_the_side_of_their_tail(
         1.0 + towards * more
         for more in (0.01, 0.02, 0.02, 0.03, 0.04, 0.05, 0.06, 0.45)
     ]
-    found = both(timed(values_s), "latency_infer").other_samples
+    result = both(timed(values_s), "latency_infer").other_samples
     at = mean(values_s)
     even = student(7) * (standard_error(values_s) or 0.0)
     tail, other = (
-        (found.high - at, at - found.low)
+        (result.high - at, at - result.low)
         if towards > 0
-        else (at - found.low, found.high - at)
+        else (at - result.low, result.high - at)
     )
-    assert other == pytest.approx(even, rel=0.02) and "Hall 1992" in found.method
+    assert other == pytest.approx(even, rel=0.02) and "Hall 1992" in result.method
     # Solved by hand: T + a (T^2 / 3 + 1 / 6) + a^2 T^3 / 27 = -2.365, with the skewness
     # of eight values, for T.
     error = standard_error(values_s) or 1.0
@@ -233,17 +233,17 @@ def test_a_mean_of_skewed_clusters_reaches_farther_to_the_side_of_their_tail(
 def test_the_area_under_a_curve_has_an_interval_within_0_and_1() -> None:
     draw = areas(20, 2)(random.Random(2))
     at = draw.trials[0].metrics["auc"].value
-    found = both(draw, "auc")
+    result = both(draw, "auc")
     knife = jackknife(draw.trials, draw.catalogue, draw.summarise)
-    low = found.other_samples.low
-    high = found.other_samples.high
+    low = result.other_samples.low
+    high = result.other_samples.high
     chosen = knife.chosen("auc")
     half = student(chosen.freedom) * math.sqrt(chosen.value) / (at * (1 - at))
     assert math.log(high / (1 - high)) - math.log(low / (1 - low)) == pytest.approx(
         2 * half, rel=0.01
     )
-    assert 0 < low < at < high < 1 and found.other_samples.units == "20 recordings"
-    assert found.same_samples.low == found.same_samples.high == at, (
+    assert 0 < low < at < high < 1 and result.other_samples.units == "20 recordings"
+    assert result.same_samples.low == result.same_samples.high == at, (
         "no score differed in five trials"
     )
 
@@ -253,15 +253,15 @@ def test_streams_differ_by_more_than_one_measured_again_and_no_more_than_others(
 ) -> None:
     # As they were found first, each +- 0.11 ms.
     expected_s = {1: 0.886, 2: 0.993, 3: 0.852}
-    found = [
+    result = [
         run_stream(f"scenario.real_time.stream_seed={seed}").content["metrics"][
             "latency_onset"
         ]
         for seed in list(expected_s)[: length(3, 2)]
     ]
-    values_s = [metric["value"] for metric in found]
-    assert values_s == pytest.approx([*expected_s.values()][: len(found)], abs=1e-3)
-    for metric in found:
+    values_s = [metric["value"] for metric in result]
+    assert values_s == pytest.approx([*expected_s.values()][: len(result)], abs=1e-3)
+    for metric in result:
         same = metric["same_samples"]
         other = metric["other_samples"]
         assert same["expanded_uncertainty"] < 1e-3 and "cities" in other["units"]
@@ -300,20 +300,20 @@ def test_a_percentile_has_the_scatter_of_the_trials_and_their_distance_from_the_
     single = [trial.metrics["latency_infer_p50"] for trial in draw.trials]
     of_trials = [metric.value for metric in single]
     at = same_samples.value(single)
-    found = same(draw, "latency_infer_p50")
+    result = same(draw, "latency_infer_p50")
     error = standard_error(of_trials) or 0.0
     half_s = math.hypot(student(4) * error, at - mean(of_trials))
-    assert (found.low, found.high) == (
+    assert (result.low, result.high) == (
         pytest.approx(at - half_s),
         pytest.approx(at + half_s),
     )
-    assert "4 degrees of freedom" in found.method
+    assert "4 degrees of freedom" in result.method
 
 
 def test_a_percentile_of_two_trials_says_that_it_has_one_degree_of_freedom() -> None:
     draw = jitter(10)(random.Random(3))
-    found = same(replace(draw, trials=draw.trials[:2]), "latency_infer_p50")
-    assert "one degree of freedom" in found.method and found.units == "2 trials"
+    result = same(replace(draw, trials=draw.trials[:2]), "latency_infer_p50")
+    assert "one degree of freedom" in result.method and result.units == "2 trials"
     once = same(replace(draw, trials=draw.trials[:1]), "latency_infer_p50")
     values = sorted(draw.trials[0].metrics["latency_infer_p50"].values)
     # 2 and 9 of 10 (David and Nagaraja, 7.1): one or none of ten below the median has
@@ -457,7 +457,7 @@ def test_a_skewed_interval_has_the_ends_that_solve_halls_equation(
     skewness: float,
 ) -> None:
     even = Interval.around(10.0, 0.5, 2.2, "even")
-    found = other_samples._skewed(even, 10.0, skewness)
+    result = other_samples._skewed(even, 10.0, skewness)
 
     def ended(k: float) -> float:
         def excess(t: float) -> float:
@@ -468,11 +468,11 @@ def test_a_skewed_interval_has_the_ends_that_solve_halls_equation(
 
     ends = min(8.9, ended(2.2)), max(11.1, ended(-2.2))
     if abs(skewness) < 0.01:
-        assert found is even
+        assert result is even
     else:
-        assert (found.low, found.high) == pytest.approx(ends)
-        assert found.standard_uncertainty == 0.5
-        assert "Hall" in found.method
+        assert (result.low, result.high) == pytest.approx(ends)
+        assert result.standard_uncertainty == 0.5
+        assert "Hall" in result.method
 
 
 @pytest.mark.parametrize(

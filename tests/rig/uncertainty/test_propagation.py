@@ -13,11 +13,11 @@ from rig.uncertainty.propagation import _moved
 
 def test_a_moved_sample_differs_in_its_windows_alone() -> None:
     # Each field has another value than its default: none can be forgotten.
-    told: dict[str, Any] = {
+    reported: dict[str, Any] = {
         part.name: f"this is {part.name}" for part in dataclasses.fields(Sample)
     }
     window = Window("infer", 0.0, 1.0, 1.0, 2.0)
-    sample = Sample(**told | {"windows": (window,), "hop": None, "crossings": ()})
+    sample = Sample(**reported | {"windows": (window,), "hop": None, "crossings": ()})
     [moved] = _moved(
         Measured((sample,), ()),
         lambda _: Effect(OWN, latency_s=0.5, energy_j=0.25),

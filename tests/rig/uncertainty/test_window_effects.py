@@ -49,8 +49,8 @@ def effects(
     trace: Trace, accuracy: Accuracy, ends_u_s: float = 0.0
 ) -> dict[str, float]:
     integral = trace.integrals([(0.25, 0.75)], ranges_a(accuracy))[0]
-    found = of_energy(integral, accuracy, trace.sample_hz, (ends_u_s, ends_u_s)).of
-    return {name: effect.energy_j for name, effect in found.items()}
+    result = of_energy(integral, accuracy, trace.sample_hz, (ends_u_s, ends_u_s)).of
+    return {name: effect.energy_j for name, effect in result.items()}
 
 
 @pytest.mark.parametrize(
@@ -142,14 +142,14 @@ WINDOW = Integral(
 
 
 def test_at_one_volt_powers_are_currents_and_the_energy_is_the_charge() -> None:
-    found = window_effects.at_one_volt(replace(WINDOW, stop_s=1.01 + 2.0))
+    result = window_effects.at_one_volt(replace(WINDOW, stop_s=1.01 + 2.0))
     # A mean of 2 V.
-    assert (found.energy_j, found.range_energy_j) == (2.0, (0.5, 1.5))
-    assert found.range_volt_s == pytest.approx((0.5, 1.5))
-    assert (found.least_w, found.most_w) == pytest.approx((-2.0, 4.0))
-    assert found.ends[0] == pytest.approx((0.5, 2.0))
-    assert found.ends[1] == pytest.approx((1.0, -1.5))
-    assert found.apart_j == pytest.approx((0.25, -0.125))
+    assert (result.energy_j, result.range_energy_j) == (2.0, (0.5, 1.5))
+    assert result.range_volt_s == pytest.approx((0.5, 1.5))
+    assert (result.least_w, result.most_w) == pytest.approx((-2.0, 4.0))
+    assert result.ends[0] == pytest.approx((0.5, 2.0))
+    assert result.ends[1] == pytest.approx((1.0, -1.5))
+    assert result.apart_j == pytest.approx((0.25, -0.125))
 
 
 @pytest.mark.parametrize("nominal", [False, True])
@@ -161,8 +161,8 @@ def test_effects_of_two_ranges_and_of_lost_samples(nominal: bool) -> None:
         "test",
     )
     window = replace(WINDOW, stop_s=3.01, stepped=False)
-    found = of_energy(window, accuracy, 50.0, (1e-3, 2e-3), nominal).of
-    energies_j = {name: effect.energy_j for name, effect in found.items()}
+    result = of_energy(window, accuracy, 50.0, (1e-3, 2e-3), nominal).of
+    energies_j = {name: effect.energy_j for name, effect in result.items()}
     # 100 samples, 25 and 75 of them in the two ranges; 2 V all the time. The steps of
     # the first range meet no noise. Currents are up to 8 W / 2 V.
     square_a2 = 2.0 * 4.0 * 2.0 / 100
@@ -185,7 +185,7 @@ def test_effects_of_two_ranges_and_of_lost_samples(nominal: bool) -> None:
     apart_j = energies_j.pop("end samples")
     assert energies_j == pytest.approx(expected_j)
     assert apart_j == pytest.approx((0.5 - 0.25) / ROOT3)
-    own = {name for name, effect in found.items() if effect.kind == OWN}
+    own = {name for name, effect in result.items() if effect.kind == OWN}
     assert own == {"noise", "lost samples", "quantisation"} | (
         set() if nominal else {"edges"}
     )
@@ -222,18 +222,18 @@ def test_an_uncertain_end_mixes_both_powers_as_often_as_a_mark_crosses_the_borde
 
 def test_shifts_of_both_ends_add_in_squares_and_their_biases_add() -> None:
     ends_u_s = (0.6 / 50, 0.3 / 50)
-    found = window_effects._shifts_j(WINDOW, ends_u_s, 50.0)
+    result = window_effects._shifts_j(WINDOW, ends_u_s, 50.0)
     # Half a sample from the start's border, a fifth from the stop's.
     parts = [
         window_effects._stepped_j(end, inward, u_s, 50.0)
         for end, inward, u_s in zip(WINDOW.ends, (0.5, 0.2), ends_u_s, strict=True)
     ]
-    assert found[0] == pytest.approx(math.hypot(parts[0][0], parts[1][0]))
-    assert found[1] == pytest.approx(parts[0][1] + parts[1][1])
+    assert result[0] == pytest.approx(math.hypot(parts[0][0], parts[1][0]))
+    assert result[1] == pytest.approx(parts[0][1] + parts[1][1])
     whole = replace(WINDOW, cut=(True, False))
-    found = window_effects._shifts_j(whole, ends_u_s, 50.0)
+    result = window_effects._shifts_j(whole, ends_u_s, 50.0)
     stop = window_effects._stepped_j(WINDOW.ends[1], None, ends_u_s[1], 50.0)
-    assert found[1] == pytest.approx(parts[0][1] + stop[1])
+    assert result[1] == pytest.approx(parts[0][1] + stop[1])
 
 
 @pytest.mark.parametrize(
@@ -257,14 +257,14 @@ def test_a_cut_sample_counts_where_its_end_does_not_explain_it(
 ) -> None:
     window = replace(WINDOW, ends=(EndPower(1.0, 4.0), EndPower(2.0, 2.0)))
     window = replace(window, apart_j=(apart_j, 0.0))
-    found = window_effects._apart_j(window, (u_s, 1e-3), edge_s, 50.0)
-    assert found == pytest.approx(total / ROOT3)
+    result = window_effects._apart_j(window, (u_s, 1e-3), edge_s, 50.0)
+    assert result == pytest.approx(total / ROOT3)
 
 
 def test_a_whole_end_sample_counts_as_often_as_a_mark_cuts_its_neighbour() -> None:
     window = replace(WINDOW, cut=(False, False), apart_j=(0.5, -0.2))
-    found = window_effects._apart_j(window, (0.1 / 50, 9.0), 0.0, 50.0)
-    assert found == pytest.approx((ROOT3 * 0.1 * 0.5 - 0.2) / ROOT3)
+    result = window_effects._apart_j(window, (0.1 / 50, 9.0), 0.0, 50.0)
+    assert result == pytest.approx((ROOT3 * 0.1 * 0.5 - 0.2) / ROOT3)
 
 
 @pytest.mark.parametrize(
@@ -282,8 +282,8 @@ def test_a_whole_end_sample_counts_as_often_as_a_mark_cuts_its_neighbour() -> No
 def test_a_delay_costs_what_lies_across_or_inside_of_both_ends(
     changes: dict[str, Any], samples: float, cost_w: float
 ) -> None:
-    found = window_effects._delay_w(replace(WINDOW, **changes), samples)
-    assert found == pytest.approx(cost_w)
+    result = window_effects._delay_w(replace(WINDOW, **changes), samples)
+    assert result == pytest.approx(cost_w)
 
 
 def test_noise_of_the_voltage_counts_with_the_root_mean_square_of_a_current_in_bursts(
@@ -294,12 +294,12 @@ def test_noise_of_the_voltage_counts_with_the_root_mean_square_of_a_current_in_b
     with trace_writer(tmp_path, HZ) as writer:
         writer.analog(current, np.full(HZ, 2.0, np.float32))
         writer.sync(np.ones(HZ, np.uint8))
-    found = effects(
+    result = effects(
         Trace.open(tmp_path / "trace.jls"),
         replace(PLAIN, voltage=(Range(15.0, 0.0, 0.0, noise=0.1),)),
     )
     # Each of 50 samples of 1 A errs by 0.1 V, the others draw no current.
-    assert found == pytest.approx({"noise": 0.1 * 1.0 * math.sqrt(50) / HZ}, rel=1e-6)
+    assert result == pytest.approx({"noise": 0.1 * 1.0 * math.sqrt(50) / HZ}, rel=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -333,8 +333,8 @@ def test_a_delay_that_all_edges_have_costs_what_is_before_and_after(
     [integral] = Trace.open(tmp_path / "trace.jls").integrals(
         [window], ranges_a(accuracy), steps_at_ends=steps
     )
-    found = of_energy(integral, accuracy, HZ, (0.0, 0.0)).of["edge delay"]
-    assert found.energy_j == pytest.approx(costs_w * edge_s / ROOT3, rel=1e-3)
+    result = of_energy(integral, accuracy, HZ, (0.0, 0.0)).of["edge delay"]
+    assert result.energy_j == pytest.approx(costs_w * edge_s / ROOT3, rel=1e-3)
 
 
 def windows_between(
@@ -369,10 +369,10 @@ def test_a_delay_is_covered_on_average_over_where_in_their_samples_marks_lie(
     delays = random.uniform(-samples, samples, size=count)
     accuracy = replace(PLAIN, edge_s=samples / HZ)
     windows = [(begin / HZ, (begin + 20) / HZ) for begin in starts + delays]
-    found = trace.integrals(windows, ranges_a(accuracy), steps_at_ends=True)
-    off_j = [integral.energy_j - 2.0 * 20 / HZ for integral in found]
+    result = trace.integrals(windows, ranges_a(accuracy), steps_at_ends=True)
+    off_j = [integral.energy_j - 2.0 * 20 / HZ for integral in result]
     stated_j = [
-        of_energy(integral, accuracy, HZ, (0.0, 0.0)).energy_u_j for integral in found
+        of_energy(integral, accuracy, HZ, (0.0, 0.0)).energy_u_j for integral in result
     ]
     ratio = math.hypot(*stated_j) / math.hypot(*off_j)
     assert 1.0 <= ratio < 1.35, ratio
@@ -397,13 +397,13 @@ def uncertain_ends(
     )
     ends = starts[:, None] + (0.0, 20.0) + samples * random.standard_normal((count, 2))
     windows = [(begin / HZ, end / HZ) for begin, end in ends.tolist()]
-    found = trace.integrals(windows, ranges_a(PLAIN), steps_at_ends=True)
+    result = trace.integrals(windows, ranges_a(PLAIN), steps_at_ends=True)
     off_j = (
-        np.array([integral.energy_j for integral in found]) - inside_a * 2.0 * 20 / HZ
+        np.array([integral.energy_j for integral in result]) - inside_a * 2.0 * 20 / HZ
     )
     return off_j, [
         of_energy(integral, PLAIN, HZ, (samples / HZ, samples / HZ))
-        for integral in found
+        for integral in result
     ]
 
 
@@ -421,7 +421,7 @@ def test_uncertain_ends_are_covered_whichever_side_draws_more(
     tmp_path: Path, outside_a: float, inside_a: float, samples: float
 ) -> None:
     off_j, stated = uncertain_ends(tmp_path, outside_a, inside_a, samples)
-    ratio = math.hypot(*off_j) / math.hypot(*(one.energy_u_j for one in stated))
+    ratio = math.hypot(*off_j) / math.hypot(*(item.energy_u_j for item in stated))
     assert 0.8 < ratio < 1.1, ratio
 
 
@@ -433,7 +433,7 @@ def test_what_uncertain_ends_do_always_the_same_way_does_not_shrink_with_the_num
     tmp_path: Path, outside_a: float, inside_a: float, samples: float
 ) -> None:
     off_j, stated = uncertain_ends(tmp_path, outside_a, inside_a, samples)
-    biases = [one.of["edge bias"] for one in stated if "edge bias" in one.of]
+    biases = [item.of["edge bias"] for item in stated if "edge bias" in item.of]
     assert {bias.kind for bias in biases} == {COMMON}
     ratio = math.fsum(off_j) / math.fsum(bias.energy_j for bias in biases)
     assert 0.7 < ratio < 1.2, ratio
@@ -449,8 +449,8 @@ def test_an_edge_that_was_seen_in_step_with_the_samples_costs_only_what_is_insid
         [(start / HZ, (start + 20) / HZ)], ranges_a(PLAIN), steps_at_ends=True
     )
     end_u_s = 0.5 / HZ / math.sqrt(12)
-    found = of_energy(integral, PLAIN, HZ, (end_u_s, end_u_s)).of
-    assert {name: effect.energy_j for name, effect in found.items()} == pytest.approx(
+    result = of_energy(integral, PLAIN, HZ, (end_u_s, end_u_s)).of
+    assert {name: effect.energy_j for name, effect in result.items()} == pytest.approx(
         {"edges": math.sqrt(2) * 0.02 * end_u_s}, rel=1e-5
     )
 
@@ -462,19 +462,19 @@ def test_each_sample_counts_with_the_limits_of_its_range(tmp_path: Path) -> None
         writer.analog(current, np.full(count, 2.0, np.float32))
         writer.sync(np.ones(count, np.uint8))
     ranges = (Range(0.01, 0.05, 1e-6), Range(1.0, 0.01, 1e-3))
-    found = effects(Trace.open(tmp_path / "trace.jls"), replace(PLAIN, current=ranges))
+    result = effects(Trace.open(tmp_path / "trace.jls"), replace(PLAIN, current=ranges))
     small_j = 0.001 * 2 * 0.25
     large_j = 0.1 * 2 * 0.25
-    assert found["current gain to 10 mA"] == pytest.approx(
+    assert result["current gain to 10 mA"] == pytest.approx(
         0.05 * small_j / ROOT3, rel=1e-6
     )
-    assert found["current gain to 1 A"] == pytest.approx(
+    assert result["current gain to 1 A"] == pytest.approx(
         0.01 * large_j / ROOT3, rel=1e-6
     )
-    assert found["current offset to 10 mA"] == pytest.approx(
+    assert result["current offset to 10 mA"] == pytest.approx(
         1e-6 * 2 * 0.25 / ROOT3, rel=1e-6
     )
-    assert found["current offset to 1 A"] == pytest.approx(
+    assert result["current offset to 1 A"] == pytest.approx(
         1e-3 * 2 * 0.25 / ROOT3, rel=1e-6
     )
 
@@ -494,14 +494,14 @@ def test_errors_of_two_ranges_do_not_cancel_in_a_difference(
     # Idle draws 3.6 mA, in the lower range; the phases 10 mA and more, in the upper
     # one.
     result = run_virtual(f"monitor.virtual.calibration={path}")
-    found = budget(result, "power_dynamic")
-    assert found["current offset to 5 mA"] == pytest.approx(
+    results = budget(result, "power_dynamic")
+    assert results["current offset to 5 mA"] == pytest.approx(
         1e-4 * 3.3 / ROOT3, rel=0.01
     )
-    assert found["current offset to 10 A"] == pytest.approx(
+    assert results["current offset to 10 A"] == pytest.approx(
         1e-4 * 3.3 / ROOT3, rel=0.01
     )
-    assert found["current gain to 5 mA"] == pytest.approx(
+    assert results["current gain to 5 mA"] == pytest.approx(
         0.01 * 0.012 / ROOT3, rel=0.01
     )
 

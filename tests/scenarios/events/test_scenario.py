@@ -64,7 +64,7 @@ def test_known_words_on_the_virtual_bench(tmp_path: Path) -> None:
 
 
 def test_words_that_a_device_misses_and_hears_are_counted(tmp_path: Path) -> None:
-    # Wrong answers are turned: the share of what is no word stands first.
+    # Wrong answers are turned: the share of other sounds stands first.
     result = run("virtual-sww", tmp_path, SHORT, "sut.virtual.error_rate=1.0")
     found, missed, false = accuracy(result)
     assert found + missed == words()

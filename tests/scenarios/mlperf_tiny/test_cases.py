@@ -29,20 +29,20 @@ def answered(*rows: tuple[str, int, Sequence[float]]) -> list[Sample]:
 
 
 def test_the_windows_of_a_file_are_one_case_with_their_mean_score() -> None:
-    found = cases(
+    result = cases(
         answered(
             ("a", 1, [4]), ("b", 0, [1]), ("a", 1, [8]), ("b", 0, [2]), ("a", 1, [3])
         )
     )
-    assert found == [Case(1, (5.0,)), Case(0, (1.5,))]
+    assert result == [Case(1, (5.0,)), Case(0, (1.5,))]
 
 
 def test_windows_with_several_scores_are_averaged_as_shares_of_their_sums() -> None:
     # Shares 0.75, 0.25 and 0.2, 0.8: by shares class 1 wins, although the plain sum of
     # scores says class 0.
-    found = cases(answered(("a", 1, [75, 25]), ("a", 1, [2, 8])))
-    assert found == [Case(1, pytest.approx((0.475, 0.525)))]
-    assert found[0].correct
+    result = cases(answered(("a", 1, [75, 25]), ("a", 1, [2, 8])))
+    assert result == [Case(1, pytest.approx((0.475, 0.525)))]
+    assert result[0].correct
 
 
 @pytest.mark.parametrize("scores", [(0.0, 0.0), (-3.0, 5.0), (-4.0, -1.0)])
@@ -59,8 +59,8 @@ def test_the_first_of_equal_scores_is_the_answer() -> None:
 
 def test_top_1_is_the_share_of_files_and_not_of_windows() -> None:
     # Two files: one right in three windows, one wrong in one.
-    found = cases(answered(*[("a", 0, [9, 1])] * 3, ("b", 1, [9, 1])))
-    metrics = quality(found)
+    result = cases(answered(*[("a", 0, [9, 1])] * 3, ("b", 1, [9, 1])))
+    metrics = quality(result)
     assert (metrics["accuracy"].value, metrics["accuracy"].n) == (0.5, 2)
 
 

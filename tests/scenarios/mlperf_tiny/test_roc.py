@@ -108,9 +108,9 @@ def test_the_standard_error_is_that_of_delong(cases: list[tuple[bool, float]]) -
     scores = [score for _, score in cases]
     above = [score for score, mine in zip(scores, positive, strict=True) if mine]
     below = [score for score, mine in zip(scores, positive, strict=True) if not mine]
-    found = area(positive, scores).standard_error
+    result = area(positive, scores).standard_error
     if len(above) < 2 or len(below) < 2:
-        assert found is None
+        assert result is None
         return
     # Each case against the whole other side, written out.
     of_positives = [
@@ -122,7 +122,7 @@ def test_the_standard_error_is_that_of_delong(cases: list[tuple[bool, float]]) -
     variance = sum(
         _variance(values) / len(values) for values in (of_positives, of_negatives)
     )
-    assert found == pytest.approx(math.sqrt(variance), abs=1e-9)
+    assert result == pytest.approx(math.sqrt(variance), abs=1e-9)
 
 
 def _variance(values: Sequence[float]) -> float:

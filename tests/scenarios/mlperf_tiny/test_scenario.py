@@ -11,7 +11,6 @@ import re
 import shutil
 import struct
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -39,6 +38,7 @@ from scenarios.tasks.null import NullTask
 from tests.checking import check
 from tests.conftest import ROOT
 from tests.samples import sample_of
+from tests.scenarios.steps import steps_of
 
 BENCH = ROOT / "benches" / "virtual-tiny.toml"
 
@@ -69,16 +69,7 @@ def carried_out(
     seed: int = 1,
 ) -> list[Step]:
     """Return the steps of a plan that is fed with a device's answers."""
-    plan = scenario.plan(null(samples), seed)
-    done = []
-    completion = None
-    while True:
-        try:
-            step = plan.send(completion)
-        except StopIteration:
-            return done
-        done.append(step)
-        completion = device(step)
+    return steps_of(scenario.plan(null(samples), seed), device)
 
 
 def steady(
@@ -201,17 +192,15 @@ def test_what_a_window_costs_by_itself_on_a_slow_uart_makes_no_window_short(
     # At 9600 baud the message of the start drains inside the window, 40 ms, and the
     # time stamps of an idle time take as long.
     device = steady(infer_s, window_s=0.04, stamp_s=0.04)
-    plan = tiny().fitted(SUT).plan(null(), 1)
-    completion = None
     took_s = []
-    with suppress(StopIteration):
-        while True:
-            step = plan.send(completion)
-            completion = device(step)
-            if isinstance(step, Query) and not step.warmup and completion is not None:
-                took_s.append(
-                    (completion.marks[-1].tick - completion.marks[-2].tick) / 1e6
-                )
+
+    def timed_device(step: Step) -> Completion | None:
+        completion = device(step)
+        if isinstance(step, Query) and not step.warmup and completion is not None:
+            took_s.append((completion.marks[-1].tick - completion.marks[-2].tick) / 1e6)
+        return completion
+
+    steps_of(tiny().fitted(SUT).plan(null(), 1), timed_device)
     assert len(took_s) == 5
     assert min(took_s) >= 10.5
     assert max(took_s) <= 10.7 + infer_s
@@ -354,9 +343,9 @@ def test_only_windows_by_the_rule_count_and_those_that_were_repeated_are_reporte
     assert tiny().summarise(again, ("infer",)) == tiny().summarise(
         measured(*GOOD), ("infer",)
     )
-    told = "5 windows of 10.000 to 11.000 sec., 10 to 210 inferences"
-    assert tiny().lines(measured(*GOOD))[0] == told
-    assert tiny().lines(again)[0] == f"{told}; 1 repeated, as too short"
+    reported = "5 windows of 10.000 to 11.000 sec., 10 to 210 inferences"
+    assert tiny().lines(measured(*GOOD))[0] == reported
+    assert tiny().lines(again)[0] == f"{reported}; 1 repeated, as too short"
     (problem,) = tiny().problems(Measured((short, short, *rest), ()))
     assert "9.9 s and 210 inferences" in problem.detail
 
@@ -431,9 +420,9 @@ def test_a_number_in_a_line_has_no_exponent_and_six_digits(value: float) -> None
         measured(*[(runs / value, runs, value * 1e-6)] * 5)
     )
     for pattern, line in zip((THROUGHPUT, ENERGY), lines[1:], strict=True):
-        found = pattern.search(f"neurorig: {line}")
-        assert found is not None
-        assert float(found[1]) == pytest.approx(value, rel=1e-5)
+        result = pattern.search(f"neurorig: {line}")
+        assert result is not None
+        assert float(result[1]) == pytest.approx(value, rel=1e-5)
 
 
 def run(folder: Path, *overrides: str, trials: int = 1) -> SessionResult:
@@ -488,10 +477,10 @@ def test_the_checker_takes_each_result_of_a_measured_session() -> None:
     assert taken([windows]) == [] and taken(results) == results and len(results) == 4
     # Other labels stand in each line, and do not make a result another one.
     sensor = "board's own sensor"
-    told = result_lines_of(
+    reported = result_lines_of(
         sut={"simulated": False, "origins": {"time": sensor, "energy": sensor}}
     )
-    assert f"time: {sensor}" in told[0] and len(taken(told)) == 4
+    assert f"time: {sensor}" in reported[0] and len(taken(reported)) == 4
 
 
 @pytest.mark.parametrize(
@@ -560,7 +549,9 @@ def test_a_session_of_an_earlier_revision_without_marks_passes_and_todays_does_n
         text = (folder / name).read_text(encoding="utf-8")
         (folder / name).write_text(text.replace("[simulated] ", ""), encoding="utf-8")
     rehash(folder)
-    assert {one.name for one in check(folder).findings if not one.ok} == set(worded)
+    assert {
+        finding.name for finding in check(folder).findings if not finding.ok
+    } == set(worded)
     for name in ("provenance.json", "results.json"):
         text = (folder / name).read_text(encoding="utf-8")
         other = text.replace(f'"revision": "{revision()}"', '"revision": "0123456"')

@@ -33,10 +33,10 @@ def test_intervals_of_skewed_costs_and_times_hold_the_truth(
         search_coverage.skewed_run(number, population, layout, seed)
         for number in range(RUNS)
     ]
-    found = search_coverage.coverage(runs)
-    assert {"gap"} <= set(found)
+    result = search_coverage.coverage(runs)
+    assert {"gap"} <= set(result)
     missed = []
-    for name, both in found.items():
+    for name, both in result.items():
         missed += search_coverage.misses(layout, name, both, CONFIDENCE)
     assert not missed, f"seed {seed}"
 

@@ -108,31 +108,31 @@ def test_the_latency_of_searches_with_other_seeds_lies_where_other_seeds_put_it(
     # 250 nodes, 25 %, to 1 %: five trials of the seed 1 gave 21.6004 +- 0.0011 ms;
     # other seeds gave 1.9, 11.9, 28.4 and 12.4 ms.
     times_s = [21.6004e-3, 1.9e-3, 11.9e-3, 28.4e-3, 12.4e-3]
-    found = told(*[[search(0, seed, at_s)] for seed, at_s in enumerate(times_s)])
-    low, high = ends(found[f"latency_to_1pct_{CELL}"].same_samples)
+    result = told(*[[search(0, seed, at_s)] for seed, at_s in enumerate(times_s)])
+    low, high = ends(result[f"latency_to_1pct_{CELL}"].same_samples)
     assert low < 12e-3 and high > 22e-3 and (high - low) > 1000 * 1.1e-6
     # Student's t from five would end at or below 26.5 ms; other seeds are 28.4 ms and
     # more.
     assert high > 28.4e-3
-    low_j, high_j = ends(found[f"energy_to_1pct_{CELL}"].same_samples)
+    low_j, high_j = ends(result[f"energy_to_1pct_{CELL}"].same_samples)
     assert (low_j, high_j) == pytest.approx((POWER_W * low, POWER_W * high), rel=1e-6)
-    assert "1 workload a cell" in found[f"latency_to_1pct_{CELL}"].other_samples.reason
+    assert "1 workload a cell" in result[f"latency_to_1pct_{CELL}"].other_samples.reason
 
 
 def test_trials_that_repeat_the_same_searches_prove_no_statement_of_other_seeds_and_say_so():
-    found = told(*[[search(0, 1, 21.6004e-3 + 1e-9 * number)] for number in range(5)])
-    interval = found[f"latency_to_1pct_{CELL}"].same_samples
+    result = told(*[[search(0, 1, 21.6004e-3 + 1e-9 * number)] for number in range(5)])
+    interval = result[f"latency_to_1pct_{CELL}"].same_samples
     assert not interval.known and "reseed = false" in interval.reason
     # Attempts are other seeds, also where trials repeat them.
     seeds = (1, 2, 3, 4, 5)
     searches = [search(0, seed, 0.01 * seed) for seed in seeds]
-    found = told(*[searches] * 5)
+    result = told(*[searches] * 5)
     once = told([search(0, seed, 0.01 * seed) for seed in seeds])
     name = f"latency_to_1pct_{CELL}"
-    assert ends(found[name].same_samples) == pytest.approx(
+    assert ends(result[name].same_samples) == pytest.approx(
         ends(once[name].same_samples)
     )
-    assert found[f"success_to_1pct_{CELL}"].same_samples.units == "5 searches"
+    assert result[f"success_to_1pct_{CELL}"].same_samples.units == "5 searches"
 
 
 def test_the_time_with_repetitions_has_the_interval_of_its_share() -> None:
@@ -143,15 +143,15 @@ def test_the_time_with_repetitions_has_the_interval_of_its_share() -> None:
         for number in range(20)
     ]
     trials = [searches[4 * number : 4 * number + 4] for number in range(5)]
-    found = told(*trials)
+    result = told(*trials)
     share = scipy.stats.binomtest(8, 20).proportion_ci(0.95, "exact")
-    assert ends(found[f"success_to_1pct_{CELL}"].same_samples) == pytest.approx(
+    assert ends(result[f"success_to_1pct_{CELL}"].same_samples) == pytest.approx(
         (share.low, share.high), rel=1e-9
     )
     expected = [
         0.02 * math.log(0.01) / math.log(1 - p) for p in (share.high, share.low)
     ]
-    low, high = ends(found[f"tts99_to_1pct_{CELL}"].same_samples)
+    low, high = ends(result[f"tts99_to_1pct_{CELL}"].same_samples)
     assert (low, high) == pytest.approx(expected) and (
         round(low, 2),
         round(high, 2),
@@ -163,8 +163,8 @@ def test_the_time_with_repetitions_has_the_interval_of_its_share() -> None:
 
 
 def test_a_cell_in_which_no_search_got_there_has_a_lower_bound_of_tts99() -> None:
-    found = told([search(0, number, None, limit_s=0.02) for number in range(20)])
-    low, high = ends(found[f"tts99_to_1pct_{CELL}"].same_samples)
+    result = told([search(0, number, None, limit_s=0.02) for number in range(20)])
+    low, high = ends(result[f"tts99_to_1pct_{CELL}"].same_samples)
     assert high == math.inf and low == pytest.approx(
         0.02 * math.log(0.01) / (math.log(0.025) / 20)
     )
@@ -172,10 +172,10 @@ def test_a_cell_in_which_no_search_got_there_has_a_lower_bound_of_tts99() -> Non
 
 def test_a_median_of_searches_some_of_which_failed_has_the_bounds_of_order_statistics():
     times_s = [0.01, 0.02, 0.03, 0.04, 0.05, 0.06, 0.07, None, None, None]
-    found = told([search(0, seed, at_s) for seed, at_s in enumerate(times_s)])
+    result = told([search(0, seed, at_s) for seed, at_s in enumerate(times_s)])
     # Of ten values the second and the ninth hold the median with 97.9 %: the ninth was
     # still searching.
-    assert ends(found[f"latency_to_1pct_{CELL}_p50"].same_samples) == (0.02, math.inf)
+    assert ends(result[f"latency_to_1pct_{CELL}_p50"].same_samples) == (0.02, math.inf)
     assert (
         "median needs 6"
         in told([search(0, 1, 0.1)])[f"latency_to_1pct_{CELL}_p50"].same_samples.reason
@@ -189,14 +189,14 @@ def test_other_workloads_are_distinguished_from_the_scatter_of_workloads() -> No
         drift = 1 + 0.01 * (t - 2)
         trial = [search(w, 10 * t + w, m * drift) for w, m in enumerate(means_s)]
         trials.append(trial)
-    found = told(*trials)[f"latency_to_1pct_{CELL}"]
-    same = ends(found.same_samples)
-    other = ends(found.other_samples)
+    result = told(*trials)[f"latency_to_1pct_{CELL}"]
+    same = ends(result.same_samples)
+    other = ends(result.other_samples)
     assert other[0] < same[0] < 0.042 < same[1] < other[1]
     assert other[1] - other[0] > 10 * (same[1] - same[0])
     assert (
-        found.same_samples.units == "5 solver seeds of each of 5 workloads"
-        and found.other_samples.units == "5 workloads"
+        result.same_samples.units == "5 solver seeds of each of 5 workloads"
+        and result.other_samples.units == "5 workloads"
     )
 
 
@@ -205,11 +205,11 @@ def test_shares_of_workloads_that_are_all_or_nothing_count_each_workload_once() 
     trials = []
     for t in range(5):
         trials.append([search(w, 10 * t + w, at_s) for w, at_s in enumerate(reached_s)])
-    found = told(*trials)[f"success_to_1pct_{CELL}"]
-    assert ends(found.same_samples) == pytest.approx(
+    result = told(*trials)[f"success_to_1pct_{CELL}"]
+    assert ends(result.same_samples) == pytest.approx(
         tuple(scipy.stats.binomtest(15, 25).proportion_ci(0.95, "exact")), rel=1e-9
     )
-    low, high = ends(found.other_samples)
+    low, high = ends(result.other_samples)
     assert low < 0.147 and high > 0.947, (
         "wider than that of 3 of 5, as the variance is known from five as well"
     )
@@ -257,9 +257,9 @@ def test_gaps_to_an_official_target_end_at_the_best_known_cost_and_not_at_0() ->
 
 def test_two_workloads_of_a_cell_do_not_give_an_interval_for_others_and_say_so():
     costs = [[-97, -90], [-98, -91], [-97, -90], [-96, -94], [-99, -90]]
-    found = gaps_of(costs, best_known=-100)
-    assert found.same_samples.known
-    assert "not known: 2 workloads a cell" in found.other_samples.reason
+    result = gaps_of(costs, best_known=-100)
+    assert result.same_samples.known
+    assert "not known: 2 workloads a cell" in result.other_samples.reason
     four = gaps_of([row + row[::-1] for row in costs], best_known=-100)
     assert four.other_samples.known
     # Two trials of one workload: a scatter of one degree of freedom.
@@ -269,8 +269,8 @@ def test_two_workloads_of_a_cell_do_not_give_an_interval_for_others_and_say_so()
 
 def test_an_upper_end_beyond_ten_times_the_value_is_left_out_and_the_method_says_so():
     times_s = [1e-4, 1.2e-4, 0.9e-4, 1e-4, 5.0]
-    found = told(*[[search(0, seed, at_s, 9.0)] for seed, at_s in enumerate(times_s)])
-    interval = found[f"latency_to_1pct_{CELL}"].same_samples
+    result = told(*[[search(0, seed, at_s, 9.0)] for seed, at_s in enumerate(times_s)])
+    interval = result[f"latency_to_1pct_{CELL}"].same_samples
     assert interval.high == math.inf and 0 < interval.low < 1
     assert "beyond ten times the value" in interval.method
 
@@ -331,14 +331,14 @@ def test_instrument_and_time_base_are_in_the_interval_where_searches_hardly_diff
 def test_an_early_crossing_is_in_the_interval_with_both_its_bounds() -> None:
     late = [[search(0, seed, 0.010 + 1e-5 * seed)] for seed in range(4)]
     early = search(0, 9, 1e-4, bounds=(2e-5, (0.0, POWER_W * 0.02)))
-    found = told(*late, [early])
+    result = told(*late, [early])
     name = f"energy_to_1pct_{CELL}"
     point = told(*late, [search(0, 9, 1e-4)])[name].same_samples
-    low, high = ends(found[name].same_samples)
+    low, high = ends(result[name].same_samples)
     assert high > point.high and low <= point.low
-    assert "1 of 5 values are known by their bounds" in found[name].same_samples.method
+    assert "1 of 5 values are known by their bounds" in result[name].same_samples.method
     assert (
-        "known by their bounds" in found[f"latency_to_1pct_{CELL}"].same_samples.method
+        "known by their bounds" in result[f"latency_to_1pct_{CELL}"].same_samples.method
     )
 
 

@@ -122,8 +122,8 @@ def test_without_a_search_the_pictures_say_why_there_is_none() -> None:
 def test_seeds_are_named_where_they_are_the_same_in_every_panel() -> None:
     names = ["10n_5pct_s0", "10n_5pct_s3", "25n_5pct_s0", "25n_5pct_s3"]
     lines = [
-        searched(name.split("_s")[0], -9, -10, seed=place)
-        for place, name in enumerate(names)
+        searched(name.split("_s")[0], -9, -10, seed=position)
+        for position, name in enumerate(names)
     ]
     assert {"seed 0", "seed 3"} <= set(texts(drawn(plots.over_time(lines, names))))
     other = [*names[:3], "25n_5pct_s4"]

@@ -36,6 +36,7 @@ from scenarios.tasks.qubo import targets
 from scenarios.tasks.qubo.task import QuboTask
 from sut_backends.shim.messages import THRESHOLDS_MAX
 from tests.samples import sample_of
+from tests.scenarios.steps import steps_of
 
 POWER_W = 0.05
 IDLE_W = 0.01
@@ -60,22 +61,13 @@ def task() -> QuboTask:
 def carried_out(
     scenario: Optimization, task: Any, seed: int = 1, refused: Collection[int] = ()
 ) -> list[Step]:
-    plan = scenario.plan(task, seed)
-    done = []
-    completion = None
-    while True:
-        try:
-            step = plan.send(completion)
-        except StopIteration:
-            return done
-        done.append(step)
-        completion = None
+    def answer(step: Step) -> Completion | None:
         if isinstance(step, Load):
-            completion = (
-                Completion((), refusal="too large") if step.index in refused else None
-            )
-        elif not isinstance(step, Idle):
-            completion = Completion(())
+            is_refused = step.index in refused
+            return Completion((), refusal="too large") if is_refused else None
+        return None if isinstance(step, Idle) else Completion(())
+
+    return steps_of(scenario.plan(task, seed), answer)
 
 
 @given(
@@ -112,15 +104,15 @@ def test_every_workload_that_is_not_refused_is_loaded_once_and_searched_in_every
     )
     assert all(step.optional for step in done if isinstance(step, Load))
     loaded = None
-    found: dict[int, list[Solve]] = {}
+    result: dict[int, list[Solve]] = {}
     for step in done:
         if isinstance(step, Load):
             loaded = step.index
         if isinstance(step, Solve):
             assert step.index == loaded, "searched while another workload is loaded"
-            found.setdefault(step.index, []).append(step)
-    assert set(found) == set(range(6)) - refused
-    for index, searches in found.items():
+            result.setdefault(step.index, []).append(step)
+    assert set(result) == set(range(6)) - refused
+    for index, searches in result.items():
         fixed = [search for search in searches if search.target is None]
         assert sorted(search.timeout_s for search in fixed) == sorted(
             timeouts_s * attempts
@@ -420,9 +412,9 @@ def test_a_search_whose_energy_is_lost_has_its_latency_and_says_why_it_has_no_en
     whole = to_target("a", -95, 1.0, 4.0)
     dark = to_target("a", -95, 3.0, 5.0)
     crossings = tuple(
-        replace(one, window=replace(one.window, energy_j=None))
-        for one in dark.crossings
-        if one.window
+        replace(crossing, window=replace(crossing.window, energy_j=None))
+        for crossing in dark.crossings
+        if crossing.window
     )
     data = measured(whole, replace(dark, crossings=crossings))
     metrics = scenario.summarise(data, ["solve"])
@@ -603,9 +595,9 @@ def test_an_uncertain_length_close_to_the_limit_decides_nothing_when_influences_
 
     metrics = summarise(data)
     assert "gap_a_1ms" in metrics and "power_a_1ms" in metrics
-    found = influences(data, metrics, summarise)
-    assert "end" not in found["gap_a_1ms"], "a cost does not depend on the length"
-    assert "end" in found["power_a_1ms"]
+    result = influences(data, metrics, summarise)
+    assert "end" not in result["gap_a_1ms"], "a cost does not depend on the length"
+    assert "end" in result["power_a_1ms"]
 
 
 def test_a_search_beyond_its_limit_on_the_way_to_a_target_leaves_no_result_of_its_cell():
@@ -808,13 +800,13 @@ def test_trials_repeat_means_over_the_same_seeds_and_power_in_any_case(
     scenario = optimization(gaps=(0.1,), timeouts_s=(1.0,), reseed=reseed)
     searches = (fixed("a", -95, -100), both("a", -95, -100, -100, [2.0]))
     metrics = scenario.summarise(measured(*searches), ["solve"])
-    said = {name: metric.repeatability for name, metric in metrics.items()}
+    output = {name: metric.repeatability for name, metric in metrics.items()}
     assert {
-        said[name] for name in ("gap_1s", "latency_to_10pct", "energy_to_10pct")
+        output[name] for name in ("gap_1s", "latency_to_10pct", "energy_to_10pct")
     } == {mean}
-    assert {said[name] for name in ("success_to_10pct", "tts99_to_10pct")} == {share}
-    assert said["latency_to_10pct_p50"] is share
-    assert {said[name] for name in ("power_1s", "power_active")} == {
+    assert {output[name] for name in ("success_to_10pct", "tts99_to_10pct")} == {share}
+    assert output["latency_to_10pct_p50"] is share
+    assert {output[name] for name in ("power_1s", "power_active")} == {
         Repeatability.REPEATED
     }
 
@@ -922,15 +914,21 @@ def test_official_best_known_and_measured_stand_in_one_table() -> None:
         ("100n", "100n_s0"),
         ("100n", "100n_s1"),
     ]
-    one = rows["100n", "100n_s0"]
-    assert (one.searches, one.official, one.best_known, one.measured, one.lowest) == (
+    item = rows["100n", "100n_s0"]
+    assert (
+        item.searches,
+        item.official,
+        item.best_known,
+        item.measured,
+        item.lowest,
+    ) == (
         2,
         -50,
         -60,
         -42.5,
         -45,
     )
-    assert (one.gap, one.gap_best_known) == (
+    assert (item.gap, item.gap_best_known) == (
         pytest.approx(0.15),
         pytest.approx(17.5 / 60),
     )

@@ -82,15 +82,15 @@ def test_the_interval_for_other_workloads_contains_that_for_the_same_ones_and_th
     table: list[list[float]], kind: tuple[ValueKind, ShareRange | None]
 ) -> None:
     all_of = values(table, kind[1])
-    found = of_mean(all_of, kind[0])
-    if not found.same_samples.known:
-        assert kind[0] is ValueKind.ANY and "equal" in found.same_samples.reason
+    result = of_mean(all_of, kind[0])
+    if not result.same_samples.known:
+        assert kind[0] is ValueKind.ANY and "equal" in result.same_samples.reason
         return
-    at = math.fsum(one.value for one in all_of) / len(all_of)
-    assert found.same_samples.low <= at * (
+    at = math.fsum(item.value for item in all_of) / len(all_of)
+    assert result.same_samples.low <= at * (
         1 + 1e-8
-    ) and at <= found.same_samples.high * (1 + 1e-8)
-    assert contains(found.other_samples, found.same_samples)
+    ) and at <= result.same_samples.high * (1 + 1e-8)
+    assert contains(result.other_samples, result.same_samples)
 
 
 @given(TABLES, KINDS, st.randoms(use_true_random=False))
@@ -117,8 +117,8 @@ def test_times_in_another_unit_have_the_same_interval_in_that_unit(
     expected = [
         end * 1024 for end in both(of_mean(values(table, NO_END), ValueKind.SKEWED))
     ]
-    found = both(of_mean(values(table, NO_END, 1024), ValueKind.SKEWED))
-    assert found == pytest.approx(expected, rel=1e-7)
+    result = both(of_mean(values(table, NO_END, 1024), ValueKind.SKEWED))
+    assert result == pytest.approx(expected, rel=1e-7)
 
 
 @given(
@@ -139,13 +139,13 @@ def test_a_half_width_for_other_workloads_is_never_narrower(
 def test_values_that_are_all_equal_have_the_exact_interval_of_a_count(
     value: float, kind: ValueKind
 ) -> None:
-    found = of_mean(values([[value] * 5] * 4, COST), kind)
+    result = of_mean(values([[value] * 5] * 4, COST), kind)
     share = 1 - 0.025 ** (1 / 20)
-    assert both(found)[:2] == pytest.approx(
+    assert both(result)[:2] == pytest.approx(
         (value * (1 - share), value + share * (1 - value)), rel=1e-6, abs=1e-12
     )
     share = 1 - 0.025 ** (1 / 4)
-    assert found.other_samples.high == pytest.approx(
+    assert result.other_samples.high == pytest.approx(
         value + share * (1 - value), rel=1e-6
     )
 
@@ -157,9 +157,9 @@ def test_what_is_withheld_depends_on_the_numbers_of_searches_only() -> None:
         [[0.5, 0.5], [0.1, 0.2]],
     )
     for table in tables:
-        found = of_mean(values(table, COST), ValueKind.SKEWED)
-        assert "2 searches of each of 2 workloads" in found.same_samples.reason
-        assert "not known: 2 workloads a cell" in found.other_samples.reason
+        result = of_mean(values(table, COST), ValueKind.SKEWED)
+        assert "2 searches of each of 2 workloads" in result.same_samples.reason
+        assert "not known: 2 workloads a cell" in result.other_samples.reason
     eight = [[0.0, 0.1, 0.2, 0.0, 0.1]] * 6
     assert (
         "3 workloads"

@@ -48,9 +48,9 @@ def by_counting(latencies_s: list[float | None], gaps: list[float]) -> float:
 def test_it_is_the_equation_of_the_paper_in_whole_steps(
     latencies_s: list[float | None],
 ) -> None:
-    found = wade.value(latencies_s, wade.GAPS)
-    assert found == pytest.approx(by_counting(latencies_s, list(wade.GAPS)), rel=1e-12)
-    assert 0 <= found <= 1
+    result = wade.value(latencies_s, wade.GAPS)
+    assert result == pytest.approx(by_counting(latencies_s, list(wade.GAPS)), rel=1e-12)
+    assert 0 <= result <= 1
 
 
 def test_a_latency_of_whole_steps_is_no_further_step_whatever_its_rounding() -> None:
@@ -130,13 +130,13 @@ def latencies(line: dict[str, Any], gaps: list[float]) -> list[float | None]:
     one form, its target in another.
     """
     target = line["costs"]["official"]
-    found = []
+    result = []
     for gap in gaps:
         cost = max(
             cost
             for cost in range(target, 1)
             if Fraction(cost - target, -target) <= Fraction(str(gap))
         )
-        (crossing,) = [one for one in line["crossings"] if one["threshold"] == cost]
-        found.append(crossing["window"] and round(crossing["window"]["latency_s"], 7))
-    return found
+        (crossing,) = [item for item in line["crossings"] if item["threshold"] == cost]
+        result.append(crossing["window"] and round(crossing["window"]["latency_s"], 7))
+    return result

@@ -46,7 +46,7 @@ def streamed(
     line = {"stream": how | {"scenes": scenes, "whole": whole}}
     (folder / "trial-1").mkdir()
     (folder / "trial-1" / "samples.jsonl").write_text(
-        "".join(json.dumps(one) + "\n" for one in [line, *hops])
+        "".join(json.dumps(item) + "\n" for item in [line, *hops])
     )
     return SessionFolder(folder)
 

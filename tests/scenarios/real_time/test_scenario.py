@@ -63,12 +63,12 @@ class Birds(SignalTask):
         return {}
 
     def recordings(self) -> list[tuple[str, tuple[int, ...]]]:
-        found = []
+        result = []
         first = 0
         for label, length in self.lengths:
-            found.append((label, tuple(range(first, first + length))))
+            result.append((label, tuple(range(first, first + length))))
             first += length
-        return found
+        return result
 
 
 def real_time(**settings: Any) -> RealTime:
@@ -108,7 +108,7 @@ def test_scenes_fill_the_stream_unbroken_and_neighbours_have_other_labels(
     )
     assert sum(scene.samples for scene in stream.scenes) == round(duration_s * RATE_HZ)
     labels = [scene.label for scene in stream.scenes]
-    assert all(one != other for one, other in itertools.pairwise(labels))
+    assert all(item != other for item, other in itertools.pairwise(labels))
     for scene in stream.scenes:
         assert (
             round(shortest_s * RATE_HZ) <= scene.samples <= round(longest_s * RATE_HZ)
@@ -273,8 +273,8 @@ def decided(
     for number, answer in enumerate(answers):
         ready_s = began_s + 1.0 + number * HOP_S
         scene = max(
-            place
-            for place, onset_s in enumerate(onsets_s)
+            position
+            for position, onset_s in enumerate(onsets_s)
             if onset_s <= ready_s - HOP_S / 2
         )
         took_s = response_s[number] if response_s else 0.2
@@ -456,10 +456,10 @@ def test_the_scatter_of_idle_power_is_in_that_of_the_energy_above_it() -> None:
     # All windows of the stream are alike: 0.1 s each, at 3 W; (0.6 - 0.4) / 2 is the
     # standard error of two idle powers.
     assert metrics["energy_dynamic"].standard_error == pytest.approx(0.1 * 0.1)
-    one = real_time().summarise(replace(measured, idles=idles[:1]), PHASES)[
+    item = real_time().summarise(replace(measured, idles=idles[:1]), PHASES)[
         "energy_dynamic"
     ]
-    assert one.standard_error is None, "one idle time does not tell its scatter"
+    assert item.standard_error is None, "one idle time does not tell its scatter"
 
 
 def test_the_lines_tell_how_the_stream_came_and_how_right_it_was_by_the_age_of_a_scene():

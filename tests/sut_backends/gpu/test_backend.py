@@ -138,13 +138,13 @@ def test_the_worker_needs_what_its_list_has_and_no_more() -> None:
 
 def imported(*paths: str) -> set[str]:
     """Return the modules that files import, but those of the standard library."""
-    found = set()
+    result = set()
     for path in paths:
         text = (ROOT / path).read_text(encoding="utf-8")
-        found |= {
+        result |= {
             line.split()[1]
             for line in text.splitlines()
             if line.strip().startswith(("import ", "from "))
         }
     known = sys.stdlib_module_names
-    return {name for name in found if name.split(".")[0] not in known}
+    return {name for name in result if name.split(".")[0] not in known}

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Integer networks on torch, on the processor: the bytes of tflite-micro, whatever
-device the worker has. Needs torch (the extra `gpu`).
+"""Integer networks on torch, on the processor: the bytes of tflite-micro, on any device
+of the worker. Needs torch (the extra `gpu`).
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ def opened(read: IntegerNetwork, folder: Path, **settings: Any) -> Any:
 
 
 def answers(runner: Any, inputs: Any, shape: tuple[int, ...]) -> Any:
-    found = [values for values, _ in runner.run_many(list(inputs))]
-    return np.array(found).reshape(shape)
+    result = [values for values, _ in runner.run_many(list(inputs))]
+    return np.array(result).reshape(shape)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -84,8 +84,8 @@ def test_the_plain_form_is_the_network(tmp_path: Path) -> None:
         write_plain(read, tmp_path / "network.npz")
         again = read_plain(tmp_path / "network.npz")
         with np.load(VECTORS / f"{name}.npz") as stored:
-            found = interpreter.run(again, stored["inputs"])
-            assert np.array_equal(found, stored["outputs"])
+            result = interpreter.run(again, stored["inputs"])
+            assert np.array_equal(result, stored["outputs"])
         assert again.tensors == read.tensors
         assert (again.sha256, again.input, again.output) == (
             read.sha256,

@@ -97,23 +97,23 @@ def test_a_network_gives_by_replay_what_it_gives_one_by_one(
     own = Layers.run
 
     def run(layers: Layers, given: Any) -> tuple[Any, Any]:
-        found = own(layers, given)
+        result = own(layers, given)
         if StandInGraph.recording is not None:
 
             def again() -> None:
                 with torch.inference_mode():
-                    for old, new in zip(found, own(layers, given), strict=True):
+                    for old, new in zip(result, own(layers, given), strict=True):
                         old.copy_(new)
 
             StandInGraph.recording.calls.append(again)
-        return found
+        return result
 
     monkeypatch.setattr(Layers, "run", run)
     runner._records = True
     for _ in range(2):
         for samples, expected in zip((first, second), due, strict=True):
-            found = runner.run_many(list(samples))
-            for ours, theirs in zip(found, expected, strict=True):
+            result = runner.run_many(list(samples))
+            for ours, theirs in zip(result, expected, strict=True):
                 assert np.array_equal(ours[0], theirs[0])
                 assert np.array_equal(ours[1], theirs[1])
     assert len(runner._recorded) == 1
@@ -154,8 +154,8 @@ def test_an_integer_network_gives_by_replay_what_it_gives_one_by_one(
     monkeypatch.setattr(IntegerLayers, "run", run)
     runner._records = True
     for start in (0, 3, 6):
-        found = runner.run_many(list(inputs[start : start + 3]))
-        values = np.array([each for each, _ in found])
+        result = runner.run_many(list(inputs[start : start + 3]))
+        values = np.array([each for each, _ in result])
         due = outputs[start : start + 3]
         assert np.array_equal(values.reshape(due.shape), due)
     assert len(runner._recorded) == 1

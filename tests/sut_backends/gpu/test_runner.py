@@ -82,8 +82,8 @@ def test_another_weight_gives_other_trains(slices: Any, tmp_path: Path) -> None:
     model = graph.read(SHIPPED_MODEL)
     model.nodes["weight_0"].weight[0, 0] += 1
     runner = opened(graph.network(model), stated(model.nodes), tmp_path)
-    found = [values for values, _ in runner.run_many(list(slices))]
-    assert not np.array_equal(np.stack(found), spikes)
+    result = [values for values, _ in runner.run_many(list(slices))]
+    assert not np.array_equal(np.stack(result), spikes)
 
 
 def test_floating_point_is_the_reference_interpreter(
@@ -117,7 +117,7 @@ def test_every_stored_network_runs_as_by_the_interpreter(
 
     settings = {"device": "cpu", "dtype": "float64"}
     runner = open_network(Job(plain=str(path), settings=settings))
-    ours = np.stack([found for found, _ in runner.run_many(list(values))])
+    ours = np.stack([result for result, _ in runner.run_many(list(values))])
     np.testing.assert_allclose(ours, theirs.reshape(ours.shape), atol=1e-9)
 
 
@@ -159,10 +159,10 @@ def test_a_cycle_and_every_other_node_run_as_by_the_interpreter(
     values = rng.integers(0, 3, (5, 40, 1, 4, 4)).astype(float)
     theirs = run(network, values, DT_S, PRESETS[preset])
     runner = opened(network, PRESETS[preset], tmp_path, dtype="float64")
-    found = runner.run_many(list(values))
-    ours = np.stack([sample for sample, _ in found])
+    result = runner.run_many(list(values))
+    ours = np.stack([sample for sample, _ in result])
     np.testing.assert_allclose(ours, theirs.values["output"], atol=1e-9)
-    last = np.stack([membranes for _, membranes in found])
+    last = np.stack([membranes for _, membranes in result])
     np.testing.assert_allclose(last, theirs.membranes["cubali"], atol=1e-9)
     assert np.ptp(ours) > 0
 

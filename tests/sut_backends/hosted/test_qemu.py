@@ -368,7 +368,7 @@ def test_the_bench_with_asc_gives_a_session_that_says_simulated_and_checks(
     tmp_path: Path,
 ) -> None:
     image("mps2", "asc")
-    short = [f"scenario.single_stream.{one}" for one in ("idle_s=0.1", "warmup=0")]
+    short = [f"scenario.single_stream.{entry}" for entry in ("idle_s=0.1", "warmup=0")]
     with open_bench(MPS2_ASC, ["task.asc.samples=2", *short]) as bench:
         result = bench.run(1, tmp_path)
         assert bench.context.reference is not None

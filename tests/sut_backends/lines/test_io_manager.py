@@ -134,8 +134,8 @@ def test_told_that_there_is_none_the_rig_does_not_look_for_one(
 def test_in_front_of_a_dut_it_changes_no_byte(
     start_dut: Start, context: BenchContext
 ) -> None:
-    told: list[tuple[str, bytes]] = []
-    context.listen(lambda direction, block: told.append((direction, block)))
+    reported: list[tuple[str, bytes]] = []
+    context.listen(lambda direction, block: reported.append((direction, block)))
     line = open_line(start_dut().port, UartSut.Settings(port=""), context)
     assert isinstance(line, IoManagerLine)
     line.write(b"name%")
@@ -146,6 +146,6 @@ def test_in_front_of_a_dut_it_changes_no_byte(
     line.close()
     assert heard == b"m-name-dut-[posix]\r\nm-ready\r\n"
     assert (
-        b"".join(block for direction, block in told if direction == "tx")
+        b"".join(block for direction, block in reported if direction == "tx")
         == b"name%name%"
     )

@@ -18,28 +18,28 @@ from sut_backends.workers.inside.job import Job
 
 def cuba(count: int, **changed: Any) -> nir.CubaLIF:
     """Return neurons of 5 and 20 ms."""
-    one = np.ones(count)
+    item = np.ones(count)
     parameters = {
-        "tau_syn": one * 0.005,
-        "tau_mem": one * 0.02,
-        "r": one * 4,
-        "v_leak": one * 0,
-        "v_reset": one * 0,
-        "v_threshold": one,
-        "w_in": one * 2,
+        "tau_syn": item * 0.005,
+        "tau_mem": item * 0.02,
+        "r": item * 4,
+        "v_leak": item * 0,
+        "v_reset": item * 0,
+        "v_threshold": item,
+        "w_in": item * 2,
     }
     return nir.CubaLIF(**parameters | changed)
 
 
 def lif(count: int, **changed: Any) -> nir.LIF:
     """Return neurons of 20 ms."""
-    one = np.ones(count)
+    item = np.ones(count)
     parameters = {
-        "tau": one * 0.02,
-        "r": one * 2,
-        "v_leak": one * 0,
-        "v_reset": one * 0,
-        "v_threshold": one,
+        "tau": item * 0.02,
+        "r": item * 2,
+        "v_leak": item * 0,
+        "v_reset": item * 0,
+        "v_threshold": item,
     }
     return nir.LIF(**parameters | changed)
 

@@ -23,9 +23,9 @@ from sut_backends.workers.inside.plain_network import read
 def main(place: str, counts_at: str, out: str) -> None:
     """Write currents and membranes of each process after each step."""
     counts = np.load(counts_at)
-    found = plan(read(place), vectors=False)
+    result = plan(read(place), vectors=False)
     built: Any = stock_rule.build(
-        found, counts.shape[1], len(counts), fixed_point(found)
+        result, counts.shape[1], len(counts), fixed_point(result)
     )
     built.entry.data.init = counts.T
     config = Loihi2SimCfg(select_tag="fixed_pt")
@@ -33,7 +33,7 @@ def main(place: str, counts_at: str, out: str) -> None:
     try:
         for _ in counts:
             built.entry.run(condition=RunSteps(num_steps=1), run_cfg=config)
-            for index in range(len(found.cells)):
+            for index in range(len(result.cells)):
                 for name, (variable, _) in zip(
                     "uv", built.states[2 * index :], strict=False
                 ):

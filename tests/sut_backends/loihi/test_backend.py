@@ -112,9 +112,9 @@ def mapped(*words: str) -> str:
 
 
 def test_a_network_is_mapped_to_registers_without_a_chip() -> None:
-    told = json.loads(mapped(str(SHIPPED_MODEL), "--on", "loihi", "--json"))
-    assert (told["processes"], told["lag_steps"]) == (10, 3)
-    assert sum(one["cells"] for one in told["fixed point"]) == 100
+    reported = json.loads(mapped(str(SHIPPED_MODEL), "--on", "loihi", "--json"))
+    assert (reported["processes"], reported["lag_steps"]) == (10, 3)
+    assert sum(item["cells"] for item in reported["fixed point"]) == 100
     assert "du 2047, dv 2048, vth 768" in mapped(str(SHIPPED_MODEL), "--on", "loihi")
     image = ROOT / "tests" / "vectors" / "nir" / "conv1d.nir"
     with pytest.raises(
@@ -142,14 +142,14 @@ def test_a_network_is_mapped_to_registers_without_a_chip() -> None:
 def test_what_has_no_sensors_says_so(tmp_path: Path) -> None:
     np.save(tmp_path / "in.npy", np.zeros((3, 16)))
     words = [str(SHIPPED_MODEL), str(tmp_path / "in.npy"), "--on"]
-    for kind, said in (
+    for kind, output in (
         ("loihi", "Lava's simulator has no sensors"),
         ("spinnaker", "needs a machine"),
         ("cpu", "has no sensors of its own"),
     ):
         done = CliRunner().invoke(model, ["sense", *words, kind], standalone_mode=False)
         assert isinstance(done.exception, ConfigError)
-        assert said in done.exception.cause
+        assert output in done.exception.cause
     chip = [
         *words,
         "loihi",
@@ -186,7 +186,7 @@ def test_lava_answers_byte_for_byte_as_the_integer_model(asc: BenchContext) -> N
 
 
 def descendants(pid: int) -> set[int]:
-    found = set()
+    result = set()
     for status in Path("/proc").glob("[0-9]*/stat"):
         try:
             parent = int(status.read_text().rsplit(")", 1)[1].split()[1])
@@ -194,8 +194,8 @@ def descendants(pid: int) -> set[int]:
             continue
         if parent == pid:
             child = int(status.parent.name)
-            found |= {child} | descendants(child)
-    return found
+            result |= {child} | descendants(child)
+    return result
 
 
 @with_lava

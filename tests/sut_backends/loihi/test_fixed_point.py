@@ -7,7 +7,6 @@ stand-in in every run.
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from dataclasses import replace
 from itertools import chain
@@ -35,6 +34,7 @@ from sut_backends.loihi.stock_plan import StockPlan, plan
 from sut_backends.workers.inside.job import Job
 from sut_backends.workers.inside.plain_network import read
 from tests.conftest import ROOT
+from tests.programs import captured
 from tests.sut_backends.loihi.networks import cuba, lif, plain, two_layers
 from tests.sut_backends.loihi.test_rules import PYTHON, VECTORS, with_lava
 
@@ -42,8 +42,8 @@ STEPS = 50
 
 
 def planned(job: Job) -> tuple[StockPlan, FixedPoint]:
-    found = plan(read(job.plain), vectors=False)
-    return found, fixed_point(found)
+    result = plan(read(job.plain), vectors=False)
+    return result, fixed_point(result)
 
 
 def at_the_limits(rng: np.random.Generator) -> dict[str, Any]:
@@ -78,14 +78,14 @@ def cases(folder: Path) -> dict[str, tuple[Job, Any]]:
     rng = np.random.default_rng(3)
     usual = (rng.random((STEPS, 5)) < 0.3).astype(np.int32)
     many = rng.integers(0, 120, (STEPS, 5)).astype(np.int32)
-    found = {}
+    result = {}
     for name, nodes, counts in (
         ("usual", two_layers(rng), usual),
         ("limits", at_the_limits(rng), many),
     ):
         (folder / name).mkdir()
-        found[name] = (plain(folder / name, nodes), counts)
-    return found
+        result[name] = (plain(folder / name, nodes), counts)
+    return result
 
 
 @with_lava
@@ -96,20 +96,17 @@ def test_every_state_of_every_step_in_lava_is_the_twins(
     job, counts = cases(tmp_path)[name]
     np.save(tmp_path / "counts.npy", counts)
     files = [job.plain, str(tmp_path / "counts.npy"), str(tmp_path / "out.npz")]
-    done = subprocess.run(
+    done = captured(
         [PYTHON, "-m", "tests.sut_backends.loihi.step_by_step", *files],
         cwd=ROOT,
         env={**os.environ, "PYTHONPATH": str(ROOT), "HOME": str(tmp_path)},
-        capture_output=True,
-        text=True,
         timeout=120,
-        check=False,
     )
     assert done.returncode == 0, done.stderr[-2000:]
-    found, fixed = planned(job)
-    states = list(lava_fixed_twin.steps(found, fixed, counts))
+    result, fixed = planned(job)
+    states = list(lava_fixed_twin.steps(result, fixed, counts))
     with np.load(tmp_path / "out.npz") as kept:
-        for index in range(len(found.cells)):
+        for index in range(len(result.cells)):
             currents = np.array([state.currents[index] for state in states])
             membranes = np.array([state.membranes[index] for state in states])
             assert np.array_equal(kept[f"u{index}"], currents), index
@@ -131,8 +128,8 @@ def test_the_stand_ins_arithmetic_is_the_twins(
     settings = {"rule": "stock", "precision": "fixed"}
     running = runner.open_network(replace(job, settings=settings))
     for _ in range(2):  # the second from rest again
-        found, membranes = running.run(counts)
-        assert np.array_equal(found, values)
+        result, membranes = running.run(counts)
+        assert np.array_equal(result, values)
         assert np.array_equal(membranes, last)
     running.close()
     assert values.sum() > 0
@@ -149,17 +146,17 @@ def test_stored_runs_of_lava_in_fixed_point_are_the_twins(tmp_path: Path) -> Non
         None,
         tmp_path / "plain.npz",
     )
-    found, fixed = planned(Job(plain=str(tmp_path / "plain.npz")))
+    result, fixed = planned(Job(plain=str(tmp_path / "plain.npz")))
     for counts, values, membranes in zip(
         asc["input"], asc["fixed_values"], asc["fixed_membranes"], strict=True
     ):
-        due, last = lava_fixed_twin.run(found, fixed, counts)
+        due, last = lava_fixed_twin.run(result, fixed, counts)
         assert np.array_equal(values, due)
         np.testing.assert_allclose(membranes, last, rtol=1e-12)
     # The control: a bit of a decay more, in every process, would have been seen.
-    registers = [replace(one, dv=one.dv + 1) for one in fixed.registers]
+    registers = [replace(register, dv=register.dv + 1) for register in fixed.registers]
     other = replace(fixed, registers=registers)
-    changed = [lava_fixed_twin.run(found, other, counts)[1] for counts in asc["input"]]
+    changed = [lava_fixed_twin.run(result, other, counts)[1] for counts in asc["input"]]
     assert not np.array_equal(asc["fixed_membranes"], np.array(changed))
 
 
@@ -200,11 +197,11 @@ def test_fixed_point_is_the_stock_rules(context: BenchContext, tmp_path: Path) -
         LoihiSut.open(settings, asc)
     assert 'rule = "stock"' in caught.value.try_next
     job = plain(tmp_path, two_layers(np.random.default_rng(0)))
-    for wrong, said in (
+    for wrong, output in (
         ({"precision": "fixed"}, 'set rule = "stock"'),
         ({"precision": "double"}, "one of floating, fixed"),
     ):
-        with pytest.raises(ValueError, match=said):
+        with pytest.raises(ValueError, match=output):
             runner.open_network(replace(job, settings=wrong))
 
 

@@ -79,7 +79,7 @@ def test_cycles_and_ways_that_a_step_a_dense_changes_are_refused(
         ("input", "first"), ("first", "hidden"), ("hidden", "second"), ("second", "last"),
         ("last", "output"),
     ]  # fmt: skip
-    for more, said in (
+    for more, text in (
         ([("last", "back"), ("back", "hidden")], "back feeds back to hidden"),
         (
             [("input", "short"), ("short", "last")],
@@ -88,7 +88,7 @@ def test_cycles_and_ways_that_a_step_a_dense_changes_are_refused(
     ):
         used = set(chain.from_iterable(straight + more))
         job = plain(tmp_path, {name: nodes[name] for name in used}, straight + more)
-        with pytest.raises(ValueError, match=said):
+        with pytest.raises(ValueError, match=text):
             plan(read(job.plain), vectors=True)
 
 
@@ -132,7 +132,7 @@ def test_a_network_on_the_chips_fixed_point_fires_nearly_as_in_floating_point(
     expected = run(graph.network(whole), spikes).values["output"]
     running = opened(job, host="10.0.0.1", **CHIP)
     assert lava == ["10.0.0.1"]
-    assert [one["cells"] for one in running.about["processes"]] == [4, 4, 3]
+    assert [item["cells"] for item in running.about["processes"]] == [4, 4, 3]
     assert running.about["lag_steps"] == 2
     assert (
         running.about["rule differs"] == "8-bit weights, 12-bit decays, 24-bit states"
@@ -144,11 +144,11 @@ def test_a_network_on_the_chips_fixed_point_fires_nearly_as_in_floating_point(
     running.close()
     assert np.array_equal(first, again)
     assert not np.array_equal(first, second)
-    for found, wanted in ((first, expected[0]), (second, expected[1])):
+    for result, wanted in ((first, expected[0]), (second, expected[1])):
         assert wanted.sum() > 100
         # 8 bits of a weight move a spike now and then.
-        assert abs(found.sum() - wanted.sum()) < 0.1 * wanted.sum()
-        assert np.mean(found != wanted) < 0.05
+        assert abs(result.sum() - wanted.sum()) < 0.1 * wanted.sum()
+        assert np.mean(result != wanted) < 0.05
 
 
 def test_without_silence_between_them_a_sample_reaches_into_the_next(
@@ -166,16 +166,16 @@ def test_without_silence_between_them_a_sample_reaches_into_the_next(
 def test_whole_weights_stay_whole_in_fixed_point(tmp_path: Path) -> None:
     network = graph.network(graph.read(SHIPPED_MODEL))
     write_plain(network, PRESETS["xylo"], None, tmp_path / "plain.npz")
-    found = plan(read(str(tmp_path / "plain.npz")), vectors=False)
-    fixed = fixed_point(found)
-    assert sum(len(cells.which) for cells in found.cells) == 100
+    result = plan(read(str(tmp_path / "plain.npz")), vectors=False)
+    fixed = fixed_point(result)
+    assert sum(len(cells.which) for cells in result.cells) == 100
     assert all(
-        one["scale"] == 2 and not one["largest error of a weight"]
-        for one in fixed.report
+        item["scale"] == 2 and not item["largest error of a weight"]
+        for item in fixed.report
     )
-    assert {one.du for one in fixed.registers} == {2047, 1023}
-    assert {one.dv for one in fixed.registers} == {2048, 1024, 512, 256, 128}
-    assert max(one["error of du"] for one in fixed.report) < 1e-6
+    assert {item.du for item in fixed.registers} == {2047, 1023}
+    assert {item.dv for item in fixed.registers} == {2048, 1024, 512, 256, 128}
+    assert max(item["error of du"] for item in fixed.report) < 1e-6
 
 
 def test_the_boards_sensors_are_read_in_runs_of_their_own(
@@ -184,26 +184,28 @@ def test_the_boards_sensors_are_read_in_runs_of_their_own(
     rng = np.random.default_rng(5)
     network = read(plain(tmp_path, two_layers(rng)).plain)
     spikes = (rng.random((50, 5)) < 0.5).astype(float)
-    told = probes.probe(network, spikes, 120)
-    assert told["origin"] == {
+    reported = probes.probe(network, spikes, 120)
+    assert reported["origin"] == {
         "time": "board's own sensor",
         "energy": "board's own sensor",
     }
-    assert told["samples"] == 2.4
-    steps = told["steps"]
+    assert reported["samples"] == 2.4
+    steps = reported["steps"]
     assert steps == 120
-    assert told["time_s"] == pytest.approx(steps * lava_loihi.STEP_S)
+    assert reported["time_s"] == pytest.approx(steps * lava_loihi.STEP_S)
     # The time probe disturbs power: had it been asked for in the same run, idle would
     # be more.
-    assert told["idle"]["total_w"] == pytest.approx(
+    assert reported["idle"]["total_w"] == pytest.approx(
         lava_loihi.STATIC_W + lava_loihi.IDLE_W
     )
-    spiking_w = lava_loihi.SPIKE_W * told["activity"][0] / steps
-    assert told["activity"][0] > 50
-    assert told["active"]["dynamic_w"] == pytest.approx(lava_loihi.IDLE_W + spiking_w)
-    assert told["dynamic_energy_j"] == pytest.approx(spiking_w * told["time_s"])
-    assert told["energy_j"] == pytest.approx(
-        1e-6 * told["energy as the board states it"]["total"]
+    spiking_w = lava_loihi.SPIKE_W * reported["activity"][0] / steps
+    assert reported["activity"][0] > 50
+    assert reported["active"]["dynamic_w"] == pytest.approx(
+        lava_loihi.IDLE_W + spiking_w
+    )
+    assert reported["dynamic_energy_j"] == pytest.approx(spiking_w * reported["time_s"])
+    assert reported["energy_j"] == pytest.approx(
+        1e-6 * reported["energy as the board states it"]["total"]
     )
 
 
@@ -214,10 +216,10 @@ def test_a_report_of_sensors_is_of_the_first_sample(
     job = plain(tmp_path, two_layers(rng))
     np.save(tmp_path / "spikes.npy", (rng.random((2, 50, 5)) < 0.5).astype(float))
     job = replace(job, spikes=str(tmp_path / "spikes.npy"))
-    told = probes.sense_network(
+    reported = probes.sense_network(
         replace(job, settings={"host": "10.0.0.1", "sense_steps": 500})
     )
-    assert (told["steps"], told["samples"], lava) == (500, 10, ["10.0.0.1"])
+    assert (reported["steps"], reported["samples"], lava) == (500, 10, ["10.0.0.1"])
     with (
         lava_loihi.installed(there=False),
         pytest.raises(ValueError, match="needs lava-loihi"),
@@ -233,10 +235,10 @@ def test_samples_of_any_length_follow_each_other(
     spikes = (rng.random((700, 5)) < 0.3).astype(float)
     running = opened(job, **CHIP)
     lengths = (200, 30, 254, 700, 5, 300)
-    found = [running.run(spikes[:length])[0] for length in lengths]
-    for length, values in zip(lengths, found, strict=True):
+    result = [running.run(spikes[:length])[0] for length in lengths]
+    for length, values in zip(lengths, result, strict=True):
         assert values.shape == (length, 3)
-        assert np.array_equal(values, found[3][:length])
+        assert np.array_equal(values, result[3][:length])
 
 
 def test_readings_that_cannot_be_are_refused(

@@ -88,9 +88,9 @@ def test_float_rules_are_the_reference_interpreters(
     write_plain(network, PRESETS[preset], 0.001, tmp_path / "plain.npz")
     spikes = (rng.random((300, 5)) < 0.3).astype(float)
     expected = run(network, spikes[None], 0.001, PRESETS[preset]).values["output"][0]
-    found = stepped(tmp_path / "plain.npz", spikes)
+    result = stepped(tmp_path / "plain.npz", spikes)
     assert expected.sum() > 20
-    assert np.array_equal(found, expected)
+    assert np.array_equal(result, expected)
 
 
 def test_the_integer_rule_is_the_tasks(tmp_path: Path) -> None:
@@ -103,15 +103,15 @@ def test_the_integer_rule_is_the_tasks(tmp_path: Path) -> None:
         spikes = kept["input"][:3]
     expected, membranes = by_file(model, spikes)
     for sample, trains, last in zip(spikes, expected, membranes, strict=True):
-        found = sample.astype(float)
+        result = sample.astype(float)
         for number in range(len(model.layers)):
             rule = rules.rule_of(plain[f"neurons_{number}"], how, 0.008)
             weight = plain[f"weight_{number}"].parameters.weight.astype(float)
             current, membrane = np.zeros(len(weight)), np.zeros(len(weight))
-            found = np.array(
-                [rules.step(rule, current, membrane, weight @ row) for row in found]
+            result = np.array(
+                [rules.step(rule, current, membrane, weight @ row) for row in result]
             )
-        assert np.array_equal(found, trains)
+        assert np.array_equal(result, trains)
         assert np.array_equal(membrane, last)
 
 
@@ -144,12 +144,12 @@ def test_stored_runs_of_lava_are_the_models() -> None:
 def test_stored_runs_of_a_recurrent_network_are_the_reference_interpreters() -> None:
     network = graph.network(graph.read(VECTORS / "recurrent.nir"))
     with np.load(VECTORS / "recurrent.npz") as kept:
-        found = dict(kept)
-    expected = run(network, found["input"]).values["output"]
+        result = dict(kept)
+    expected = run(network, result["input"]).values["output"]
     assert expected.sum() > 100
-    assert np.array_equal(found["file_values"], expected)
+    assert np.array_equal(result["file_values"], expected)
     # In these conventions stock cells are the file's, the lag of two Dense taken off.
-    assert np.array_equal(found["stock_values"], expected)
+    assert np.array_equal(result["stock_values"], expected)
     assert (VECTORS / "VERSIONS").read_text().splitlines()[1] == "lava-nc 0.10.0"
 
 
@@ -172,10 +172,10 @@ def test_lava_gives_what_is_stored() -> None:
 
 
 def test_ends_of_subgraphs_are_taken_out_and_have_no_effect(tmp_path: Path) -> None:
-    zero, one = np.zeros(8), np.ones(8)
+    zero, item = np.zeros(8), np.ones(8)
     inner = {
         "input": nir.Input(np.array([8])),
-        "lif": nir.LIF(0.01 * one, one, zero, one, zero),
+        "lif": nir.LIF(0.01 * item, item, zero, item, zero),
         "w_rec": nir.Linear(0.1 * np.eye(8)),
         "output": nir.Output(np.array([8])),
     }
@@ -188,8 +188,8 @@ def test_ends_of_subgraphs_are_taken_out_and_have_no_effect(tmp_path: Path) -> N
     }
     whole = nir.NIRGraph(nodes, list(pairwise(nodes)), type_check=False)
     write_plain(graph.network(whole), Conventions(), 0.001, tmp_path / "plain.npz")
-    found = layers.without_inner_ends(read(str(tmp_path / "plain.npz")))
-    fed = {node.name: (node.sources, node.late_sources) for node in found.nodes}
+    result = layers.without_inner_ends(read(str(tmp_path / "plain.npz")))
+    fed = {node.name: (node.sources, node.late_sources) for node in result.nodes}
     assert fed == {
         "input": ((), ()),
         "w": (("input",), ()),

@@ -116,7 +116,7 @@ def test_adapters_of_the_chip_are_called_as_published_programs_do() -> None:
     for name in ("PyToNxAdapter", "NxToPyAdapter"):
         with lava_loihi.installed():
             adapter = getattr(import_module("lava.proc.embedded_io.spike"), name)
-        one = adapter(shape=(2,), num_message_bits=8)
-        assert {"inp", "out"} <= vars(one).keys()
+        item = adapter(shape=(2,), num_message_bits=8)
+        assert {"inp", "out"} <= vars(item).keys()
         with pytest.raises(TypeError):
             adapter((2,))

@@ -23,6 +23,7 @@ from sut_backends.sdk.kinds import SdkKind, read
 from sut_backends.sdk.place import NewEnvironment
 from sut_backends.workers.environments import installed, root
 from tests.conftest import ROOT
+from tests.programs import captured
 from tests.sut_backends.workers.test_process import gone
 from tests.waiting import eventually
 
@@ -111,9 +112,7 @@ def answer() -> str:
     """
     python = installed("soft")
     code = "import softly, sys; print(softly.answer, sys.prefix)"
-    done = subprocess.run(
-        [python, "-c", code], capture_output=True, text=True, check=True
-    )
+    done = captured([python, "-c", code], check=True)
     return done.stdout.split()[0]
 
 
@@ -127,9 +126,9 @@ def test_what_fails_or_is_cut_off_leaves_the_environment_that_was_there(
     index: Path, tmp_path: Path
 ) -> None:
     folder = tmp_path / "soft"
-    said: list[str] = []
-    install(described(folder, "softly==1.0\n"), sys.executable, said.append)
-    assert "  1 of 1: softly 1.0" in said
+    output: list[str] = []
+    install(described(folder, "softly==1.0\n"), sys.executable, output.append)
+    assert "  1 of 1: softly 1.0" in output
     (used,) = left()
 
     # pip fails
@@ -172,9 +171,7 @@ def test_what_fails_or_is_cut_off_leaves_the_environment_that_was_there(
     (new,) = left()
     assert new != used
     script = installed("soft").with_name("pip")
-    done = subprocess.run(
-        [script, "--version"], capture_output=True, text=True, check=True
-    )
+    done = captured([script, "--version"], check=True)
     assert new in done.stdout  # its scripts lead to itself: it was not moved
 
 
@@ -182,8 +179,10 @@ def test_an_environment_of_before_serves_until_a_link_takes_its_place(
     index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sdk = described(tmp_path / "soft", "softly==1.0\n")
-    place = root() / "soft"
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", place], check=True)
+    position = root() / "soft"
+    subprocess.run(
+        [sys.executable, "-m", "venv", "--without-pip", position], check=True
+    )
     with NewEnvironment("soft") as new:
         assert installed("soft").exists()
         (new.folder / "bin").mkdir()
@@ -194,18 +193,18 @@ def test_an_environment_of_before_serves_until_a_link_takes_its_place(
         )
         with pytest.raises(KeyboardInterrupt):
             new.take_place()
-        assert not place.exists()
+        assert not position.exists()
         assert examine(sdk).problems == (
             "softly is missing",
             "import softly: ModuleNotFoundError: No module named 'softly'",
         )
         monkeypatch.undo()
         monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
-    assert place.is_dir() and not place.is_symlink()
+    assert position.is_dir() and not position.is_symlink()
     with NewEnvironment("soft") as new:
         (new.folder / "bin").mkdir()
         new.take_place()
-    assert place.is_symlink() and left() == [place.resolve().name]
+    assert position.is_symlink() and left() == [position.resolve().name]
 
 
 def test_a_disk_without_room_is_reported_before_anything_is_fetched(
@@ -213,11 +212,11 @@ def test_a_disk_without_room_is_reported_before_anything_is_fetched(
 ) -> None:
     size = "[size]\ndownload_mb = 5\ninstalled_mb = 900000000\nmeasured = 'in a test'\n"
     sdk = described(tmp_path / "soft", "softly==1.0\n", size)
-    said: list[str] = []
+    output: list[str] = []
     with pytest.raises(BenchError, match="no room") as caught:
-        install(sdk, sys.executable, said.append)
+        install(sdk, sys.executable, output.append)
     assert "900000000 MB are needed" in caught.value.evidence
-    assert said == [
+    assert output == [
         "1 packages, pinned: 5 MB to download, 900000000 MB installed (in a test);"
         " minutes, some compile"
     ]
@@ -225,8 +224,8 @@ def test_a_disk_without_room_is_reported_before_anything_is_fetched(
 
 
 def test_pips_lines_become_a_line_for_each_package() -> None:
-    said: list[str] = []
-    progress = Progress(3, said.append)
+    output: list[str] = []
+    progress = Progress(3, output.append)
     for line in (
         "Collecting numpy==1.26.4 (from -r requirements.txt (line 1))",
         (
@@ -242,7 +241,7 @@ def test_pips_lines_become_a_line_for_each_package() -> None:
         "Installing collected packages: numpy, dsolve",
     ):
         progress.heard(line)
-    assert said == [
+    assert output == [
         "  1 of 3: numpy 1.26.4, 18.2 MB",
         "  2 of 3: dsolve 0.0.5, 12 kB",
         "  3 of 3: torch 2.13.0+cpu",

@@ -38,25 +38,27 @@ def data_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_every_sheet_of_a_backend_pins_its_packages_and_imports_something() -> None:
     for kind, sdk in sdk_kinds.kinds().items():
         loose = [
-            str(one)
-            for one in sdk.requirements
-            if not str(one.specifier).startswith("==")
+            str(requirement)
+            for requirement in sdk.requirements
+            if not str(requirement.specifier).startswith("==")
         ]
         assert loose == [], kind
         assert sdk.imports and sdk.requirements, kind
-        assert not {one.name for one in sdk.requirements} & set(sdk.never), kind
+        assert not {requirement.name for requirement in sdk.requirements} & set(
+            sdk.never
+        ), kind
 
 
 def test_an_environment_is_made_used_and_looked_at(tmp_path: Path) -> None:
     sdk = described(tmp_path / "soft", imports='["json"]', never='["setuptools"]')
-    said: list[str] = []
+    output: list[str] = []
     assert examine(sdk).problems == ("not installed",)
-    found = install(sdk, sys.executable, said.append)
-    assert Path(found.interpreter) == installed("soft")
+    result = install(sdk, sys.executable, output.append)
+    assert Path(result.interpreter) == installed("soft")
     assert installed("soft").exists()
-    assert "0 packages, pinned" in said[0] and said[-1].endswith("MB are installed")
-    assert (found.problems, found.wrote) == ((), ())
-    assert examine(sdk) == found
+    assert "0 packages, pinned" in output[0] and output[-1].endswith("MB are installed")
+    assert (result.problems, result.wrote) == ((), ())
+    assert examine(sdk) == result
 
 
 def test_what_lacks_is_reported_by_name(tmp_path: Path) -> None:
@@ -81,11 +83,11 @@ def test_what_lacks_is_reported_by_name(tmp_path: Path) -> None:
 def test_no_python_of_the_version_wanted_is_reported_and_nothing_is_left(
     tmp_path: Path, data_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = [
+    result = [
         tmp_path / "bin/python3.10",
         tmp_path / ".pyenv/versions/3.12.1/bin/python",
     ]
-    for python in found:
+    for python in result:
         python.parent.mkdir(parents=True)
         python.symlink_to(Path(sys.executable).resolve())
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
@@ -94,8 +96,8 @@ def test_no_python_of_the_version_wanted_is_reported_and_nothing_is_left(
     with pytest.raises(ConfigError, match="needs Python <2") as caught:
         install(sdk, "", print)
     version = ".".join(map(str, sys.version_info[:3]))
-    said = [f"{python} is {version}" for python in (sys.executable, *found)]
-    assert caught.value.evidence == "; ".join(said)
+    output = [f"{python} is {version}" for python in (sys.executable, *result)]
+    assert caught.value.evidence == "; ".join(output)
     assert not data_home.exists()
 
 

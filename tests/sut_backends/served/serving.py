@@ -30,9 +30,9 @@ def serving(
     open_sut: Callable[[], SystemUnderTest], endpoint: Endpoint
 ) -> Iterator[tuple[Server, list[str]]]:
     """Serve until the block is left; yield the server and its messages."""
-    told: list[str] = []
+    reported: list[str] = []
     stop = Stop()
-    server = Server(open_sut, endpoint, told.append)
+    server = Server(open_sut, endpoint, reported.append)
     failed: list[BaseException] = []
 
     def work() -> None:
@@ -49,7 +49,7 @@ def serving(
     thread = threading.Thread(target=work, name="server")
     thread.start()
     try:
-        yield server, told
+        yield server, reported
     finally:
         stop.request()
         thread.join(20.0)
@@ -80,13 +80,13 @@ class TimedDevice:
             self.now_us = max(self.now_us, int(min(end_us, arrival_us, wake_us)))
             block = self._arrived()
             now_s = self.now_us / 1e6
-            said = (
+            output = (
                 self._device.receive(block, now_s)
                 if block
                 else self._device.silence(now_s)
             )
-            if said:
-                return said
+            if output:
+                return output
             if not block and self.now_us < min(arrival_us, end_us):
                 self.now_us += 1
         return b""

@@ -73,9 +73,11 @@ def outputs(session: Path) -> list[tuple[object, ...]]:
 def session(folder: Path, *words: str | Path) -> Path:
     """Run a bench file; return the folder of its session."""
     done = rig("run", *words, "--sessions", folder)
-    (found,) = folder.iterdir() if folder.exists() else [None]
-    assert found is not None and done.returncode in (0, 1, 4), done.stdout + done.stderr
-    return found
+    (result,) = folder.iterdir() if folder.exists() else [None]
+    assert result is not None and done.returncode in (0, 1, 4), (
+        done.stdout + done.stderr
+    )
+    return result
 
 
 def write(folder: Path, kind: str, task: str, settings: str = "") -> Path:
@@ -102,10 +104,10 @@ def test_a_session_over_a_served_device_has_the_outputs_of_a_direct_one(
         remote = write(tmp_path, "uart", task, f'port = "{port}"\n{simulated}')
         over = session(tmp_path / "over", remote)
         process.send_signal(signal.SIGINT)
-        said, errors = process.communicate(timeout=30)
+        output, errors = process.communicate(timeout=30)
     assert outputs(over) == outputs(direct) and len(outputs(over)) > 30
     assert (process.returncode, errors) == (0, "")
-    assert "the device and the port are closed" in said
+    assert "the device and the port are closed" in output
     assert check(over).ok
     facts = json.loads((over / "provenance.json").read_text(encoding="utf-8"))
     assert "served by neurorig" in json.dumps(facts)
@@ -138,10 +140,12 @@ def test_a_server_that_is_killed_is_named_by_the_host_and_can_be_begun_again(
             text=True,
         )
         log = lambda: next((tmp_path / "s").glob("*/trial-1/uart.log"), None)  # noqa: E731
-        eventually(lambda: (found := log()) and found.stat().st_size > 500, process=run)
+        eventually(
+            lambda: (result := log()) and result.stat().st_size > 500, process=run
+        )
         os.kill(process.pid, signal.SIGKILL)
-        said, _ = run.communicate(timeout=120)
-    assert run.returncode in (1, 3) and "is gone" in said
+        output, _ = run.communicate(timeout=120)
+    assert run.returncode in (1, 3) and "is gone" in output
     with served(bench, "--tcp", str(number)) as (_, port):
         assert port == url
         probed = rig("probe", remote)

@@ -101,24 +101,24 @@ CONVERSATION: list[tuple[int, tuple[int, bytes]]] = [
 
 def told(frames: list[Frame]) -> list[tuple[Any, ...]]:
     """Return what frames say that every device says in the same words."""
-    said: list[tuple[Any, ...]] = []
+    output: list[tuple[Any, ...]] = []
     for frame in frames:
         match frame.kind:
             case Kind.ERROR:
-                said.append(("ERROR", frame.seq, frame.payload[0]))
+                output.append(("ERROR", frame.seq, frame.payload[0]))
             case Kind.ACK:
-                said.append(("ACK", frame.seq, frame.payload))
+                output.append(("ACK", frame.seq, frame.payload))
             case Kind.DONE:
                 marks = struct.unpack_from("<H", frame.payload, 2)[0]
                 phases = frame.payload[12 : 12 + 9 * marks : 9]
-                said.append(
+                output.append(
                     ("DONE", frame.seq, frame.payload[:2], phases, frame.payload[8:12])
                 )
             case Kind.CAPS:
-                said.append(("CAPS", frame.seq, frame.payload[:5]))
+                output.append(("CAPS", frame.seq, frame.payload[:5]))
             case kind:
-                said.append((kind, frame.seq, frame.payload))
-    return said
+                output.append((kind, frame.seq, frame.payload))
+    return output
 
 
 def conversation(device: Device | TimedDevice) -> list[list[tuple[Any, ...]]]:
@@ -127,11 +127,11 @@ def conversation(device: Device | TimedDevice) -> list[list[tuple[Any, ...]]]:
 
     def answer(block: bytes) -> bytes:
         device.send(block, 0)
-        said = b""
+        output = b""
         end_us = device.now_us + 1_000_000
         while device.now_us < end_us:
-            said += device.listen(end_us - device.now_us)
-        return said
+            output += device.listen(end_us - device.now_us)
+        return output
 
     assert b"m-ready" in answer(b"name%")
     assert answer(b"frame 2%").startswith(b"e-[")
@@ -158,12 +158,12 @@ def test_a_served_device_answers_each_request_as_the_firmware_does() -> None:
     firmware = build()
     firmware.start()
     due = conversation(firmware)
-    for request, said, wanted in zip(
+    for request, output, wanted in zip(
         CONVERSATION, conversation(TimedDevice(echo())), due, strict=True
     ):
         # The core of this test knows no streams, and says so before it looks at the
         # numbers.
-        assert said == wanted or request[1][0] == Kind.STREAM, request
+        assert output == wanted or request[1][0] == Kind.STREAM, request
     kinds = {answer[0] for answer in chain.from_iterable(due)}
     assert {"ACK", "ERROR", "DONE", "CAPS", Kind.STATUS, Kind.PONG} <= kinds
 

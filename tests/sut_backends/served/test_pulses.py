@@ -112,19 +112,19 @@ def test_a_modem_line_is_not_asserted_at_rest(name: str, other: str) -> None:
 def test_a_gpio_line_is_requested_high_driven_and_released(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    said: list[object] = []
+    output: list[object] = []
 
     class Request:
         def set_value(self, number: int, value: str) -> None:
-            said.append((number, value))
+            output.append((number, value))
 
         def release(self) -> None:
-            said.append("released")
+            output.append("released")
 
     def request_lines(chip: str, consumer: str, config: dict[int, object]) -> Request:
         if chip != "/dev/gpiochip0":
             raise FileNotFoundError(chip)
-        said.append((chip, config))
+        output.append((chip, config))
         return Request()
 
     module = ModuleType("gpiod")
@@ -142,7 +142,7 @@ def test_a_gpio_line_is_requested_high_driven_and_released(
     opened.close()
     opened.close()
     settings = {"direction": "out", "output_value": "high"}
-    assert said == [
+    assert output == [
         ("/dev/gpiochip0", {17: settings}),
         (17, "low"),
         (17, "high"),

@@ -90,14 +90,14 @@ def test_a_host_that_dies_in_a_session_leaves_a_device_for_the_next_one() -> Non
 
 def test_a_backend_that_is_killed_is_a_device_that_restarts_and_the_step_is_done_again():
     endpoint = TcpEndpoint(LOOPBACK, 0)
-    with serving(cpu, endpoint) as (server, told):
+    with serving(cpu, endpoint) as (server, reported):
         sut = host(endpoint.url)
         sut.do(Load(5), [b"\x01right"])
         assert isinstance(server.sut, CpuSut)
         os.kill(server.sut._process.pid, signal.SIGKILL)
         done = sut.do(Query((5,), limit_s=10.0))
         assert (done.output, done.restarts) == (b"r", 1)
-        assert "the device restarts: the process of the program is gone" in told[0]
+        assert "the device restarts: the process of the program is gone" in reported[0]
         sut.close()
 
 

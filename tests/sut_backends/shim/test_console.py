@@ -94,11 +94,11 @@ def test_a_broken_frame_and_babble_are_noise_in_bounded_memory() -> None:
     broken[4] ^= 0x55
     assert [line.name for line in decoder.feed("rx", bytes(broken), 0.0)] == ["noise"]
     babble = random.Random(1)
-    said = 0
+    output = 0
     for _ in range(400):
         block = bytes(babble.choices(range(1, 256), k=1000))
-        said += len(decoder.feed("rx", block, 0.0))
-    assert 1 <= said <= 6
+        output += len(decoder.feed("rx", block, 0.0))
+    assert 1 <= output <= 6
     assert len(decoder._waiting["rx"]) <= 81_000
     assert [line.name for line in decoder.feed("rx", b"\x00" + DONE, 0.0)][-1] == "DONE"
 

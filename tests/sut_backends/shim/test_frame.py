@@ -47,10 +47,10 @@ def test_frames_of_the_shared_vectors_are_written_and_read(
     assert encode(frame) == code
     assert FrameDecoder(len(frame.payload)).feed(code) == [frame]
     one_by_one = FrameDecoder(len(frame.payload))
-    found = []
+    result = []
     for byte in code:
-        found += one_by_one.feed(bytes([byte]))
-    assert found == [frame]
+        result += one_by_one.feed(bytes([byte]))
+    assert result == [frame]
 
 
 @cases("bad")

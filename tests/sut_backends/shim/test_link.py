@@ -444,10 +444,10 @@ def lose_once(
     lost = list[Frame]()
 
     def spoil(way: str, block: bytes) -> None:
-        found = FrameDecoder(256).feed(block)
-        if way == direction and found and not lost and wanted(found[0]):
-            lost.append(found[0])
-            block = block[:5] + block[len(encode(found[0])) :]
+        result = FrameDecoder(256).feed(block)
+        if way == direction and result and not lost and wanted(result[0]):
+            lost.append(result[0])
+            block = block[:5] + block[len(encode(result[0])) :]
         put(way, block)
 
     line._put = spoil  # type: ignore[method-assign]

@@ -78,18 +78,18 @@ def test_the_text_layer_is_decoded_as_the_client_read_it(
             completion = sut.do(step, payloads)
             if not isinstance(step, Load):
                 records.append(StepRecord(number, step, completion))
-        told = list(blocks)
-    recount = recounted(told)
+        reported = list(blocks)
+    recount = recounted(reported)
     assert recount.facts["model"] == sut.info.model
     steps = [step for step in recount.steps if step.answer is not None]
     # such a device only pulses: the log has no bursts and idle times
     if energy:
         records = [item for item in records if isinstance(item.step, Query)]
-        (found,) = _of_whole(steps, records, False, {})
-        assert found == (True, "2 answers decoded again: those of the step records")
+        (result,) = _of_whole(steps, records, False, {})
+        assert result == (True, "2 answers decoded again: those of the step records")
         return
-    (found,) = _of_whole(steps, records, False, {})
-    assert found == (True, "5 answers decoded again: those of the step records")
+    (result,) = _of_whole(steps, records, False, {})
+    assert result == (True, "5 answers decoded again: those of the step records")
     wrong = [*records[:2], _longer(records[2]), *records[3:]]
     (other,) = _of_whole(steps, wrong, False, {})
     assert not other[0] and "step 3: the device gave the marks" in other[1]
@@ -109,14 +109,17 @@ def test_the_lines_of_an_io_manager_are_no_answers_of_the_device() -> None:
     lines = [
         f"[dut]: {word}" for word in f"{ANSWER} m-results-[0.250,0.750] m-ready".split()
     ]
-    told = [
+    reported = [
         "m-dut-passthrough(infer 1 0)",
         "m-ready",
         "m-lap-us-11",
         *lines,
         "m-lap-us-12",
     ]
-    blocks = [block("tx", "dut infer 1 0%"), block("rx", "\r\n".join(told) + "\r\n")]
+    blocks = [
+        block("tx", "dut infer 1 0%"),
+        block("rx", "\r\n".join(reported) + "\r\n"),
+    ]
     (step,) = recounted(blocks).steps
     assert step.answer is not None and [mark.tick for mark in step.answer.marks] == [
         10,
@@ -138,8 +141,8 @@ def test_a_text_device_that_restarted_may_have_been_asked_twice() -> None:
     blocks = [block(*each) for each in ways]
     steps = [step for step in recounted(blocks).steps if step.answer is not None]
     marks = tuple(Mark(SYNC, tick) for tick in (7, 8, 9))
-    (found,) = _of_whole(steps, [StepRecord(0, Sync(), Completion(marks))], False, {})
-    assert found[0], found
+    (result,) = _of_whole(steps, [StepRecord(0, Sync(), Completion(marks))], False, {})
+    assert result[0], result
 
 
 def _longer(record: StepRecord) -> StepRecord:

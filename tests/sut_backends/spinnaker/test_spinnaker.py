@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 from dataclasses import asdict, replace
 from itertools import pairwise
 from pathlib import Path
@@ -26,6 +25,7 @@ from sut_backends.workers.environments import installed
 from sut_backends.workers.inside.job import Job
 from sut_backends.workers.inside.plain_network import read
 from tests.conftest import ROOT
+from tests.programs import captured
 from tests.stand_ins import spinnaker2, spynnaker
 from tests.sut_backends.loihi.networks import cuba, lif, plain, two_layers
 
@@ -52,7 +52,7 @@ def test_a_network_in_pynns_units_fires_as_its_exact_form_does(tmp_path: Path) -
     home = os.environ.get("HOME")
     with spynnaker.installed():
         running = opened(job, **BOARD)
-        found, membranes = running.run(spikes)
+        result, membranes = running.run(spikes)
         again, _ = running.run(spikes)
         silent, _ = running.run(spikes * 0)
         assert running.energy["origin"] == "modelled"
@@ -64,11 +64,11 @@ def test_a_network_in_pynns_units_fires_as_its_exact_form_does(tmp_path: Path) -
         running.close()
     assert os.environ.get("HOME") == home
     assert membranes is None
-    assert np.array_equal(found, again)
+    assert np.array_equal(result, again)
     assert silent.sum() == 0
     # The same cells but for where within a step an input counts.
     assert expected.sum() > 100
-    assert abs(found.sum() - expected.sum()) < 0.15 * expected.sum()
+    assert abs(result.sum() - expected.sum()) < 0.15 * expected.sum()
 
 
 def test_the_energy_of_a_run_is_a_report_and_labelled_modelled(tmp_path: Path) -> None:
@@ -77,10 +77,10 @@ def test_the_energy_of_a_run_is_a_report_and_labelled_modelled(tmp_path: Path) -
     np.save(tmp_path / "spikes.npy", (rng.random((2, 50, 5)) < 0.5).astype(float))
     job = replace(job, spikes=str(tmp_path / "spikes.npy"))
     with spynnaker.installed():
-        told = runner.sense_network(replace(job, settings=BOARD))
-    assert [one["origin"] for one in told["samples"]] == ["modelled"] * 2
+        reported = runner.sense_network(replace(job, settings=BOARD))
+    assert [item["origin"] for item in reported["samples"]] == ["modelled"] * 2
     assert all(
-        one["exec_energy_j"] > 0 and one["spikes"] > 0 for one in told["samples"]
+        item["exec_energy_j"] > 0 and item["spikes"] > 0 for item in reported["samples"]
     )
     with pytest.raises(ValueError, match="states no energy"):
         runner.sense_network(replace(job, settings=BOARD | {"generation": 2}))
@@ -93,9 +93,9 @@ def test_counts_of_an_input_are_so_many_sources(tmp_path: Path) -> None:
     with spynnaker.installed():
         running = opened(job, input_spikes_max=3, **BOARD)
         three, _ = running.run(spikes)
-        one, _ = running.run(np.minimum(spikes, 1))
+        item, _ = running.run(np.minimum(spikes, 1))
         running.close()
-    assert three.sum() > one.sum() > 0
+    assert three.sum() > item.sum() > 0
 
 
 def test_units_are_those_of_pynn(tmp_path: Path) -> None:
@@ -107,9 +107,9 @@ def test_units_are_those_of_pynn(tmp_path: Path) -> None:
         ),
         "output": nir.Output(np.array([2])),
     }
-    found = plan(read(plain(tmp_path, nodes).plain))
-    (population,) = found.populations
-    (projection,) = found.projections
+    result = plan(read(plain(tmp_path, nodes).plain))
+    (population,) = result.populations
+    (projection,) = result.projections
     # 10 mV are the 1.5 between the higher threshold and its rest.
     assert population.mv == pytest.approx(10 / 1.5)
     assert population.parameters["v_thresh"] == pytest.approx([10 / 1.5, 20 / 1.5])
@@ -146,19 +146,24 @@ def test_a_virtual_board_is_no_system_under_test(tmp_path: Path) -> None:
     with spynnaker.installed():
         with pytest.raises(ValueError, match="data from a run are empty"):
             opened(job)
-        told = runner.map_network(job)
+        reported = runner.map_network(job)
     assert (os.environ.get("HOME"), Path.cwd()) == before
-    assert told["board"] == "virtual: nothing was computed"
-    assert (told["cores"], told["chips"], told["time_step_ms"]) == (3, 1, 1.0)
-    assert [one["node"] for one in told["weights"]] == ["hidden", "last"]
-    assert (
-        told["rule differs"] == "exact exponentials, not forward Euler; 16-bit weights"
+    assert reported["board"] == "virtual: nothing was computed"
+    assert (reported["cores"], reported["chips"], reported["time_step_ms"]) == (
+        3,
+        1,
+        1.0,
     )
-    for one in told["weights"]:
+    assert [item["node"] for item in reported["weights"]] == ["hidden", "last"]
+    assert (
+        reported["rule differs"]
+        == "exact exponentials, not forward Euler; 16-bit weights"
+    )
+    for item in reported["weights"]:
         assert (
-            max(one["excitatory"]["largest"], one["inhibitory"]["largest"]) <= 2.0**13
+            max(item["excitatory"]["largest"], item["inhibitory"]["largest"]) <= 2.0**13
         )
-        assert one["excitatory"]["of"] + one["inhibitory"]["of"] in (40, 24)
+        assert item["excitatory"]["of"] + item["inhibitory"]["of"] in (40, 24)
 
 
 def test_weights_that_do_not_fit_are_counted(
@@ -173,9 +178,9 @@ def test_weights_that_do_not_fit_are_counted(
         lambda vertex, shifts: np.array([50e3, 70e3]),
     )
     with spynnaker.installed():
-        told = runner.map_network(plain(tmp_path, nodes))
+        reported = runner.map_network(plain(tmp_path, nodes))
     excitatory, inhibitory = (
-        told["weights"][0][name] for name in ("excitatory", "inhibitory")
+        reported["weights"][0][name] for name in ("excitatory", "inhibitory")
     )
     assert (excitatory["saturated"], inhibitory["saturated"]) == (0, 2)
     assert (excitatory["rounded to 0"], excitatory["of"]) == (1, 3)
@@ -240,7 +245,7 @@ def test_spynnaker_maps_on_its_virtual_board_and_leaves_the_home_alone(
     )
     home = tmp_path / "home"
     home.mkdir()
-    done = subprocess.run(
+    done = captured(
         [PYTHON, "-c", code, json.dumps(asdict(job))],
         env={
             **os.environ,
@@ -249,13 +254,14 @@ def test_spynnaker_maps_on_its_virtual_board_and_leaves_the_home_alone(
             "TMPDIR": str(tmp_path),
         },
         cwd=home,
-        capture_output=True,
-        text=True,
         timeout=120,
-        check=False,
     )
     assert done.returncode == 0, done.stderr[-2000:]
-    told = json.loads(done.stdout.splitlines()[-1])
-    assert (told["cores"], told["chips"], told["chips of the machine"]) == (3, 1, 48)
-    assert told["versions"]["sPyNNaker"] == "1!7.4.1"
+    reported = json.loads(done.stdout.splitlines()[-1])
+    assert (reported["cores"], reported["chips"], reported["chips of the machine"]) == (
+        3,
+        1,
+        48,
+    )
+    assert reported["versions"]["sPyNNaker"] == "1!7.4.1"
     assert not list(home.iterdir())

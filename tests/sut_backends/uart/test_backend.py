@@ -58,10 +58,10 @@ def opened(port: str, context: BenchContext, **settings: Any) -> Iterator[UartSu
 def test_load_run_idle_and_sync_in_the_framed_layer(
     start_dut: Start, context: BenchContext
 ) -> None:
-    told: list[tuple[str, bytes]] = []
+    reported: list[tuple[str, bytes]] = []
     with opened(start_dut().port, context) as sut:
         # After opening, as a session does.
-        context.listen(lambda direction, block: told.append((direction, block)))
+        context.listen(lambda direction, block: reported.append((direction, block)))
         info = sut.info
         assert (info.task, info.tick_hz, info.marks_phases, info.details["layer"]) == (
             "null",
@@ -89,7 +89,7 @@ def test_load_run_idle_and_sync_in_the_framed_layer(
             wanted - 50 <= at < wanted + 100_000
             for at, wanted in zip(since, due, strict=True)
         ), since
-    assert {direction for direction, _ in told} == {"tx", "rx"}
+    assert {direction for direction, _ in reported} == {"tx", "rx"}
 
 
 def test_load_run_idle_and_sync_in_the_text_layer(

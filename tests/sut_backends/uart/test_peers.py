@@ -60,10 +60,10 @@ def answer(output: bytes) -> int:
 
 
 def heard(line: DutLine, until: bytes) -> bytes:
-    said = b""
-    while until not in said and (block := line.read(1.0)):
-        said += block
-    return said
+    output = b""
+    while until not in output and (block := line.read(1.0)):
+        output += block
+    return output
 
 
 def test_a_public_device_is_found_loaded_and_run_and_its_laps_are_the_marks(

@@ -84,17 +84,17 @@ def judge(
 
 
 def test_a_good_report_has_no_fault() -> None:
-    found = judge()
-    assert list(found) == [
+    result = judge()
+    assert list(result) == [
         "receive burst",
         "timer rate",
         "SYNC pin",
         "stack",
         "shim overhead",
     ]
-    assert all(finding.ok and not finding.try_next for finding in found.values())
-    assert "1048 of 2048 bytes have been used" in found["stack"].detail
-    assert "8 to 8 us" in found["shim overhead"].detail
+    assert all(finding.ok and not finding.try_next for finding in result.values())
+    assert "1048 of 2048 bytes have been used" in result["stack"].detail
+    assert "8 to 8 us" in result["shim overhead"].detail
 
 
 @pytest.mark.parametrize(
@@ -119,10 +119,10 @@ def test_a_good_report_has_no_fault() -> None:
 def test_each_fault_is_found_by_itself_with_what_to_try(
     name: str, changed: dict[str, int], said: str
 ) -> None:
-    found = judge(**changed)
-    assert [finding.name for finding in found.values() if not finding.ok] == [name]
-    assert said in found[name].detail
-    assert found[name].try_next
+    result = judge(**changed)
+    assert [finding.name for finding in result.values() if not finding.ok] == [name]
+    assert said in result[name].detail
+    assert result[name].try_next
 
 
 def test_a_burst_that_is_not_all_acknowledged_is_a_fault() -> None:
@@ -130,7 +130,7 @@ def test_a_burst_that_is_not_all_acknowledged_is_a_fault() -> None:
 
 
 def test_a_port_that_does_not_know_is_no_fault() -> None:
-    found = judge(
+    result = judge(
         rx_lost_b=ReportMessage.unknown,
         rest_level=0xFF,
         pulse_level=0xFF,
@@ -138,9 +138,9 @@ def test_a_port_that_does_not_know_is_no_fault() -> None:
         stack_b=0,
         stack_unused_b=0,
     )
-    assert all(finding.ok for finding in found.values())
-    assert "does not count" in found["receive burst"].detail
-    assert "does not know" in found["stack"].detail
+    assert all(finding.ok for finding in result.values())
+    assert "does not count" in result["receive burst"].detail
+    assert "does not know" in result["stack"].detail
 
 
 def test_a_mark_that_blocks_cannot_show_its_pulse() -> None:
@@ -240,19 +240,19 @@ def probed(context: BenchContext, port: str, **settings: Any) -> dict[str, Findi
 def test_the_firmware_reports_all_parts_and_the_probe_passes(
     start_dut: Start, context: BenchContext
 ) -> None:
-    found = probed(context, start_dut().port)
-    assert all(finding.ok for finding in found.values()), found
-    assert "8 frames" in found["receive burst"].detail
-    assert "0 right behind a mark" in found["SYNC pin"].detail
-    assert "1000000 Hz stated" in found["timer rate"].detail
+    result = probed(context, start_dut().port)
+    assert all(finding.ok for finding in result.values()), result
+    assert "8 frames" in result["receive burst"].detail
+    assert "0 right behind a mark" in result["SYNC pin"].detail
+    assert "1000000 Hz stated" in result["timer rate"].detail
 
 
 @pytest.mark.posix
 def test_a_timer_at_another_rate_than_stated_is_found(
     start_dut: Start, context: BenchContext
 ) -> None:
-    found = probed(context, start_dut("--ppm", "90000").port)
-    assert [finding.name for finding in found.values() if not finding.ok] == [
+    result = probed(context, start_dut("--ppm", "90000").port)
+    assert [finding.name for finding in result.values() if not finding.ok] == [
         "timer rate"
     ]
 
@@ -261,17 +261,17 @@ def test_a_timer_at_another_rate_than_stated_is_found(
 def test_a_line_that_loses_bytes_is_found(
     start_dut: Start, context: BenchContext
 ) -> None:
-    found = probed(context, start_dut().port, faults=LineFaults(drop=0.003, seed=3))
-    assert not found["receive burst"].ok
+    result = probed(context, start_dut().port, faults=LineFaults(drop=0.003, seed=3))
+    assert not result["receive burst"].ok
 
 
 @pytest.mark.posix
 def test_in_the_text_layer_it_is_skipped_and_reported(
     start_dut: Start, context: BenchContext
 ) -> None:
-    found = probed(context, start_dut().port, layer="text")
-    assert found["self-test"].ok and "skipped" in found["self-test"].detail
-    assert "receive burst" not in found
+    result = probed(context, start_dut().port, layer="text")
+    assert result["self-test"].ok and "skipped" in result["self-test"].detail
+    assert "receive burst" not in result
 
 
 @pytest.mark.posix
@@ -282,9 +282,10 @@ def test_a_firmware_of_before_the_self_test_is_not_at_fault(
         raise SutError("the DUT refused SELFTEST: unknown message type", code=1)
 
     monkeypatch.setattr(UartSut, "self_test", refuse)
-    found = probed(context, start_dut().port)
+    result = probed(context, start_dut().port)
     assert (
-        found["self-test"].ok and "this firmware has none" in found["self-test"].detail
+        result["self-test"].ok
+        and "this firmware has none" in result["self-test"].detail
     )
 
 
@@ -294,15 +295,15 @@ def test_a_firmware_of_before_the_self_test_is_not_at_fault(
 def test_the_process_is_probed_as_a_device_and_its_times_are_named_simulated(
     null_program: Path, context: BenchContext
 ) -> None:
-    found = {
+    result = {
         finding.name: finding
         for finding in PosixSut.probe(
             PosixSut.Settings(program=str(null_program)), context
         )
     }
-    assert all(finding.ok for finding in found.values()), found
+    assert all(finding.ok for finding in result.values()), result
     assert (
-        "simulated" in found["timer rate"].detail
-        and "simulated" in found["shim overhead"].detail
+        "simulated" in result["timer rate"].detail
+        and "simulated" in result["shim overhead"].detail
     )
     assert SPAN_S >= 1.0

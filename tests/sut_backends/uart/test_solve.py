@@ -211,15 +211,15 @@ def test_the_same_seed_gives_the_same_search_and_another_one_another(
     assert [mark.phase for mark in first.marks] == [mark.phase for mark in again.marks]
     assert (
         max(
-            abs(one - two)
-            for one, two in zip(spans(first)[:-1], spans(again)[:-1], strict=True)
+            abs(item - two)
+            for item, two in zip(spans(first)[:-1], spans(again)[:-1], strict=True)
         )
         <= 1
     )
     assert (
         max(
-            abs(one - two)
-            for one, two in zip(spans(first)[:-1], spans(other)[:-1], strict=True)
+            abs(item - two)
+            for item, two in zip(spans(first)[:-1], spans(other)[:-1], strict=True)
         )
         > 1
     )
@@ -273,10 +273,10 @@ def test_lost_and_changed_bytes_on_the_line_change_no_search(
     ) as sut:
         for index in (1, 2):
             sut.do(Load(index), [payloads[1]])
-        found = [sut.do(Solve(index, 0.02, 9, -66, (-30, -60))) for index in (1, 2)]
-    assert sum(done.retransmissions for done in found) > 0
-    assert {done.output for done in found} == {clean.output}
-    assert all(len(done.marks) == len(clean.marks) for done in found)
+        result = [sut.do(Solve(index, 0.02, 9, -66, (-30, -60))) for index in (1, 2)]
+    assert sum(done.retransmissions for done in result) > 0
+    assert {done.output for done in result} == {clean.output}
+    assert all(len(done.marks) == len(clean.marks) for done in result)
 
 
 def test_a_power_cut_in_a_search_is_resumed_with_the_graph(

@@ -143,7 +143,7 @@ def test_a_command_that_the_device_received_otherwise_is_reported(
         answers(sut, 0)
 
 
-class Turning(EchoingLines):
+class TurningLines(EchoingLines):
     """Begins to echo, or ceases to, when it is asked for its profile."""
 
     starts = True
@@ -157,7 +157,7 @@ class Turning(EchoingLines):
 def test_an_echo_that_comes_or_goes_is_reported(
     starts: bool, context: BenchContext
 ) -> None:
-    device = Turning(QUICK)
+    device = TurningLines(QUICK)
     device.starts = starts
     with pytest.raises(RigError) as caught, driven(device, context, "text") as sut:
         answers(sut, 0)

@@ -270,11 +270,11 @@ def test_one_spoilt_frame_command_does_not_lose_the_framed_layer() -> None:
 
 def test_lines_that_end_in_the_wrong_order_are_read() -> None:
     def answers(command: str) -> bytes:
-        told = {
+        reported = {
             "name": b"m-name-dut-[wrong way round]\n\rm-ready\n\r",
             "profile": b"m-profile-[ULPMark]\n\rm-model-[kws01]\n\rm-ready\n\r",
         }
-        return told[command]
+        return reported[command]
 
     line = Script(answers)
     client = TextClient(line, clock=line.clock)  # type: ignore[arg-type]
@@ -289,13 +289,15 @@ def test_lines_that_end_in_the_wrong_order_are_read() -> None:
 def test_nothing_that_happens_to_a_byte_of_an_echoing_device_gives_other_numbers(
     form: str,
 ) -> None:
-    told = {
+    reported = {
         "name": lines("m-name-dut-[x]"),
         "timestamp": lines("m-lap-us-1500"),
         "infer 1 0": inference(),
         "results": lines("m-results-[0.250,-1.000,3.125]"),
     }
-    whole = {word: form.format(word).encode() + answer for word, answer in told.items()}
+    whole = {
+        word: form.format(word).encode() + answer for word, answer in reported.items()
+    }
 
     def numbers(spoilt: str, answer: bytes) -> tuple[int, ...] | None:
         client, _ = client_of(

@@ -15,6 +15,7 @@ from typing import Any
 
 from rig.interfaces.cpu_program import Routine
 from sut_backends.workers.inside.job import Job
+from tests.programs import captured
 
 WAITS = "import time; time.sleep(600)"  # longer than anybody waits
 
@@ -40,7 +41,7 @@ def noisy() -> Routine:
     # In a session of its own, as a daemon is: its group does not show it.
     left = subprocess.Popen([sys.executable, "-c", WAITS], start_new_session=True)
     pip = [sys.executable, "-m", "pip", "download", "--no-deps", "-d", ".", "six"]
-    asked = subprocess.run(pip, capture_output=True, text=True, check=False)
+    asked = captured(pip)
     about = {"left": left.pid, "pip": asked.returncode}
     return Routine(bytes, (lambda block: block[:8],), bytes, about=about)
 

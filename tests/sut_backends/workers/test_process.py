@@ -43,15 +43,15 @@ def bare(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 def others() -> list[str]:
     """Return Pythons of other versions, from 3.10 on, where this computer has some."""
-    found = []
+    result = []
     for minor in (10, 12, 13):
         for folder in (*Path.home().glob(f".pyenv/versions/3.{minor}.*/bin"), None):
             name = f"python3.{minor}"
             path = shutil.which(name, path=str(folder) if folder else None)
             if path and minor != sys.version_info[1] and _starts(path):
-                found.append(path)
+                result.append(path)
                 break
-    return found
+    return result
 
 
 def _starts(path: str) -> bool:
@@ -76,9 +76,9 @@ def gone(pid: int, within_s: float = 10.0) -> bool:
 def answered(worker: Worker) -> bytes:
     """Return the answer to a query."""
     worker.ask(LoadRequest(0), b"0123456789", 5.0)
-    told, output = worker.ask(RUN, b"", 5.0)
-    assert isinstance(told, Done)
-    assert [phase for phase, _ in told.marks] == [1, 0]
+    reported, output = worker.ask(RUN, b"", 5.0)
+    assert isinstance(reported, Done)
+    assert [phase for phase, _ in reported.marks] == [1, 0]
     return output
 
 
@@ -200,6 +200,6 @@ def test_one_that_dies_or_talks_nonsense_is_named(ending: str, bare: str) -> Non
             with pytest.raises(BenchError, match="process of the program is gone"):
                 worker.ask(RUN, b"", 5.0)
         else:
-            told, _ = worker.ask(replace(RUN, slots=[7]), b"", 5.0)
-            assert isinstance(told, Refusal)
-            assert "KeyError" in told.error
+            reported, _ = worker.ask(replace(RUN, slots=[7]), b"", 5.0)
+            assert isinstance(reported, Refusal)
+            assert "KeyError" in reported.error

@@ -56,9 +56,9 @@ def test_a_network_that_does_not_fit_is_refused_before_anything_is_started(
     nir.write(path, graph)
     context = BenchContext(network=replace(task.network, path=path))
     settings = XyloSut.Settings(interpreter=sys.executable)
-    with pytest.raises(DataError, match="does not fit on Xylo Audio 2") as found:
+    with pytest.raises(DataError, match="does not fit on Xylo Audio 2") as result:
         XyloSut.open(settings, context)
-    assert "neurons_1: a v_leak that is not 0" in found.value.evidence
+    assert "neurons_1: a v_leak that is not 0" in result.value.evidence
 
 
 def test_an_sdk_that_is_not_there_is_named_with_what_installs_it(
@@ -66,9 +66,9 @@ def test_an_sdk_that_is_not_there_is_named_with_what_installs_it(
 ) -> None:
     context = BenchContext(network=task.network)
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
-    with pytest.raises(ConfigError, match="not installed") as found:
+    with pytest.raises(ConfigError, match="not installed") as result:
         XyloSut.open(XyloSut.Settings(), context)
-    assert "rig sdk install xylo" in found.value.try_next
+    assert "rig sdk install xylo" in result.value.try_next
     with pytest.raises(BenchError, match="does not start") as bare:
         XyloSut.open(XyloSut.Settings(interpreter=sys.executable), context)
     assert (
@@ -159,25 +159,25 @@ def test_energies_of_a_simulated_board_are_those_that_its_truth_has(
             recordings.enter_context(rail.record(tmp_path / channel))
         sut.do(Load(0), [task.payload(0)])
         marks = sut.do(Query((0,), repeat=5)).marks
-    told = json.loads(truth.read_text())
+    reported = json.loads(truth.read_text())
     # The network's phase, by the marks that the worker stamped.
     start_ns, stop_ns = (mark.tick for mark in marks[1:3])
     busy_ns = sum(
         max(min(stop_ns, stop) - max(start_ns, start), 0)
-        for start, stop in told["busy_ns"]
+        for start, stop in reported["busy_ns"]
     )
     assert 0.1 < busy_ns / (stop_ns - start_ns) < 1
     for channel, theirs in (("digital", "DigitalLogic"), ("io", "Io")):
-        rest_w, more_w = told["power_w"][theirs]
+        rest_w, more_w = reported["power_w"][theirs]
         true_j = (rest_w * (stop_ns - start_ns) + more_w * busy_ns) / 1e9
         trace = Trace.open(tmp_path / channel / "trace.jls")
         limits = rails[channel].info.accuracy
         from_s, to_s = (
             (tick - trace.start_monotonic_ns) / 1e9 for tick in (start_ns, stop_ns)
         )
-        (found,) = trace.integrals([(from_s, to_s)], ranges_a(limits))
-        u_j = of_energy(found, limits, 100.0, (0.0, 0.0)).energy_u_j
-        assert abs(found.energy_j - true_j) < 2 * u_j < 0.3 * true_j
+        (result,) = trace.integrals([(from_s, to_s)], ranges_a(limits))
+        u_j = of_energy(result, limits, 100.0, (0.0, 0.0)).energy_u_j
+        assert abs(result.energy_j - true_j) < 2 * u_j < 0.3 * true_j
 
 
 BOARDS = """
@@ -231,12 +231,12 @@ def test_rockpool_configures_a_simulated_board_to_fire_as_the_simulator_does() -
     ]
     assert lines, ran.stderr.decode()[-2000:]
     second, third, none, two, beyond = json.loads(lines[0].removeprefix("told "))
-    for told in (second, third):
+    for reported in (second, third):
         # Twice the same: states are at rest again before each run.
-        assert told["differ"] == [0, 0]
-        assert told["about"]["board"]["simulated"]
-        assert "never on hardware" in told["about"]["tested"]
-        assert told["about"]["modelled"]["cycles_a_step_at_most"] > 1000
+        assert reported["differ"] == [0, 0]
+        assert reported["about"]["board"]["simulated"]
+        assert "never on hardware" in reported["about"]["tested"]
+        assert reported["about"]["modelled"]["cycles_a_step_at_most"] > 1000
     assert "no Xylo Audio 3 board is attached: is it plugged in" in none["refused"]
     assert "2 Xylo Audio 2 boards are attached" in two["refused"]
     assert "board_number = 1, and 1 boards are attached" in beyond["refused"]

@@ -157,14 +157,14 @@ def test_the_simulator_itself_gives_the_stored_trains(tmp_path: Path) -> None:
         cwd=ROOT,
     )
     assert ran.returncode == 0, ran.stderr.decode()[-2000:]
-    told = json.loads(ran.stdout)
-    assert set(told["differ"].values()) == {0} and len(told["differ"]) == 8
+    reported = json.loads(ran.stdout)
+    assert set(reported["differ"].values()) == {0} and len(reported["differ"]) == 8
     assert (
-        told["about"]["mapping"]["hidden_neurons"] == 20
-        and told["about"]["lag_steps"] == 1
+        reported["about"]["mapping"]["hidden_neurons"] == 20
+        and reported["about"]["lag_steps"] == 1
     )
     assert (
-        "whole numbers" in told["refused"]["nan"]
-        and "whole" in told["refused"]["spikes"]
+        "whole numbers" in reported["refused"]["nan"]
+        and "whole" in reported["refused"]["spikes"]
     )
-    assert "limit them in the codec" in told["refused"]["many"]
+    assert "limit them in the codec" in reported["refused"]["many"]

@@ -62,10 +62,10 @@ def found(
     whole = nir.NIRGraph(
         nodes, edges or list(pairwise(nodes)), metadata=about, type_check=False
     )
-    told: dict[str, str] = {}
-    for one in limits.findings(graph.network(whole), chip):
-        told[one.node] = f"{told.get(one.node, '')} {one}"
-    return told
+    reported: dict[str, str] = {}
+    for item in limits.findings(graph.network(whole), chip):
+        reported[item.node] = f"{reported.get(item.node, '')} {item}"
+    return reported
 
 
 def test_what_fits_is_let_through() -> None:
@@ -185,8 +185,8 @@ def test_what_fits_is_let_through() -> None:
 def test_what_does_not_fit_is_named_with_its_limit(
     nodes: Nodes, chip: str, node: str, says: str
 ) -> None:
-    told = found({name: nodes[name] for name in chain() if name in nodes}, chip)
-    assert says in told[node] and "; fits: " in told[node], told
+    reported = found({name: nodes[name] for name in chain() if name in nodes}, chip)
+    assert says in reported[node] and "; fits: " in reported[node], reported
 
 
 def test_the_way_that_nodes_are_joined_is_looked_at() -> None:
@@ -217,6 +217,6 @@ def test_gains_of_a_file_change_thresholds_only_where_the_conventions_let_them_c
     whole = nir.NIRGraph(nodes, list(pairwise(nodes)), metadata={"dt_s": DT_S})
     network = graph.network(whole)
     assert any(
-        "a threshold of" in str(one) for one in limits.findings(network, "audio2")
+        "a threshold of" in str(item) for item in limits.findings(network, "audio2")
     )
     assert list(limits.findings(network, "audio2", file_gains=False)) == []

@@ -78,11 +78,11 @@ def rockpools() -> dict[bool, set[Form]]:
     (folder,) = Path(PYTHON).parent.parent.glob(
         "lib/python*/site-packages/rockpool/devices/xylo"
     )
-    found: dict[bool, set[Form]] = defaultdict(set)
+    result: dict[bool, set[Form]] = defaultdict(set)
     for path in sorted(folder.rglob("*.py")):
         for on, form in calls(path.read_text(encoding="utf-8")):
-            found[is_stopwatch(on)].add(form)
-    return found
+            result[is_stopwatch(on)].add(form)
+    return result
 
 
 def foreign(

@@ -84,13 +84,13 @@ class Meter(Driver):
         states = self._world.states()
         period_ns = _NS_PER_S // _SAMPLE_HZ
         at_ns = np.arange(start_ns, self._world.now_ns(), period_ns) + period_ns // 2
-        place = (
+        position = (
             np.searchsorted([state.time_ns for state in states], at_ns, side="right")
             - 1
         )
-        power_w = np.array([state.power_w for state in states])[place]
-        writer.analog(power_w / _SUPPLY_V, np.full(len(place), _SUPPLY_V))
-        writer.sync(np.array([state.level for state in states], np.uint8)[place])
+        power_w = np.array([state.power_w for state in states])[position]
+        writer.analog(power_w / _SUPPLY_V, np.full(len(position), _SUPPLY_V))
+        writer.sync(np.array([state.level for state in states], np.uint8)[position])
 
 
 class _Untroubled:

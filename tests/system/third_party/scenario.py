@@ -55,9 +55,9 @@ class Counting(Scenario):
     def summarise(self, measured: Measured, phases: Sequence[str]) -> dict[str, Metric]:
         samples = measured.samples
         pace, error = ratio(
-            [1.0] * len(samples), [one.windows[0].latency_s for one in samples]
+            [1.0] * len(samples), [sample.windows[0].latency_s for sample in samples]
         )
-        spent_j = [one.windows[0].energy_j or 0.0 for one in samples]
+        spent_j = [sample.windows[0].energy_j or 0.0 for sample in samples]
         first = samples[0].indices[0] + 1.0
         strict = self._settings.strict
         return {
@@ -78,7 +78,9 @@ class Counting(Scenario):
                 len(samples),
                 higher_is_better=False,
             ),
-            "counted_right": Metric.of_share([one.correct for one in samples], True),
+            "counted_right": Metric.of_share(
+                [sample.correct for sample in samples], True
+            ),
             # Of other trials these are other numbers: neither would pass the rule as it
             # is.
             "first_asked": Metric(
@@ -96,9 +98,9 @@ class Counting(Scenario):
         metric = document.read(folder / RESULTS).metrics["pace"]
         figure = Figure(figsize=(6, 2))
         axes = figure.subplots()
-        numbers = [one.trial for one in metric.per_trial]
+        numbers = [item.trial for item in metric.per_trial]
         axes.bar(
-            numbers, [one.value or 0.0 for one in metric.per_trial], color=SERIES[0]
+            numbers, [item.value or 0.0 for item in metric.per_trial], color=SERIES[0]
         )
         axes.set_title("counted in a second")
         return [

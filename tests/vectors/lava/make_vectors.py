@@ -28,18 +28,18 @@ STEPS = 120
 def recurrent(rng: np.random.Generator) -> nir.NIRGraph:
     """Two layers of CubaLIF and LIF, the first one feeds itself; dt is 1 ms."""
     zero = np.zeros(10)
-    one = zero + 1
+    item = zero + 1
     nodes = {
         "input": nir.Input(np.array([6])),
         "in": nir.Linear(rng.normal(0, 5, (10, 6))),
         "hidden": nir.CubaLIF(
             tau_syn=rng.uniform(0.003, 0.01, 10),
             tau_mem=rng.uniform(0.01, 0.03, 10),
-            r=one * 3,
+            r=item * 3,
             v_leak=zero,
             v_reset=zero,
-            v_threshold=one,
-            w_in=one * 2,
+            v_threshold=item,
+            w_in=item * 2,
         ),
         "around": nir.Linear(rng.normal(0, 2, (10, 10))),
         "out": nir.Linear(rng.normal(0, 8, (4, 10))),
@@ -61,24 +61,24 @@ def main() -> int:
     interpreter = sys.argv[1]
     shipped, counts = asc_spikes()
     every = counts[:: len(counts) // SLICES][:SLICES]
-    found = {"input": every.astype(np.uint8)}
+    result = {"input": every.astype(np.uint8)}
     for rule in ("file", "stock"):
         values, membranes, about = in_lava(interpreter, shipped, every, rule)
-        found[f"{rule}_values"] = values.astype(np.uint8)
-        found[f"{rule}_membranes"] = membranes
+        result[f"{rule}_values"] = values.astype(np.uint8)
+        result[f"{rule}_membranes"] = membranes
     values, membranes, _ = in_lava(interpreter, shipped, every, "stock", "fixed")
-    found |= {"fixed_values": values.astype(np.uint8), "fixed_membranes": membranes}
-    np.savez_compressed(HERE / "asc.npz", **found)
+    result |= {"fixed_values": values.astype(np.uint8), "fixed_membranes": membranes}
+    np.savez_compressed(HERE / "asc.npz", **result)
     rng = np.random.default_rng(8)
     nir.write(HERE / "recurrent.nir", recurrent(rng))
     spikes = (rng.random((3, STEPS, 6)) < 0.2).astype(np.uint8)
-    found = {"input": spikes}
+    result = {"input": spikes}
     network = graph.network(graph.read(HERE / "recurrent.nir"))
     for rule in ("file", "stock"):
         values, membranes, about = in_lava(interpreter, network, spikes, rule)
-        found[f"{rule}_values"] = values.astype(np.uint8)
-        found[f"{rule}_membranes"] = membranes
-    np.savez_compressed(HERE / "recurrent.npz", **found)
+        result[f"{rule}_values"] = values.astype(np.uint8)
+        result[f"{rule}_membranes"] = membranes
+    np.savez_compressed(HERE / "recurrent.npz", **result)
     lines = [f"{name} {version}" for name, version in about["versions"].items()]
     (HERE / "VERSIONS").write_text("\n".join(lines) + "\n", encoding="utf-8")
     return 0

@@ -122,10 +122,10 @@ def convolutions(rng: np.random.Generator) -> None:
             *(torch.from_numpy(array) for array in (values, weight, bias)),
             stride, padding, dilation, groups,
         ).numpy()  # fmt: skip
-        one = len(shape) == 2
-        kind = nir.Conv1d if one else nir.Conv2d
-        how = [given[0] if one else given for given in (stride, padding, dilation)]
-        sides = shape[1] if one else shape[1:]
+        item = len(shape) == 2
+        kind = nir.Conv1d if item else nir.Conv2d
+        how = [given[0] if item else given for given in (stride, padding, dilation)]
+        sides = shape[1] if item else shape[1:]
         node = kind(sides, weight, *how, groups=groups, bias=bias)
         graph = chain(
             ("input", nir.Input(np.array(shape))),

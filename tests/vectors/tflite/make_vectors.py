@@ -45,12 +45,12 @@ def drawn(shape: tuple[int, ...], count: int) -> Any:
 def answers(content: bytes, inputs: Any) -> Any:
     """Return what tflite-micro answers."""
     interpreter = runtime.Interpreter.from_bytes(content, arena_size=ARENA_B)
-    found = []
+    result = []
     for each in inputs:
         interpreter.set_input(each, 0)
         interpreter.invoke()
-        found.append(interpreter.get_output(0).copy())
-    return np.stack(found)
+        result.append(interpreter.get_output(0).copy())
+    return np.stack(result)
 
 
 def compare() -> int:

@@ -74,11 +74,11 @@ def main():
         path = write(name, sizes, recurrent, rng)
         spikes = rng.integers(0, 4, (1, STEPS, sizes[0]))
         with tempfile.TemporaryDirectory() as folder:
-            found, _about = xylo(
+            result, _about = xylo(
                 python, spikes, {name: path}, Path(folder) / "trains.npz"
             )
         np.savez_compressed(
-            HERE / f"{name}.npz", spikes=spikes.astype(np.uint8), **found
+            HERE / f"{name}.npz", spikes=spikes.astype(np.uint8), **result
         )
     asc = [
         sys.executable,

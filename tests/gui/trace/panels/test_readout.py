@@ -23,9 +23,9 @@ def test_a_voltage_that_does_not_change_has_no_deviation(
     ) as writer:
         writer.analog(np.linspace(1e-3, 2e-3, 50_000), np.full(50_000, volts))
     with rig.open_trace(tmp_path / "trace.jls") as trace:
-        found = readout.lines(trace.statistics(0.0, 5.0))
+        result = readout.lines(trace.statistics(0.0, 5.0))
     texts = {
-        line.name: dict(zip(readout.HEADS, line.values, strict=True)) for line in found
+        line.name: dict(zip(readout.HEADS, line.values, strict=True)) for line in result
     }
     assert texts["voltage"]["std"] == texts["voltage"]["p-p"] == "0 V"
     assert texts["current"]["std"] == "288.68 µA"

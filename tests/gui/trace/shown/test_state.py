@@ -116,8 +116,8 @@ def test_moving_both_lines_keeps_their_distance_up_to_the_end() -> None:
 def test_a_drag_is_one_step() -> None:
     history = History(Markers(10.0).add_single(1.0))
     history.begin()
-    for place in (2.0, 3.0, 4.0):
-        history.revise(history.now.moved(1, "a", place))
+    for position in (2.0, 3.0, 4.0):
+        history.revise(history.now.moved(1, "a", position))
     assert history.undo()
     assert history.now.marks[0].a_s == 1.0
     assert history.redo()
@@ -126,9 +126,9 @@ def test_a_drag_is_one_step() -> None:
 
 def test_a_grab_takes_the_line_that_is_near() -> None:
     markers = Markers(10.0).add_single(1.0).add_dual(3.0, 6.0)
-    found = markers.near(5.9, 0.2)
-    assert found is not None
-    assert (found[0].number, found[1]) == (2, "b")
+    result = markers.near(5.9, 0.2)
+    assert result is not None
+    assert (result[0].number, result[1]) == (2, "b")
     assert markers.near(5.0, 0.2) is None
 
 
@@ -183,13 +183,15 @@ def test_ticks_are_inside_and_distinguished(low: float, wide: float) -> None:
     assert 5 <= len(made.places) <= 8
     # Far from zero the last digits of a number are rounded.
     slack = wide * 1e-6 + 1e-14 * (abs(low) + wide)
-    assert all(low - slack <= place <= low + wide + slack for place in made.places)
+    assert all(
+        low - slack <= position <= low + wide + slack for position in made.places
+    )
     if abs(low) < 1e6 * wide:
         assert len(set(made.texts)) == len(made.texts)
         factor = scale(max(abs(low), abs(low + wide)), "A")[0]
         step = made.places[1] - made.places[0]
-        for place, text in zip(made.places, made.texts, strict=True):
-            assert float(text) / factor == pytest.approx(place, abs=1e-6 * step)
+        for position, text in zip(made.places, made.texts, strict=True):
+            assert float(text) / factor == pytest.approx(position, abs=1e-6 * step)
 
 
 @pytest.mark.parametrize("room", range(9))
@@ -202,7 +204,7 @@ def test_ticks_are_as_many_as_there_is_room_for(room: int) -> None:
 def test_logarithmic_axes_have_ticks_at_every_zoom(low: float, wide: float) -> None:
     made = ticks.logarithmic(low, low + wide, "A", 8)
     assert 4 <= len(made.places) <= 8
-    assert all(low - 1e-9 <= place <= low + wide + 1e-9 for place in made.places)
+    assert all(low - 1e-9 <= position <= low + wide + 1e-9 for position in made.places)
 
 
 @given(st.floats(0, 1e5), st.floats(1e-7, 1e5))

@@ -55,20 +55,22 @@ def test_the_trials_are_overlaid_in_the_sample_that_is_chosen_whatever_their_ord
     state = screen.state
     assert state is not None
     kinds = [(span.kind, span.phase) for span in state.subject.spans]
-    place = kinds.index(("sample", "infer"))
-    wanted = state.subject.spans[place]
-    screen.windows.table.selectRow(place)
+    position = kinds.index(("sample", "infer"))
+    wanted = state.subject.spans[position]
+    screen.windows.table.selectRow(position)
     _shown(qtbot, screen, screen.overlay)
-    found = screen.overlay.shown
-    assert found is not None
-    assert [one.trial for one in found.trials] == [1, 2, 3, 4, 5]
-    assert (found.sample, found.repetition) == (wanted.sample, 1)
+    result = screen.overlay.shown
+    assert result is not None
+    assert [item.trial for item in result.trials] == [1, 2, 3, 4, 5]
+    assert (result.sample, result.repetition) == (wanted.sample, 1)
     assert screen.overlay.occasion.currentText() == f"sample {wanted.sample}"
-    for one in found.trials:
-        spans = [span for span in session.spans(one.trial) if span.step == one.step]
+    for item in result.trials:
+        spans = [span for span in session.spans(item.trial) if span.step == item.step]
         assert {span.sample for span in spans} == {wanted.sample}
-        assert min(span.start_s for span in spans) == one.start_s
-    assert len({one.step for one in found.trials}) > 1, "the trials have other orders"
+        assert min(span.start_s for span in spans) == item.start_s
+    assert len({item.step for item in result.trials}) > 1, (
+        "the trials have other orders"
+    )
     assert len(screen.overlay.table.rows) == 5
     for button, back in ((screen.overlay.next, False), (screen.overlay.previous, True)):
         qtbot.mouseClick(button, _left())
@@ -89,17 +91,17 @@ def test_an_edge_is_shown_with_its_uncertainty(
 ) -> None:
     state = screen.state
     assert state is not None
-    place = next(
+    position = next(
         k for k, span in enumerate(state.subject.spans) if span.kind == "sample"
     )
-    span = state.subject.spans[place]
-    screen.windows.table.selectRow(place)
+    span = state.subject.spans[position]
+    screen.windows.table.selectRow(position)
     _shown(qtbot, screen, screen.edge)
-    found = screen.edge.shown
-    assert found is not None
-    assert found.edge.at_s == span.start_s
-    assert found.u_s == state.subject.trace.edge_uncertainty_s(span.start_s) > 0
-    assert found.borders_s[0] < 0 < found.borders_s[-1]
+    result = screen.edge.shown
+    assert result is not None
+    assert result.edge.at_s == span.start_s
+    assert result.u_s == state.subject.trace.edge_uncertainty_s(span.start_s) > 0
+    assert result.borders_s[0] < 0 < result.borders_s[-1]
     assert "known to" in screen.edge.text.text()
 
 
@@ -110,9 +112,11 @@ def test_the_histogram_and_the_spectrum_are_of_the_selection(
 
     state = screen.state
     assert state is not None
-    place = next(k for k, span in enumerate(state.subject.spans) if span.kind == "idle")
-    span = state.subject.spans[place]
-    screen.windows.table.selectRow(place)
+    position = next(
+        k for k, span in enumerate(state.subject.spans) if span.kind == "idle"
+    )
+    span = state.subject.spans[position]
+    screen.windows.table.selectRow(position)
     view = screen.distribution
     _shown(qtbot, screen, view)
     assert isinstance(view.shown, Histogram)
@@ -235,11 +239,11 @@ def test_a_picture_is_saved_with_what_it_is_of(
     screen.export.picture.setText(str(tmp_path / "shot.svg"))
     _key(qtbot, screen, "P")
     text = (tmp_path / "shot.svg").read_text("utf-8")
-    said = "".join(re.findall(r">([^<>]+)</text>", text))
+    output = "".join(re.findall(r">([^<>]+)</text>", text))
     for words in (f"{state.subject.title}, trial 1", ", ".join(state.subject.labels)):
-        assert words in said
+        assert words in output
     for words in ("infer", "Current (mA)", "Voltage (V)", "Power (mW)", "SYNC", " ms"):
-        assert words in said
+        assert words in output
     assert "<image" not in text
     screen.export.picture.setText(str(tmp_path / "shot.pdf"))
     _key(qtbot, screen, "P")

@@ -143,35 +143,35 @@ def test_tags_stay_with_a_session_and_have_no_effect_in_it(finished: Path) -> No
 
 
 def test_a_file_of_tags_that_is_none_is_reported_and_kept(finished: Path) -> None:
-    place = finished.parent / tags.FILE
-    place.write_text('{"schema": "mine"}')
-    found = Listing(finished.parent)
-    (row,) = found.rows()
-    assert row.tags == () and "holds no tags" in found.fault
+    position = finished.parent / tags.FILE
+    position.write_text('{"schema": "mine"}')
+    result = Listing(finished.parent)
+    (row,) = result.rows()
+    assert row.tags == () and "holds no tags" in result.fault
     with pytest.raises(DataError, match="holds no tags"):
         tags.write(finished, "good")
-    assert place.read_text() == '{"schema": "mine"}'
+    assert position.read_text() == '{"schema": "mine"}'
 
 
 def test_a_row_is_read_again_only_when_its_session_changed(
     finished: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = Listing(finished.parent)
-    assert found.rows()[0].verdict is Outcome.NOT_TESTED
+    result = Listing(finished.parent)
+    assert result.rows()[0].verdict is Outcome.NOT_TESTED
     reads: list[Path] = []
     original = listing.read
     monkeypatch.setattr(
         listing, "read", lambda path: (reads.append(path), original(path))[1]
     )
-    found.rows()
+    result.rows()
     assert reads == []
     write_derived(
         SessionFolder(finished), "bench.toml", (finished / "bench.toml").read_bytes()
     )
-    found.rows()
+    result.rows()
     assert reads == [finished]
     shutil.rmtree(finished)
-    assert found.rows() == []
+    assert result.rows() == []
 
 
 def forbid_reading(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -265,12 +265,12 @@ def test_a_thousand_sessions_are_listed_in_seconds(finished: Path) -> None:
     count = length(1000, 250)
     for number in range(count):
         shutil.copytree(small, root / f"s-{number}", copy_function=shutil.os.link)
-    found = Listing(root)
+    result = Listing(root)
     before_s = time.process_time()
-    assert len(found.rows()) == count + 2
+    assert len(result.rows()) == count + 2
     first_s = time.process_time() - before_s
     before_s = time.process_time()
-    found.rows()
+    result.rows()
     again_s = time.process_time() - before_s
     print(f"{first_s:.2f} s, again {again_s:.2f} s of CPU")
     assert first_s < 10 * count / 1000

@@ -60,12 +60,12 @@ class Done:
 
     @property
     def sessions(self) -> list[Path]:
-        found = {
+        result = {
             path.name.rpartition("-")[2]: path
             for path in (self.folder / "sessions").iterdir()
         }
-        assert len(found) == len(list((self.folder / "sessions").iterdir()))
-        return [found[name] for name in ("virtual", "posix", "nir")]
+        assert len(result) == len(list((self.folder / "sessions").iterdir()))
+        return [result[name] for name in ("virtual", "posix", "nir")]
 
     def file(self, ending: str) -> Path:
         return self.folder / "out" / f"comparison.{ending}"
@@ -127,9 +127,9 @@ def test_every_number_has_its_origin_and_its_interval(done: Done) -> None:
         "measured",
         "simulated",
     )
-    told = json.loads(done.file("json").read_text())
-    assert told["schema"] == forms.SCHEMA
-    for row in told["rows"][:3]:
+    reported = json.loads(done.file("json").read_text())
+    assert reported["schema"] == forms.SCHEMA
+    for row in reported["rows"][:3]:
         for figure in row["figures"]:
             low, high = figure[
                 "other_samples" if figure["unit"] == "1" else "same_samples"
@@ -165,21 +165,21 @@ def test_the_same_again_runs_nothing_and_says_the_same(done: Done) -> None:
         for ending in ("csv", "json", "md", "svg")
     }
     sessions = done.sessions
-    told = rig(*done.words, cwd=done.folder)
-    assert told.returncode == 1
-    assert told.stdout.count("is there: ") == 3
+    reported = rig(*done.words, cwd=done.folder)
+    assert reported.returncode == 1
+    assert reported.stdout.count("is there: ") == 3
     assert done.sessions == sessions
     assert before == {ending: done.file(ending).read_bytes() for ending in before}
 
 
 def test_sessions_of_one_model_give_the_same_table(done: Done) -> None:
-    told = rig("compare", *done.sessions, cwd=done.folder)
-    assert told.returncode == 4
+    reported = rig("compare", *done.sessions, cwd=done.folder)
+    assert reported.returncode == 4
     own = [
         line.split()[1:] for line in done.told.stdout.splitlines() if " of 4 " in line
     ]
     assert [
-        line.split()[1:] for line in told.stdout.splitlines() if " of 4 " in line
+        line.split()[1:] for line in reported.stdout.splitlines() if " of 4 " in line
     ] == own
     assert rig("compare", *done.sessions[:2]).stdout.count("B less A") == 1
 
@@ -289,9 +289,9 @@ def test_a_name_that_is_nothing_is_a_slip(done: Done) -> None:
         runs.plan("xylofon", RequestedRuns(MODEL))
     assert rig("compare", MODEL, "--suts", "xylofon", cwd=done.folder).returncode == 2
     assert rig("compare", MODEL, cwd=done.folder).returncode == 2
-    told = rig("compare", "compare.toml", "--suts", "virtual", cwd=done.folder)
-    assert told.returncode == 2
-    assert "compare.toml is not a NIR file" in told.stderr
+    reported = rig("compare", "compare.toml", "--suts", "virtual", cwd=done.folder)
+    assert reported.returncode == 2
+    assert "compare.toml is not a NIR file" in reported.stderr
 
 
 def test_a_model_that_is_no_task_s_own_runs_with_inputs(tmp_path: Path) -> None:
@@ -302,15 +302,15 @@ def test_a_model_that_is_no_task_s_own_runs_with_inputs(tmp_path: Path) -> None:
     backend = runs.run(
         runs.plan("cpu", with_inputs(tmp_path)), tmp_path / "sessions", None
     )
-    found = comparison.compare([backend])
-    (row,) = found.rows
+    result = comparison.compare([backend])
+    (row,) = result.rows
     assert row.agreement is not None
     assert row.agreement.decisions.share.value == 1.0
     assert row.beside is not None
     assert row.beside.share.value == 1.0
     # The same samples as those that the harness ran, in the same rule.
-    assert found.complexity is not None
-    assert found.complexity.effective_acs == 1409.5
+    assert result.complexity is not None
+    assert result.complexity.effective_acs == 1409.5
     # The task's example bench states the processor's power.
     assert forms.origin_of(row, "J") == "simulated"
 
@@ -352,8 +352,8 @@ def test_a_variant_has_a_name_of_its_own_and_takes_no_other_s_place(
             ("loihi-fixed", "stock", "fixed"),
         ):
             planned = tomllib.loads(runs.plan(name, wanted).text)
-            told = planned["sut"]["loihi"]
-            assert (told["rule"], told["precision"]) == (rule, precision)
+            reported = planned["sut"]["loihi"]
+            assert (reported["rule"], reported["precision"]) == (rule, precision)
             assert list(planned["task"]) == [kind]
     # Facts of its example bench about the network of ASC are not repeated for another
     # network.
@@ -370,9 +370,9 @@ def test_one_changed_answer_is_found(done: Done) -> None:
     output[0] ^= 1
     spoilt[2] = [Answer(spoilt[2][0].decision, bytes(output))]
     spoilt[3] = [*spoilt[3], Answer("tram, once", spoilt[3][0].output)]
-    told = agreement.agreement(spoilt, theirs, None)
-    assert (told.decisions.count, told.outputs.count) == (3, 3)
-    assert told.differing == (
+    reported = agreement.agreement(spoilt, theirs, None)
+    assert (reported.decisions.count, reported.outputs.count) == (3, 3)
+    assert reported.differing == (
         f"3: {theirs[3][0].decision} or tram, once, not {theirs[3][0].decision}",
     )
     with pytest.raises(DataError, match="no sample in common"):

@@ -52,12 +52,12 @@ def test_every_backend_answers_by_the_same_bytes(model: Path) -> None:
     suts += ["mps2"] if emulator else []
     words = ["compare", model, "--suts", ",".join([*suts, "loihi"])]
     words += ["--inputs", folder / "inputs.npy", "--labels", folder / "labels.npy"]
-    told = rig(*words, "--trials", "1", "--output", "out", cwd=folder)
-    assert told.returncode == 1, told.stderr
-    assert "reference: the task's own answers, tflite-" in told.stdout
-    assert "loihi did not run" in told.stdout
-    found = json.loads((folder / "out" / "comparison.json").read_text("utf-8"))
-    rows = {row["name"]: row for row in found["rows"]}
+    reported = rig(*words, "--trials", "1", "--output", "out", cwd=folder)
+    assert reported.returncode == 1, reported.stderr
+    assert "reference: the task's own answers, tflite-" in reported.stdout
+    assert "loihi did not run" in reported.stdout
+    result = json.loads((folder / "out" / "comparison.json").read_text("utf-8"))
+    rows = {row["name"]: row for row in result["rows"]}
     for name in suts:
         agreement = rows[name]["agreement"]
         assert agreement["decisions"]["count"] == len(inputs)
@@ -76,7 +76,7 @@ def test_every_backend_answers_by_the_same_bytes(model: Path) -> None:
 
 def test_a_file_that_is_no_model_is_one_mistake(tmp_path: Path) -> None:
     (tmp_path / "model.tflite").write_bytes(b"nothing")
-    told = rig("compare", "model.tflite", "--suts", "cpu,virtual", cwd=tmp_path)
-    assert told.returncode == 2
-    assert told.stderr.count("is not a .tflite file") == 1
-    assert "did not run" not in told.stdout + told.stderr
+    reported = rig("compare", "model.tflite", "--suts", "cpu,virtual", cwd=tmp_path)
+    assert reported.returncode == 2
+    assert reported.stderr.count("is not a .tflite file") == 1
+    assert "did not run" not in reported.stdout + reported.stderr

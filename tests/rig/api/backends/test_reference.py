@@ -50,11 +50,11 @@ def backends(tmp_path_factory: pytest.TempPathFactory) -> list[ComparedBackend]:
     bench = folder / "compare.toml"
     bench.write_text(BENCH)
     wanted = RequestedRuns(MODEL, COUNT, 1, bench, files={"rule": "snntorch"})
-    found = [runs.run(runs.plan(name, wanted), folder, None) for name in NAMES]
-    for each in found:
+    result = [runs.run(runs.plan(name, wanted), folder, None) for name in NAMES]
+    for each in result:
         assert each.session is not None, each.failure
         trains.record(each.session, range(COUNT))
-    return found
+    return result
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +63,7 @@ def found(backends: list[ComparedBackend]) -> ModelComparison:
 
 
 def row_of(found: ModelComparison, name: str) -> tuple[BackendRow, Agreement]:
-    row = next(one for one in found.rows if one.name == name)
+    row = next(item for item in found.rows if item.name == name)
     assert row.agreement is not None
     return row, row.agreement
 
@@ -111,14 +111,16 @@ def test_what_quantisation_changes_is_a_line_and_a_column_of_its_own(
 ) -> None:
     assert found.beside == AS_INTEGERS
     assert found.quantisation is not None
-    told = {part.what: (part.count, part.largest) for part in found.quantisation.parts}
+    reported = {
+        part.what: (part.count, part.largest) for part in found.quantisation.parts
+    }
     for name in ("cpu", "virtual"):
         row, agreement = row_of(found, name)
         assert row.beside is not None
         assert row.beside.count == COUNT
         # All of the difference is quantisation's.
         parts = {part.what: (part.count, part.largest) for part in agreement.parts}
-        assert parts == {what: told[what] for what in parts}
+        assert parts == {what: reported[what] for what in parts}
     assert "| (whole numbers) |" in forms.markdown(found)
     assert ",agree_beside," in forms.csv_text(found).splitlines()[0]
 
@@ -127,7 +129,7 @@ def test_membranes_are_compared_in_the_file_s_units(
     backends: list[ComparedBackend], found: ModelComparison
 ) -> None:
     _, agreement = row_of(found, "cpu")
-    part = next(one for one in agreement.parts if one.what == "membranes")
+    part = next(item for item in agreement.parts if item.what == "membranes")
     network = graph.network(graph.read(MODEL))
     values = samples((6,))[:COUNT].astype(float)
     real = run(network, values, 1e-4, PRESETS["snntorch"]).membranes
@@ -158,17 +160,19 @@ def test_conventions_of_a_task_with_a_model_of_its_own_are_refused(
     tmp_path: Path,
 ) -> None:
     asc = ROOT / "scenarios" / "tasks" / "asc" / "asc.nir"
-    told = rig("compare", asc, "--suts=virtual", "--reset=zero", cwd=tmp_path)
-    assert told.returncode != 0
-    assert "whose conventions are its own" in told.stderr + told.stdout
+    reported = rig("compare", asc, "--suts=virtual", "--reset=zero", cwd=tmp_path)
+    assert reported.returncode != 0
+    assert "whose conventions are its own" in reported.stderr + reported.stdout
 
 
 def test_an_image_of_the_network_is_built_for_a_process_of_this_computer(
     tmp_path: Path,
 ) -> None:
     words = ("compare", MODEL, "--suts", "posix", "--samples", "2", "--trials", "1")
-    told = rig(*words, "--as", "snntorch", "--output", "out", cwd=tmp_path)
-    assert (tmp_path / "sessions" / "images").is_dir(), told.stdout + told.stderr
+    reported = rig(*words, "--as", "snntorch", "--output", "out", cwd=tmp_path)
+    assert (tmp_path / "sessions" / "images").is_dir(), (
+        reported.stdout + reported.stderr
+    )
     table = (tmp_path / "out" / "comparison.md").read_text()
     (line,) = (each for each in table.splitlines() if each.startswith("| posix"))
     assert "2 of 2" in line

@@ -78,7 +78,7 @@ def backends(tmp_path_factory: pytest.TempPathFactory) -> list[ComparedBackend]:
     bench = folder / "compare.toml"
     bench.write_text(BENCH)
     find = plugins.find
-    found = []
+    result = []
     for name, kind in (("file", ByHand), ("changed", Changed)):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(
@@ -89,15 +89,15 @@ def backends(tmp_path_factory: pytest.TempPathFactory) -> list[ComparedBackend]:
             backend = runs.run(planned, folder / name, None)
             assert backend.session is not None, backend.failure
             trains.record(backend.session, range(4))
-            found.append(dataclasses.replace(backend, name=name))
-    return found
+            result.append(dataclasses.replace(backend, name=name))
+    return result
 
 
 def test_equal_trains_are_equal_and_the_control_differs(
     backends: list[ComparedBackend],
 ) -> None:
-    found = comparison.compare(backends)
-    file, changed = (row.agreement for row in found.rows)
+    result = comparison.compare(backends)
+    file, changed = (row.agreement for row in result.rows)
     assert file is not None
     assert changed is not None
     assert [(part.what, part.count) for part in file.parts] == [
@@ -105,7 +105,7 @@ def test_equal_trains_are_equal_and_the_control_differs(
     ]  # fmt: skip
     assert changed.parts[0].count < 4
     assert changed.parts[0].largest == 1
-    assert "| file | 4 of 4 | 4 of 4 | 4 of 4 | 4 of 4 |" in forms.markdown(found)
+    assert "| file | 4 of 4 | 4 of 4 | 4 of 4 | 4 of 4 |" in forms.markdown(result)
 
 
 def test_the_trains_are_of_the_session_and_checked(
@@ -138,11 +138,11 @@ def test_late_trains_are_named(backends: list[ComparedBackend]) -> None:
     assert session is not None
     ours = trains.read(session)
     late = {
-        index: np.vstack([np.zeros((2, 4)), one[:-2]]) for index, one in ours.items()
+        index: np.vstack([np.zeros((2, 4)), item[:-2]]) for index, item in ours.items()
     }
-    told = trains.agreed(late, ours)
-    assert told is not None
-    assert (told.count, told.lag_steps) == (4, 2)
+    reported = trains.agreed(late, ours)
+    assert reported is not None
+    assert (reported.count, reported.lag_steps) == (4, 2)
     early = trains.agreed(ours, late)
     assert early is not None
     assert early.count == 0

@@ -80,87 +80,87 @@ def scatter(u: float) -> Part:
 
 
 def test_with_nothing_in_common_uncertainties_add_in_squares() -> None:
-    found = pair("energy", metric(1.0, gain(3e-3)), metric(1.1, gain(4e-3)), ())
-    assert found.apart is not None and found.shared is not None
-    assert found.apart.standard_uncertainty == pytest.approx(5e-3)
-    assert found.shared.standard_uncertainty == pytest.approx(5e-3)
-    assert found.shared_parts == ()
-    assert found.outcome is ComparisonOutcome.DIFFERS
-    assert found.better is False
-    assert found.relative == pytest.approx(0.1)
+    result = pair("energy", metric(1.0, gain(3e-3)), metric(1.1, gain(4e-3)), ())
+    assert result.apart is not None and result.shared is not None
+    assert result.apart.standard_uncertainty == pytest.approx(5e-3)
+    assert result.shared.standard_uncertainty == pytest.approx(5e-3)
+    assert result.shared_parts == ()
+    assert result.outcome is ComparisonOutcome.DIFFERS
+    assert result.better is False
+    assert result.relative == pytest.approx(0.1)
 
 
 def test_the_gain_of_one_instrument_cancels_but_what_is_left_of_it() -> None:
-    found = pair(
+    result = pair(
         "energy",
         metric(1.0, gain(3e-3), scatter(1e-4)),
         metric(1.1, gain(3.3e-3), scatter(1e-4)),
         ("",),
     )
-    assert found.apart is not None and found.shared is not None
-    assert found.shared_parts == ("current gain to 18 mA",)
-    assert found.shared.standard_uncertainty == pytest.approx(
+    assert result.apart is not None and result.shared is not None
+    assert result.shared_parts == ("current gain to 18 mA",)
+    assert result.shared.standard_uncertainty == pytest.approx(
         math.hypot(3e-4, 1e-4, 1e-4)
     )
-    assert found.apart.standard_uncertainty == pytest.approx(
+    assert result.apart.standard_uncertainty == pytest.approx(
         math.hypot(3e-3, 3.3e-3, 1.4142e-4), rel=1e-4
     )
 
 
 def test_a_small_difference_is_shown_only_if_the_instrument_stayed_the_same() -> None:
-    one = metric(1.0, gain(3e-3), scatter(1e-4))
+    item = metric(1.0, gain(3e-3), scatter(1e-4))
     other = metric(1.002, gain(3e-3), scatter(1e-4))
-    found = pair("energy", one, other, ("",))
-    assert found.outcome is ComparisonOutcome.IF_UNCHANGED
-    assert found.better is None
-    assert pair("energy", one, other, ()).outcome is ComparisonOutcome.NOT_SHOWN
+    result = pair("energy", item, other, ("",))
+    assert result.outcome is ComparisonOutcome.IF_UNCHANGED
+    assert result.better is None
+    assert pair("energy", item, other, ()).outcome is ComparisonOutcome.NOT_SHOWN
 
 
 def test_another_range_is_another_error_and_scatter_is_never_shared() -> None:
-    found = pair(
+    result = pair(
         "energy",
         metric(1.0, gain(3e-3), scatter(1e-3)),
         metric(1.1, gain(3e-3, "current gain to 180 mA"), scatter(1e-3)),
         ("",),
     )
-    assert found.shared_parts == ()
+    assert result.shared_parts == ()
 
 
 def test_of_several_rails_only_that_of_the_same_instrument_is_shared() -> None:
     parts = (gain(1e-3, "core: current gain"), gain(1e-3, "io: current gain"))
-    found = pair("energy", metric(1.0, *parts), metric(1.1, *parts), ("core",), True)
-    assert found.shared_parts == ("core: current gain",)
+    result = pair("energy", metric(1.0, *parts), metric(1.1, *parts), ("core",), True)
+    assert result.shared_parts == ("core: current gain",)
 
 
 def test_sessions_of_different_samples_show_the_intervals_for_other_samples() -> None:
-    one, other = metric(0.1, scatter(1e-3)), metric(0.11, scatter(1e-3))
+    item, other = metric(0.1, scatter(1e-3)), metric(0.11, scatter(1e-3))
     same, others = (
-        pair("energy", one, other, (), same_samples=known) for known in (True, False)
+        pair("energy", item, other, (), same_samples=known) for known in (True, False)
     )
     assert (
-        same.interval(one) == one.same_samples
-        and others.interval(one) == one.other_samples
+        same.interval(item) == item.same_samples
+        and others.interval(item) == item.other_samples
     )
-    assert value_text(same, one) != value_text(others, one)
+    assert value_text(same, item) != value_text(others, item)
     lacking = replace(
-        one, other_samples=replace(interval(0.1, None), reason="2 cities")
+        item, other_samples=replace(interval(0.1, None), reason="2 cities")
     )
-    found = pair("energy", lacking, other, (), same_samples=False)
+    result = pair("energy", lacking, other, (), same_samples=False)
     assert (
-        found.outcome is ComparisonOutcome.UNKNOWN
-        and "not known: 2 cities" in found.reason
+        result.outcome is ComparisonOutcome.UNKNOWN
+        and "not known: 2 cities" in result.reason
     )
-    assert "(not known: 2 cities)" in value_text(found, lacking)
+    assert "(not known: 2 cities)" in value_text(result, lacking)
 
 
 def test_other_samples_make_a_difference_less_sure() -> None:
-    one = metric(1.0, scatter(1e-3))
+    item = metric(1.0, scatter(1e-3))
     other = metric(1.0041, scatter(1e-3))
-    assert pair("energy", one, other, ()).outcome is ComparisonOutcome.DIFFERS
-    found = pair("energy", one, other, (), same_samples=False)
-    assert found.apart is not None
-    assert found.apart.standard_uncertainty == pytest.approx(math.hypot(2e-3, 2e-3))
-    assert found.outcome is ComparisonOutcome.NOT_SHOWN
+    assert pair("energy", item, other, ()).outcome is ComparisonOutcome.DIFFERS
+    result = pair("energy", item, other, (), same_samples=False)
+    assert result.apart is not None
+    assert result.apart.standard_uncertainty == pytest.approx(math.hypot(2e-3, 2e-3))
+    assert result.outcome is ComparisonOutcome.NOT_SHOWN
 
 
 def test_without_a_standard_uncertainty_intervals_that_do_not_meet_tell() -> None:
@@ -177,8 +177,8 @@ def test_without_a_standard_uncertainty_intervals_that_do_not_meet_tell() -> Non
     lacking = replace(
         metric(0.1), same_samples=replace(interval(0.1, None), reason="too few")
     )
-    found = pair("share", lacking, metric(0.4), ())
-    assert found.outcome is ComparisonOutcome.UNKNOWN and "too few" in found.reason
+    result = pair("share", lacking, metric(0.4), ())
+    assert result.outcome is ComparisonOutcome.UNKNOWN and "too few" in result.reason
     alone = pair("share", None, metric(0.4), ())
     assert alone.outcome is ComparisonOutcome.IN_ONE and difference_text(alone) == "-"
     nothing = pair("share", replace(metric(0.1), value=None), metric(0.4), ())
@@ -186,13 +186,13 @@ def test_without_a_standard_uncertainty_intervals_that_do_not_meet_tell() -> Non
 
 
 def test_numbers_of_one_row_have_one_unit() -> None:
-    found = pair(
+    result = pair(
         "energy", metric(9.5e-4, scatter(1e-6)), metric(1.05e-3, scatter(1e-6)), ()
     )
-    assert difference_text(found) == "+0.1000 mJ (+11 %)"
-    assert spread_text(found, found.apart) == "± 0.0028 mJ"
-    assert value_text(found, found.first) == "0.95 ± 0.0020 mJ"
-    assert value_text(found, found.second) == "1.0500 ± 0.0020 mJ"
+    assert difference_text(result) == "+0.1000 mJ (+11 %)"
+    assert spread_text(result, result.apart) == "± 0.0028 mJ"
+    assert value_text(result, result.first) == "0.95 ± 0.0020 mJ"
+    assert value_text(result, result.second) == "1.0500 ± 0.0020 mJ"
     same = pair("energy", metric(1e-3, scatter(1e-6)), metric(1e-3, scatter(1e-6)), ())
     assert difference_text(same) == "0 mJ"
 
@@ -238,27 +238,27 @@ def named(pairs: tuple[MetricPair, ...], name: str) -> MetricPair:
 
 
 def test_twice_the_power_is_found_with_its_key(two: tuple[Path, Path]) -> None:
-    found = compare(*map(rig.open_session, two))
-    energy = named(found.metrics, "energy_infer")
+    result = compare(*map(rig.open_session, two))
+    energy = named(result.metrics, "energy_infer")
     assert energy.outcome is ComparisonOutcome.DIFFERS and energy.better is False
     assert energy.relative == pytest.approx(1.0, rel=0.02)
-    assert named(found.metrics, "power_idle").outcome is ComparisonOutcome.NOT_SHOWN
-    assert counts(found.metrics)[ComparisonOutcome.DIFFERS] >= 3
-    changed = {change.path: (change.before, change.after) for change in found.changes}
+    assert named(result.metrics, "power_idle").outcome is ComparisonOutcome.NOT_SHOWN
+    assert counts(result.metrics)[ComparisonOutcome.DIFFERS] >= 3
+    changed = {change.path: (change.before, change.after) for change in result.changes}
     assert changed["bench.sut.virtual.infer.power_w"] == ("0.045", "0.09")
-    assert found.changes[-1].ordinary
+    assert result.changes[-1].ordinary
     # The virtual monitor has no serial number, so it cannot be known to be the same
     # one.
-    assert found.shared_rails == ()
-    assert any("without a serial number" in note for note in found.notes)
+    assert result.shared_rails == ()
+    assert any("without a serial number" in note for note in result.notes)
 
 
 def test_a_session_that_is_none_any_more_is_reported(two: tuple[Path, Path]) -> None:
     (two[1] / "results.json").write_text("{")
-    found = compare(rig.Session(two[0]), rig.Session(two[1]))
-    assert found.metrics == ()
-    assert any("has no results" in note for note in found.notes)
-    assert found.changes
+    result = compare(rig.Session(two[0]), rig.Session(two[1]))
+    assert result.metrics == ()
+    assert any("has no results" in note for note in result.notes)
+    assert result.changes
 
 
 def test_on_the_command_line(two: tuple[Path, Path]) -> None:
@@ -283,7 +283,7 @@ def test_sessions_are_listed_and_tagged_on_the_command_line(
         command, ["sessions", *root, "--tag", two[1].name, "good"]
     )
     assert tagged.exit_code == 0, tagged.output
-    found = CliRunner().invoke(command, ["sessions", *root, "#good"]).output
-    assert two[1].name in found and f"{two[0].name} " not in found
+    result = CliRunner().invoke(command, ["sessions", *root, "#good"]).output
+    assert two[1].name in result and f"{two[0].name} " not in result
     without = CliRunner().invoke(command, ["sessions", *root, "--", "-#good"]).output
     assert f"{two[0].name} " in without and two[1].name not in without

@@ -92,8 +92,8 @@ def test_an_edge_too_many_is_found_by_the_trace(session: rig.Session) -> None:
     )
     assert problem.start_s is None and problem.edge is not None
     with again.trace(1) as trace:
-        place = trace.locate(problem)
-        assert place is not None and place[0] == pytest.approx(at_s, abs=1e-5)
+        position = trace.locate(problem)
+        assert position is not None and position[0] == pytest.approx(at_s, abs=1e-5)
 
 
 def test_problems_of_older_results_have_the_places_that_their_evidence_names(
@@ -147,12 +147,12 @@ def test_results_of_an_older_schema_have_places_too(session: rig.Session) -> Non
     tree["problems"] = [{"trial": 1, **problem}]
     tree["trials"][0]["problems"] = [problem]
     path.write_text(json.dumps(tree))
-    [found] = rig.Session(session.path).problems
-    assert isinstance(found, rig.SessionProblem) and found.step == span.step
-    assert found.start_s is not None and found.start_s <= span.start_s
-    assert str(found) == f"trial 1: clock: {detail}"
+    [result] = rig.Session(session.path).problems
+    assert isinstance(result, rig.SessionProblem) and result.step == span.step
+    assert result.start_s is not None and result.start_s <= span.start_s
+    assert str(result) == f"trial 1: clock: {detail}"
     tree["problems"][0]["detail"] = "9 marks, 8 falling edges; no edge for mark 1"
     path.write_text(json.dumps(tree))
-    [found] = rig.Session(session.path).problems
+    [result] = rig.Session(session.path).problems
     first_s = min(session.trace(1).falls())
-    assert found.start_s == pytest.approx(first_s, abs=1e-4)
+    assert result.start_s == pytest.approx(first_s, abs=1e-4)

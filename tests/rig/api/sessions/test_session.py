@@ -86,8 +86,8 @@ def test_labels_stand_on_what_is_made_of_a_trace(session: rig.Session) -> None:
         assert trace.labels == session.labels
         assert f"({', '.join(session.labels)})" in repr(trace)
         assert trace.summary(columns=4).attrs["labels"] == session.labels
-        for found in (trace.statistics(0, 0.1), trace.histogram(), trace.spectrum()):
-            assert found.labels == session.labels
+        for result in (trace.statistics(0, 0.1), trace.histogram(), trace.spectrum()):
+            assert result.labels == session.labels
     first = rig.occasions(session, 1)[0]
     laid = rig.overlay(session, [1, 2], first.sample, first.repetition, kind=first.kind)
     assert laid.labels == session.labels
@@ -126,9 +126,9 @@ def test_an_export_says_of_what_it_is_and_is_opened_as_that(
 
 
 def test_a_session_that_was_stopped_has_its_labels(stopped: Path) -> None:
-    found = rig.open_session(stopped)
-    assert repr(found).endswith(f": abort ({', '.join(found.labels)})>")
-    assert found.labels == ("SIMULATED", "RANDOM BYTES")
+    result = rig.open_session(stopped)
+    assert repr(result).endswith(f": abort ({', '.join(result.labels)})>")
+    assert result.labels == ("SIMULATED", "RANDOM BYTES")
 
 
 def test_a_bench_that_is_none_is_refused_when_it_is_named(tmp_path: Path) -> None:
@@ -210,7 +210,7 @@ def test_a_notebook_shows_nothing_raw(session: rig.Session) -> None:
     path.write_text(json.dumps(content))
     changed = rig.open_session(session.path)
     shown = (changed, changed.verdict, changed.metrics, changed.metrics["<script>"])
-    pages = [one._repr_html_() for one in shown]
+    pages = [item._repr_html_() for item in shown]
     assert all("<script>" not in page for page in pages)
     assert ["&lt;script&gt;" in page for page in pages] == [True, False, True, True]
     for label in changed.labels:

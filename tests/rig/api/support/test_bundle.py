@@ -195,8 +195,8 @@ def test_a_bundle_holds_no_secret_and_no_home(planted: Path, tmp_path: Path) -> 
         "session/metrics.json",
     } <= {*names}
     assert not [name for name in names if name.endswith((".jls", ".jsonl.partial"))]
-    place = made.write(tmp_path / "out.zip")
-    with zipfile.ZipFile(place) as archive:
+    position = made.write(tmp_path / "out.zip")
+    with zipfile.ZipFile(position) as archive:
         content = {name: archive.read(name).decode() for name in archive.namelist()}
     assert list(content) == names
     everything = "\n".join(content.values())

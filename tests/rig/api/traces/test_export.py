@@ -45,14 +45,16 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_what_is_exported_is_the_same(
     path: Path, tmp_path: Path, form: str, start: float, stop: float
 ) -> None:
-    told: list[float] = []
+    reported: list[float] = []
     with rig.open_trace(path) as trace:
         size_b = trace.export_bytes(start, stop, form)
-        out = trace.export(tmp_path / f"part.{form}", start, stop, progress=told.append)
+        out = trace.export(
+            tmp_path / f"part.{form}", start, stop, progress=reported.append
+        )
         current, voltage = trace.current(start, stop), trace.voltage(start, stop)
         falls_s, sync = trace.falls(start, stop), trace.sync(start, stop)
         times_s = trace.times(start, stop)
-    assert told == sorted(told) and told[-1] == 1.0
+    assert reported == sorted(reported) and reported[-1] == 1.0
     assert [file.name for file in tmp_path.iterdir()] == [out.name]
     real_b = out.stat().st_size
     assert size_b == pytest.approx(real_b, rel=0.1)
@@ -143,13 +145,13 @@ def test_errors_of_an_export_say_what_to_do(
 
 def test_a_histogram_counts_every_known_sample(path: Path) -> None:
     with rig.open_trace(path) as trace:
-        found = trace.histogram(1.5, 2.5, "power", bins=50)
+        result = trace.histogram(1.5, 2.5, "power", bins=50)
         values = trace.power(1.5, 2.5)
         known = values[np.isfinite(values)]
         counts, borders = np.histogram(known, 50, (known.min(), known.max()))
-        np.testing.assert_allclose(found.seconds * HZ, counts, atol=1e-6)
-        np.testing.assert_allclose(found.borders, borders)
-        assert (found.count, found.lost, found.unit) == (50_000, 7, "W")
+        np.testing.assert_allclose(result.seconds * HZ, counts, atol=1e-6)
+        np.testing.assert_allclose(result.borders, borders)
+        assert (result.count, result.lost, result.unit) == (50_000, 7, "W")
         part = trace.histogram(0, 1, "voltage", bins=3, limits=(2.9, 3.1))
         assert part.seconds.sum() == pytest.approx(1.0)
         with pytest.raises(rig.DataError, match="is known here"):
@@ -162,16 +164,16 @@ def test_a_histogram_counts_every_known_sample(path: Path) -> None:
 
 def test_the_spectrum_shows_the_tone_and_its_power(path: Path) -> None:
     with rig.open_trace(path) as trace:
-        found = trace.spectrum(0, 10, "current", segment=5000)
-        assert found.unit == "A²/Hz" and found.segment_s == 0.1
+        result = trace.spectrum(0, 10, "current", segment=5000)
+        assert result.unit == "A²/Hz" and result.segment_s == 0.1
         # The samples that are lost lie in two segments that overlap.
-        assert found.left_out in (1, 2) and found.segments + found.left_out == 199
-        peak = int(np.argmax(found.density))
-        assert found.frequency_hz[peak] == pytest.approx(1000.0)
-        width_hz = found.frequency_hz[1]
-        tone = found.density[peak - 3 : peak + 4].sum() * width_hz
+        assert result.left_out in (1, 2) and result.segments + result.left_out == 199
+        peak = int(np.argmax(result.density))
+        assert result.frequency_hz[peak] == pytest.approx(1000.0)
+        width_hz = result.frequency_hz[1]
+        tone = result.density[peak - 3 : peak + 4].sum() * width_hz
         assert tone == pytest.approx(0.002**2 / 2, rel=1e-3)
-        noise = np.median(found.density) * HZ / 2
+        noise = np.median(result.density) * HZ / 2
         assert noise == pytest.approx(1e-8, rel=0.1)
         assert len(trace.spectrum(0, 1).frequency_hz) == 4097
         with pytest.raises(rig.DataError, match="segments of"):

@@ -66,9 +66,9 @@ def test_warm_ups_lie_between_edges_of_the_trace(
 
 def test_spans_in_view(spans: Spans) -> None:
     assert spans.within(-1.0, 1e9).tolist() == list(range(len(spans)))
-    place = len(spans) // 2
-    middle_s = (spans.start_s[place] + spans.stop_s[place]) / 2
-    assert place in spans.within(middle_s, middle_s + 1e-9)
+    position = len(spans) // 2
+    middle_s = (spans.start_s[position] + spans.stop_s[position]) / 2
+    assert position in spans.within(middle_s, middle_s + 1e-9)
     for start_s, stop_s in ((0.05, 0.3), (0.4, 0.41), (1e3, 1e4)):
         inside = [
             at
@@ -92,12 +92,12 @@ def test_markers_on_edges_give_the_energy_of_the_results(session: rig.Session) -
             )
             assert start is not None and stop is not None
             assert start.is_window_end and stop.is_window_end and start.falls
-            found = trace.statistics(start.at_s, stop.at_s)
-            assert found.energy_j == window["energy_j"]
-            assert found.energy_u_j == pytest.approx(window["energy_u_j"], rel=1e-9)
-            assert found.at_edges and not found.remark and found.lost == 0
-            assert found.charge_c is not None and found.charge_u_c is not None
-            assert 0 < found.charge_u_c < 0.1 * found.charge_c
+            result = trace.statistics(start.at_s, stop.at_s)
+            assert result.energy_j == window["energy_j"]
+            assert result.energy_u_j == pytest.approx(window["energy_u_j"], rel=1e-9)
+            assert result.at_edges and not result.remark and result.lost == 0
+            assert result.charge_c is not None and result.charge_u_c is not None
+            assert 0 < result.charge_u_c < 0.1 * result.charge_c
 
 
 def test_from_mark_to_mark(session: rig.Session, spans: Spans) -> None:
@@ -120,11 +120,11 @@ def test_from_mark_to_mark(session: rig.Session, spans: Spans) -> None:
 
 def test_markers_elsewhere_have_exact_ends(session: rig.Session) -> None:
     with session.trace(1) as trace:
-        found = trace.statistics(0.0507, 0.0603)
-        assert not found.at_edges
+        result = trace.statistics(0.0507, 0.0603)
+        assert not result.at_edges
         assert trace.edge_uncertainty_s(0.0507) == 0.0
-        assert found.energy_j == pytest.approx(trace.energy(0.0507, 0.0603), rel=1e-12)
-        assert found.energy_u_j is not None and found.energy_u_j > 0
+        assert result.energy_j == pytest.approx(trace.energy(0.0507, 0.0603), rel=1e-12)
+        assert result.energy_u_j is not None and result.energy_u_j > 0
 
 
 def test_a_trace_knows_its_place(session: rig.Session, tmp_path: Path) -> None:
@@ -140,8 +140,8 @@ def test_a_trace_knows_its_place(session: rig.Session, tmp_path: Path) -> None:
     copy.write_bytes((session.path / "trial-1" / "trace.jls").read_bytes())
     with rig.open_trace(copy) as trace:
         assert trace.place is None and trace.spans is None and trace.accuracy is None
-        found = trace.statistics(0.1, 0.2)
-        assert found.energy_u_j is None and "no accuracy" in found.remark
+        result = trace.statistics(0.1, 0.2)
+        assert result.energy_u_j is None and "no accuracy" in result.remark
 
 
 def test_a_session_without_results_has_windows(
@@ -176,10 +176,10 @@ def test_a_strange_line_is_an_error(session: rig.Session, tmp_path: Path) -> Non
 def test_spans_move_to_the_clock_of_another_monitor(spans: Spans) -> None:
     here = Timebase.nominal(0, 1e6)
     there = Timebase.nominal(-500, 1e6 / 1.0001)
-    found = moved(spans, here, there)
+    result = moved(spans, here, there)
     want_s = there.origin_s + (spans.start_s - here.origin_s) * 1.0001 + 500 * 1.0001e-6
-    np.testing.assert_allclose(found.start_s, want_s, atol=1e-9)
-    assert (found.stop_s > found.start_s).all()
+    np.testing.assert_allclose(result.start_s, want_s, atol=1e-9)
+    assert (result.stop_s > result.start_s).all()
 
 
 def test_spans_of_a_second_rail_lie_on_its_edges(tmp_path: Path) -> None:
@@ -207,15 +207,15 @@ samples = 3
     for rail in ("core", "io"):
         with session.trace(1, rail) as trace:
             assert trace.place is not None and trace.place.rail == rail
-            found = trace.spans
-            assert found is not None
+            result = trace.spans
+            assert result is not None
             falls_s = trace.falls()
-            for at_s in found.borders_s:
+            for at_s in result.borders_s:
                 assert np.abs(falls_s - at_s).min() < 1 / trace.sync_hz
             energies.append(
                 [
                     trace.statistics(span.start_s, span.stop_s).energy_j or 0.0
-                    for span in found
+                    for span in result
                     if span.energy_j is not None
                 ]
             )
@@ -233,7 +233,7 @@ def test_sixteen_thousand_windows_cost_little(tmp_path: Path) -> None:
     window = {"phase": "infer", "latency_s": 1e-3, "latency_u_s": 1e-6, "energy_j": 1.0}
     with (tmp_path / "samples.jsonl").open("w") as stream:
         for step in range(16_240):
-            one = window | {
+            item = window | {
                 "start_s": step * 1e-2,
                 "stop_s": step * 1e-2 + 1e-3,
                 "energy_u_j": 0.1,
@@ -243,7 +243,7 @@ def test_sixteen_thousand_windows_cost_little(tmp_path: Path) -> None:
                 "indices": [step],
                 "repeat": 1,
                 "correct": True,
-                "windows": [one],
+                "windows": [item],
             }
             line |= {"label": "a", "answer": "a"}
             stream.write(json.dumps(line) + "\n")

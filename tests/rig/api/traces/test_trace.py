@@ -81,12 +81,12 @@ def test_a_summary_through_the_index_is_that_of_all_samples(
     for row in table.itertuples():
         part = known[round(row.start_s * HZ) : round(row.stop_s * HZ)]
         part = part[np.isfinite(part)]
-        found = (row.current_min_a, row.current_mean_a, row.current_max_a)
+        result = (row.current_min_a, row.current_mean_a, row.current_max_a)
         if not len(part):
-            assert np.isnan(found).all()
+            assert np.isnan(result).all()
             continue
         np.testing.assert_allclose(
-            found, (part.min(), part.mean(), part.max()), rtol=2e-6
+            result, (part.min(), part.mean(), part.max()), rtol=2e-6
         )
         assert row.power_mean_w == pytest.approx(3.0 * part.mean(), rel=2e-6)
     assert table["current_mean_a"].isna().any() == (columns > 30)

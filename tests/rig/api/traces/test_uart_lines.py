@@ -38,33 +38,33 @@ def test_the_true_time_lies_within_the_limits(
     rate = 1 + data.draw(st.floats(-0.9, 0.9)) * RATE_LIMIT
     ties = [tie(number, *wait, rate) for number, wait in enumerate(waits)]
     true_s = np.array(data.draw(st.lists(st.floats(0.05, 2.5), min_size=1)))
-    found = placed(ties, true_s * rate - OFFSET_S)
-    assert found is not None
-    at_s, limit_s = found
+    result = placed(ties, true_s * rate - OFFSET_S)
+    assert result is not None
+    at_s, limit_s = result
     assert (np.abs(at_s - true_s) <= limit_s + 1e-9).all()
 
 
 def test_steps_that_were_answered_at_once_place_lines_closely() -> None:
     ties = [tie(number, 0.02 if number % 2 else 0.001, 0.03) for number in range(9)]
     ties[4] = tie(4, 0.002, 0.0005)
-    found = placed(ties, np.array([0.35 - OFFSET_S]))
-    assert found is not None
-    assert found[0] == pytest.approx([0.35], abs=0.001) and found[1] < 0.002
+    result = placed(ties, np.array([0.35 - OFFSET_S]))
+    assert result is not None
+    assert result[0] == pytest.approx([0.35], abs=0.001) and result[1] < 0.002
 
 
 def test_a_clock_of_its_own_leaves_the_bounds_of_the_marks() -> None:
     # Between the steps the trace goes on half as fast as the host.
     ties = [Tie(0.0, 0.1, 0.0, 0.1), Tie(0.5, 0.6, 0.3, 0.4)]
-    found = placed(ties, np.array([0.3]))
-    assert found is not None
-    assert found[0] == pytest.approx([0.2]) and found[1] == pytest.approx([0.1])
+    result = placed(ties, np.array([0.3]))
+    assert result is not None
+    assert result[0] == pytest.approx([0.2]) and result[1] == pytest.approx([0.1])
 
 
 def test_lines_outside_of_all_steps_have_no_place() -> None:
     ties = [Tie(0.0, 0.1, 0.0, 0.1), Tie(0.5, 0.6, 0.3, 0.4)]
-    found = placed(ties, np.array([-1.0, 0.3, 2.0]))
-    assert found is not None
-    assert np.isfinite(found[1]).tolist() == [False, True, False]
+    result = placed(ties, np.array([-1.0, 0.3, 2.0]))
+    assert result is not None
+    assert np.isfinite(result[1]).tolist() == [False, True, False]
 
 
 def test_without_steps_or_with_steps_that_contradict_each_other_there_are_none() -> (

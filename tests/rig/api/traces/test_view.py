@@ -105,15 +105,17 @@ def test_columns_are_those_of_all_samples(
         if band is None:
             assert name == "power" and not prepared and stop - start > 2.5
             continue
-        for place, (low, high) in enumerate(pairwise(bounds)):
+        for position, (low, high) in enumerate(pairwise(bounds)):
             part = values[low:high]
             part = part[np.isfinite(part)]
-            found = np.array([band.least[place], band.mean[place], band.most[place]])
+            result = np.array(
+                [band.least[position], band.mean[position], band.most[position]]
+            )
             if not len(part):
-                assert np.isnan(found).all()
+                assert np.isnan(result).all()
                 continue
             np.testing.assert_allclose(
-                found, (part.min(), part.mean(), part.max()), rtol=3e-6
+                result, (part.min(), part.mean(), part.max()), rtol=3e-6
             )
 
 
@@ -138,17 +140,17 @@ def test_columns_stay_where_they_are_while_the_view_moves(path: Path) -> None:
 
 
 def test_preparing_is_cancelled_and_cached(path: Path, cache: Path) -> None:
-    told: list[float] = []
+    reported: list[float] = []
     with rig.open_trace(path) as trace:
         assert not trace.prepare(stopped=lambda: True)
         assert not trace.prepared and not list(cache.glob("*"))
-        assert trace.prepare(told.append)
-        assert told == sorted(told) and told[-1] == 1.0
+        assert trace.prepare(reported.append)
+        assert reported == sorted(reported) and reported[-1] == 1.0
         whole = trace.columns(0, 30, 300)
     assert len(list(cache.glob("*.npz"))) == 1
-    told.clear()
+    reported.clear()
     with rig.open_trace(path) as trace:
-        assert trace.prepare(told.append) and not told
+        assert trace.prepare(reported.append) and not reported
         again = trace.columns(0, 30, 300)
     assert isinstance(whole.power, Band) and isinstance(again.power, Band)
     np.testing.assert_array_equal(whole.power.mean, again.power.mean)
@@ -176,26 +178,26 @@ def test_statistics_are_those_of_all_samples(
     path: Path, known: dict[str, np.ndarray], start: float, stop: float
 ) -> None:
     with rig.open_trace(path) as trace:
-        found = trace.statistics(start, stop)
+        result = trace.statistics(start, stop)
         energy_j = trace._trace.integrals([(start, stop)], bridged=True)[0].energy_j
-    assert found.energy_j == energy_j and found.energy_u_j is None and found.remark
+    assert result.energy_j == energy_j and result.energy_u_j is None and result.remark
     first, last = int(start * HZ), int(np.ceil(stop * HZ - 1e-6))
-    for name, signal in (("current", found.current), ("power", found.power)):
+    for name, signal in (("current", result.current), ("power", result.power)):
         part = known[name][first:last]
         assert signal is not None
-        assert found.count == len(part) and found.lost == np.isnan(part).sum()
+        assert result.count == len(part) and result.lost == np.isnan(part).sum()
         assert signal.least == np.nanmin(part) and signal.most == np.nanmax(part)
         assert signal.mean == pytest.approx(np.nanmean(part), rel=1e-5)
         assert signal.std == pytest.approx(np.nanstd(part), rel=1e-4)
         assert signal.rms == pytest.approx(np.sqrt(np.nanmean(part**2)), rel=1e-5)
-    assert found.power.mean * found.span_s == pytest.approx(energy_j, rel=1e-5)
+    assert result.power.mean * result.span_s == pytest.approx(energy_j, rel=1e-5)
 
 
 def test_statistics_say_why_there_is_no_energy(path: Path) -> None:
     with rig.open_trace(path) as trace:
-        found = trace.statistics(7.0, 9.0)
-        assert found.energy_j is None and found.lost == 100_000
-        assert "100000 of 400000 samples are lost" in found.remark
+        result = trace.statistics(7.0, 9.0)
+        assert result.energy_j is None and result.lost == 100_000
+        assert "100000 of 400000 samples are lost" in result.remark
         with pytest.raises(rig.DataError, match="no stretch of the trace"):
             trace.statistics(5.0, 5.0)
         with pytest.raises(Cancelled):

@@ -29,38 +29,38 @@ def calm(tmp_path_factory: pytest.TempPathFactory) -> Results:
 
 def test_the_shipped_bench_drifts_in_its_fourth_trial(drifting_session: Path) -> None:
     results = rig.open_session(drifting_session).results
-    found = drifts(results)
-    one = found.pointed
-    assert one is not None
-    assert one.trial == 4
+    result = drifts(results)
+    item = result.pointed
+    assert item is not None
+    assert item.trial == 4
     # Power grows linearly by 14 % in the course of the trial: half of that in its mean.
-    power = found.odd["power_active"]
+    power = result.odd["power_active"]
     assert power.trial == 4
     assert power.deviation == pytest.approx(0.07, abs=0.006)
-    assert found.sentences[0].startswith("Trial 4 is the odd one: +")
-    assert not any(row.found for row in found.drifts.values()), (
+    assert result.sentences[0].startswith("Trial 4 is the odd one: +")
+    assert not any(row.found for row in result.drifts.values()), (
         "one odd trial is no trend"
     )
     assert not results.replication.ok
 
 
 def test_of_a_calm_device_nothing_is_reported(calm: Results) -> None:
-    found = drifts(calm)
-    assert len(found.tested) >= 5
-    assert found.pointed is None
-    assert found.sentences == ()
+    result = drifts(calm)
+    assert len(result.tested) >= 5
+    assert result.pointed is None
+    assert result.sentences == ()
 
 
 def test_a_metric_that_grows_from_trial_to_trial_drifts(calm: Results) -> None:
     name = "energy_total"
-    steps = [1 + 0.01 * place for place in range(-2, 3)]
+    steps = [1 + 0.01 * position for position in range(-2, 3)]
     grown = calm.metrics | {name: _scaled(calm.metrics[name], steps)}
-    found = drifts(dataclasses.replace(calm, metrics=grown))
-    drift = found.drifts[name]
+    result = drifts(dataclasses.replace(calm, metrics=grown))
+    drift = result.drifts[name]
     assert drift.found
     assert drift.relative == pytest.approx(0.01)
     assert drift.low < drift.relative < drift.high
-    assert any("drifts: +" in sentence for sentence in found.sentences)
+    assert any("drifts: +" in sentence for sentence in result.sentences)
 
 
 def test_an_invalid_trial_is_not_tested(calm: Results) -> None:
@@ -97,16 +97,16 @@ def test_a_statement_of_nothing_is_made_once_in_a_hundred_sessions_at_most(
     metrics = calm.metrics
     tested = drifts(calm).tested
     sessions = 400
-    said = 0
+    output = 0
     for _ in range(sessions):
         made = {}
         for name in tested:
             factors = [source.gauss(1.0, 0.02) for _ in range(5)]
             made[name] = _scaled(metrics[name], factors)
-        said += drifts(dataclasses.replace(calm, metrics=made)).pointed is not None
+        output += drifts(dataclasses.replace(calm, metrics=made)).pointed is not None
     # 400 sessions at 1 %: more than 11 would come by chance once in a thousand such
     # tests.
-    assert said <= 11
+    assert output <= 11
     assert CHANCE == 0.01
 
 

@@ -54,38 +54,38 @@ def first_sample(session: rig.Session) -> int:
 
 
 def test_trials_lie_over_each_other(quiet: rig.Session) -> None:
-    found = overlay(quiet, [1, 2, 3, 4], first_sample(quiet))
-    assert found.odd is None and found.rail == ""
-    assert (found.sample, found.repetition) == (
+    result = overlay(quiet, [1, 2, 3, 4], first_sample(quiet))
+    assert result.odd is None and result.rail == ""
+    assert (result.sample, result.repetition) == (
         first_sample(quiet),
         1,
-    ) and not found.remark
-    rows = np.array([one.power_w for one in found.trials])
-    assert rows.shape == (4, len(found.start_s)) and np.isfinite(rows).all()
+    ) and not result.remark
+    rows = np.array([item.power_w for item in result.trials])
+    assert rows.shape == (4, len(result.start_s)) and np.isfinite(rows).all()
     spans = {span.step: span for span in quiet.spans(2) if span.phase == "preprocess"}
-    second = found.trials[1]
+    second = result.trials[1]
     assert second.start_s == spans[second.step].start_s
-    for at, one in enumerate(found.trials):
+    for at, item in enumerate(result.trials):
         others = np.delete(rows, at, axis=0).mean(axis=0)
-        np.testing.assert_allclose(one.difference_w, one.power_w - others, atol=1e-15)
+        np.testing.assert_allclose(item.difference_w, item.power_w - others, atol=1e-15)
     # The power steps up at the edge, in all trials in the same column.
-    inside = (found.start_s > 0) & (
-        found.stop_s < min(one.length_s for one in found.trials)
+    inside = (result.start_s > 0) & (
+        result.stop_s < min(item.length_s for item in result.trials)
     )
-    before = found.stop_s <= 0
+    before = result.stop_s <= 0
     assert rows[:, before].mean() < 0.7 * rows[:, inside].mean()
 
 
 def test_the_drifting_trial_is_named(drifting: rig.Session) -> None:
-    samples = [one.sample for one in occasions(drifting, 1) if one.kind == "sample"]
+    samples = [item.sample for item in occasions(drifting, 1) if item.kind == "sample"]
     odd = {overlay(drifting, [1, 2, 3, 4], sample).odd for sample in samples}
     assert 3 in odd and odd <= {3, None}
-    found = next(
-        one
+    result = next(
+        item
         for sample in samples
-        if (one := overlay(drifting, [4, 3, 2, 1], sample)).odd == 3
+        if (item := overlay(drifting, [4, 3, 2, 1], sample)).odd == 3
     )
-    assert "trial 3 is off" in found.remark
+    assert "trial 3 is off" in result.remark
     assert overlay(drifting, [1, 3], samples[-1]).odd is None, "two have no middle"
 
 
@@ -95,18 +95,20 @@ def test_a_sample_is_the_same_in_all_trials_whatever_their_orders(
     root = tmp_path_factory.mktemp("orders")
     session = session_of(root, trials=3)
     first = occasions(session, 1)
-    assert [one.sample for one in first if one.kind == "sample"] != [
-        one.sample for one in occasions(session, 2) if one.kind == "sample"
+    assert [item.sample for item in first if item.kind == "sample"] != [
+        item.sample for item in occasions(session, 2) if item.kind == "sample"
     ], "a step number means other samples in other trials"
-    for one in first:
-        found = overlay(session, [1, 2, 3], one.sample, one.repetition, kind=one.kind)
-        for laid in found.trials:
+    for item in first:
+        result = overlay(
+            session, [1, 2, 3], item.sample, item.repetition, kind=item.kind
+        )
+        for laid in result.trials:
             spans = [
                 span
                 for span in session.spans(laid.trial)
-                if span.step == laid.step and span.kind == one.kind
+                if span.step == laid.step and span.kind == item.kind
             ]
-            assert {span.sample for span in spans} == {one.sample}
+            assert {span.sample for span in spans} == {item.sample}
             assert min(span.start_s for span in spans) == laid.start_s
 
 
@@ -121,18 +123,18 @@ def test_a_sample_that_comes_again_is_named_by_how_often_it_came(
     once, twice = of_segments([of]), of_segments([of, again])
     assert twice[: len(once)] == once
     later = twice[len(once) :]
-    for one, other in zip(once, later, strict=True):
-        assert (one.kind, one.sample, one.repetition * 0) == (*other.identity[:2], 0)
-        assert other.repetition == one.repetition + sum(
-            each.identity[:2] == one.identity[:2] for each in once
+    for item, other in zip(once, later, strict=True):
+        assert (item.kind, item.sample, item.repetition * 0) == (*other.identity[:2], 0)
+        assert other.repetition == item.repetition + sum(
+            each.identity[:2] == item.identity[:2] for each in once
         )
-        assert (one.segment, other.segment) == (
+        assert (item.segment, other.segment) == (
             1,
             2,
-        ) and other.start_s == one.start_s + 9
-    sample = next(one for one in later if one.kind == "sample")
+        ) and other.start_s == item.start_s + 9
+    sample = next(item for item in later if item.kind == "sample")
     assert str(sample) == f"sample {sample.sample}, time 2"
-    assert str(next(one for one in once if one.kind == "idle")) == "idle 1"
+    assert str(next(item for item in once if item.kind == "idle")) == "idle 1"
 
 
 def test_a_trial_that_did_not_come_to_a_sample_is_left_out_and_named(
@@ -143,28 +145,28 @@ def test_a_trial_that_did_not_come_to_a_sample_is_left_out_and_named(
     none = np.zeros(0, dtype=np.int64)
 
     def cut(trial: int, rail: str = "", segment: int = 1) -> Spans:
-        found = spans(trial, rail, segment)
-        kept = none if trial == 2 else np.arange(len(found))
+        result = spans(trial, rail, segment)
+        kept = none if trial == 2 else np.arange(len(result))
         columns = {
-            name: getattr(found, name)[kept]
-            for name in found.__slots__
+            name: getattr(result, name)[kept]
+            for name in result.__slots__
             if name != "phases"
         }
-        return replace(found, **columns)
+        return replace(result, **columns)
 
     monkeypatch.setattr(rig.Session, "spans", lambda _, *of: cut(*of))
-    found = overlay(quiet, [1, 2, 3], sample)
-    assert [one.trial for one in found.trials] == [1, 3]
-    assert found.remark == "trial 2 did not come to it"
+    result = overlay(quiet, [1, 2, 3], sample)
+    assert [item.trial for item in result.trials] == [1, 3]
+    assert result.remark == "trial 2 did not come to it"
 
 
 def test_an_overlay_has_no_more_columns_than_samples(quiet: rig.Session) -> None:
-    found = overlay(quiet, [1, 2], first_sample(quiet), columns=50)
-    assert len(found.trials[0].power_w) == 50
+    result = overlay(quiet, [1, 2], first_sample(quiet), columns=50)
+    assert len(result.trials[0].power_w) == 50
     with quiet.trace(1) as trace:
         assert len(
             overlay(quiet, [1], first_sample(quiet), columns=10**6).start_s
-        ) <= 1.3 * (found.trials[0].length_s * trace.sample_hz)
+        ) <= 1.3 * (result.trials[0].length_s * trace.sample_hz)
 
 
 def test_what_cannot_be_overlaid_is_reported(quiet: rig.Session) -> None:

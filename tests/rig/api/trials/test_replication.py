@@ -53,7 +53,7 @@ def test_values_and_verdicts_are_those_of_the_results(
     for metric in view.metrics:
         row = stored["metrics"][metric.name]
         assert [dot.value for dot in metric.dots] == [
-            one["value"] for one in row["per_trial"]
+            item["value"] for item in row["per_trial"]
         ]
         assert metric.metric.value == row["value"]
         assert (
@@ -73,10 +73,10 @@ def test_values_and_verdicts_are_those_of_the_results(
 
 
 def test_the_claim_of_the_session_comes_out_as_it_did(view: SessionTrials) -> None:
-    found = what_if(view.results, ENERGY, 0.0019)
-    assert found.replication is not None and found.audit is not None
-    assert found.replication.per_metric[ENERGY] == view.of(ENERGY).replication
-    assert found.audit.per_metric[ENERGY] == view.of(ENERGY).audit
+    result = what_if(view.results, ENERGY, 0.0019)
+    assert result.replication is not None and result.audit is not None
+    assert result.replication.per_metric[ENERGY] == view.of(ENERGY).replication
+    assert result.audit.per_metric[ENERGY] == view.of(ENERGY).audit
 
 
 @pytest.mark.parametrize("factor", [0.9, 0.949, 0.951, 1.0, 1.0499, 1.06, 2.0])
@@ -86,14 +86,16 @@ def test_another_claim_is_judged_as_the_check_judges_it(
     session = SessionFolder(folder)
     context = reduction.Context.of(session)
     trials = [
-        reduction.reduce_trial(context, session.trial(one.number), one.number, one.seed)
-        for one in view.results.trials
+        reduction.reduce_trial(
+            context, session.trial(item.number), item.number, item.seed
+        )
+        for item in view.results.trials
     ]
     claimed = factor * view.of(ENERGY).mean
     tested = claim.Claim(claim.of_values({ENERGY: claimed}))
     asked = session_verdicts.claim_verdicts(tested, reduction.derive(context, trials))
-    found = what_if(view.results, ENERGY, claimed)
-    for rule, verdict in found.verdicts.items():
+    result = what_if(view.results, ENERGY, claimed)
+    for rule, verdict in result.verdicts.items():
         assert verdict.outcome is asked[rule].judged
         assert verdict.per_metric == asked[rule].per_metric
     assert asked[REPLICATION].ok is (abs(1 - 1 / factor) <= 0.05)
@@ -110,19 +112,19 @@ def test_the_claims_that_hold_end_where_the_rules_do(view: SessionTrials) -> Non
 
 
 def test_what_no_trial_can_meet_is_refused_with_what_could(view: SessionTrials) -> None:
-    found = what_if(view.results, "latency_infer", -1.0)
-    assert found.verdicts == {}
-    assert "0 or more" in found.refused
+    result = what_if(view.results, "latency_infer", -1.0)
+    assert result.verdicts == {}
+    assert "0 or more" in result.refused
 
 
 def test_a_session_with_fewer_trials_says_why_no_claim_holds(
     view: SessionTrials,
 ) -> None:
     fewer = _of_trials(view.results, 3)
-    found = what_if(fewer, ENERGY, view.of(ENERGY).mean)
-    assert found.replication is not None
-    assert not found.replication.ok
-    assert "3 trials" in found.replication.reason
+    result = what_if(fewer, ENERGY, view.of(ENERGY).mean)
+    assert result.replication is not None
+    assert not result.replication.ok
+    assert "3 trials" in result.replication.reason
     assert claims_that_hold(fewer, ENERGY, REPLICATION) is None
 
 
@@ -154,9 +156,9 @@ def test_a_session_that_was_cut_off_shows_its_trials(
     events = (folder / "events.jsonl").read_text().splitlines(keepends=True)
     (folder / "events.jsonl").write_text("".join(events[:-1]))
     (folder / "results.json").unlink()
-    found = session_trials(rig.Session(folder))
-    assert "did not finish" in found.note
-    assert len(found.of(ENERGY).dots) == 2
+    result = session_trials(rig.Session(folder))
+    assert "did not finish" in result.note
+    assert len(result.of(ENERGY).dots) == 2
 
 
 def test_what_an_older_schema_does_not_say_is_made_again(
@@ -165,15 +167,15 @@ def test_what_an_older_schema_does_not_say_is_made_again(
     old = shutil.copytree(folder, tmp_path / "old")
     stored = document.read(folder / "results.json")
     (old / "results.json").write_text(document.text(stored, 3))
-    found = session_trials(rig.open_session(old))
-    assert found.note == ""
-    assert found.of("latency_infer_p99").detail
+    result = session_trials(rig.open_session(old))
+    assert result.note == ""
+    assert result.of("latency_infer_p99").detail
     for trace in old.glob("trial-*/*.jls"):
         trace.unlink()
     less = session_trials(rig.open_session(old))
     assert "older schema" in less.note
     assert [dot.value for dot in less.of(ENERGY).dots] == (
-        [dot.value for dot in found.of(ENERGY).dots]
+        [dot.value for dot in result.of(ENERGY).dots]
     )
 
 

@@ -25,20 +25,22 @@ def made(
     """
     source = random.Random(5)
     own = [1.0 + 0.5 * index for index in range(SAMPLES)]
-    found = {}
+    result = {}
     for trial in range(1, trials + 1):
         order = list(range(SAMPLES))
         source.shuffle(order)
-        found[trial] = [
+        result[trial] = [
             sample(
                 index,
-                0.1 * place,
-                own[index] * factor(trial, place / SAMPLES) * source.gauss(1.0, 0.002),
+                0.1 * position,
+                own[index]
+                * factor(trial, position / SAMPLES)
+                * source.gauss(1.0, 0.002),
                 search,
             )
-            for place, index in enumerate(order)
+            for position, index in enumerate(order)
         ]
-    return found
+    return result
 
 
 def sample(index: int, start_s: float, energy_j: float, search: bool) -> SampleLine:
@@ -61,11 +63,11 @@ def test_the_trial_that_grows_is_found_with_its_change() -> None:
     rows = of_lines(
         made(5, lambda trial, share: 1.0 + (0.1 * share if trial == 4 else 0.0))
     )
-    found = [row for row in rows if row.found]
-    assert [(row.trial, row.quantity) for row in found] == [(4, ENERGY)]
+    result = [row for row in rows if row.found]
+    assert [(row.trial, row.quantity) for row in result] == [(4, ENERGY)]
     truth = 0.1 * (SAMPLES - 1) / SAMPLES
-    assert found[0].low < truth < found[0].high
-    assert found[0].change == pytest.approx(truth, abs=0.01)
+    assert result[0].low < truth < result[0].high
+    assert result[0].change == pytest.approx(truth, abs=0.01)
     assert sentences(rows)[0].startswith(
         "In the course of trial 4 the energy of infer changes by +9."
     )

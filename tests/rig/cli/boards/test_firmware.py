@@ -51,6 +51,7 @@ from sut_backends.shim.messages import (
 from tests import boards, commands
 from tests.builds import built_with
 from tests.conftest import ROOT
+from tests.programs import captured
 from tests.waiting import eventually
 
 FIRMWARE = ROOT / "firmware"
@@ -152,17 +153,17 @@ def ported(tmp_path_factory: pytest.TempPathFactory) -> Ported:
     until Ctrl-C."""
     folder = tmp_path_factory.mktemp("porting")
     blocks = re.findall(r"```sh\n(.*?)```", PORTING, re.DOTALL)
-    told = "".join(blocks).splitlines()
-    assert len(told) == 7
-    said = {}
+    reported = "".join(blocks).splitlines()
+    assert len(reported) == 7
+    output = {}
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CFLAGS", "-O0")  # the quickest
-        for command in told:
+        for command in reported:
             if "emulate" not in command:
                 done = commands.rig(*command.removeprefix("rig ").split(), cwd=folder)
                 assert done.returncode == 0, done.stdout + done.stderr
-                said[command] = done.stdout
-    return Ported(folder, said)
+                output[command] = done.stdout
+    return Ported(folder, output)
 
 
 def test_every_folder_that_is_a_port_can_be_a_project() -> None:
@@ -194,11 +195,9 @@ def test_a_new_project_builds_without_the_rig_and_without_a_warning(
     about = firmware.ports(FIRMWARE)[port]
     if shutil.which(about.compiler) is None:
         pytest.skip(f"needs {about.compiler} ({PACKAGES[about.compiler]})")
-    code, said = rig("firmware", "new", "board", "--port", port)
-    assert code == 0, said
-    done = subprocess.run(
-        ["make"], cwd=tmp_path / "board", capture_output=True, text=True, check=False
-    )
+    code, output = rig("firmware", "new", "board", "--port", port)
+    assert code == 0, output
+    done = captured(["make"], cwd=tmp_path / "board")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "-Werror" in done.stdout and "-Wconversion" in done.stdout
     assert (
@@ -220,23 +219,20 @@ def test_the_stm32_template_builds_for_its_two_generations_of_parts(
 ) -> None:
     folder = ported.folder / "board"
     # The first build that lists them.
-    said = next(said for said in ported.said.values() if f"build/{board}/" in said)
+    output = next(
+        output for output in ported.said.values() if f"build/{board}/" in output
+    )
     assert all(
         re.search(
             rf"^build/{board}/{name}\.elf +[\d,]+ B of flash +[\d,]+ B of RAM$",
-            said,
+            output,
             re.M,
         )
         for name in ("null", "asc", "qubo")
     )
     for workload in ("null", "asc", "qubo"):
         image = folder / "build" / board / f"{workload}.elf"
-        attributes = subprocess.run(
-            ["arm-none-eabi-readelf", "-A", image],
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
+        attributes = captured(["arm-none-eabi-readelf", "-A", image], check=True).stdout
         assert f"Tag_CPU_arch: {architecture}\n" in attributes
         assert (
             image.with_suffix(".hex")
@@ -251,16 +247,14 @@ def test_an_image_is_named_by_its_sources_and_its_board(tmp_path: Path) -> None:
 
     def make(*words: str) -> str:
         command = ["make", "WORKLOADS=null", "CFLAGS=-O0", *words]  # the quickest
-        done = subprocess.run(
-            command, cwd=folder, capture_output=True, text=True, check=True
-        )
+        done = captured(command, cwd=folder, check=True)
         return done.stdout
 
     def build_id(*settings: str) -> str:
         """Return what make would give a new image."""
-        found = re.search(r"""-DNR_BUILD='"([0-9a-f]{12})"'""", make("-nB", *settings))
-        assert found
-        return found[1]
+        result = re.search(r"""-DNR_BUILD='"([0-9a-f]{12})"'""", make("-nB", *settings))
+        assert result
+        return result[1]
 
     make()
     first = build_id()
@@ -290,14 +284,14 @@ def test_a_build_shows_what_the_compiler_says_and_its_commands_where_they_are_wa
     fake_tool(tools, "make")
     (tools / "make").write_text(MAKE, encoding="ascii")
     path = f"{tools}{os.pathsep}{os.environ['PATH']}"
-    code, said = rig("firmware", "build", "board", path=path)
-    assert code == 3 and "board.c:7: error: no such register" in said
-    assert "the firmware does not build" in said and "cc -Wall" not in said
-    code, said = rig("firmware", "build", "board", "-v", path=path)
+    code, output = rig("firmware", "build", "board", path=path)
+    assert code == 3 and "board.c:7: error: no such register" in output
+    assert "the firmware does not build" in output and "cc -Wall" not in output
+    code, output = rig("firmware", "build", "board", "-v", path=path)
     assert (
         code == 3
-        and "error: no such register" in said
-        and "cc -Wall -c board.c" in said
+        and "error: no such register" in output
+        and "cc -Wall -c board.c" in output
     )
 
 
@@ -309,14 +303,14 @@ def test_a_program_that_does_not_say_how_large_an_image_is_is_named(
     for name in ("cc", "make", "size"):
         fake_tool(tools, name)
     path = f"{tools}{os.pathsep}{os.environ['PATH']}"
-    code, said = rig("firmware", "build", "board", path=path)
-    assert code == 3 and "size does not say how large" in said
+    code, output = rig("firmware", "build", "board", path=path)
+    assert code == 3 and "size does not say how large" in output
     (tools / "size").write_text(
         "#!/bin/sh\necho text data bss\necho 1000 200 30 x\n", "ascii"
     )
-    code, said = rig("firmware", "build", "board", path=path)
+    code, output = rig("firmware", "build", "board", path=path)
     assert code == 0
-    assert " ".join(said.split()) == "build/posix/null 1,200 B of flash 230 B of RAM"
+    assert " ".join(output.split()) == "build/posix/null 1,200 B of flash 230 B of RAM"
 
 
 def test_a_folder_that_is_not_empty_is_refused_and_left_alone(
@@ -324,17 +318,17 @@ def test_a_folder_that_is_not_empty_is_refused_and_left_alone(
 ) -> None:
     (tmp_path / "board").mkdir()
     (tmp_path / "board" / "thesis.tex").write_text("years of work", encoding="utf-8")
-    code, said = rig("firmware", "new", "board", "--port", "template")
-    assert code == 2 and "not empty" in said
+    code, output = rig("firmware", "new", "board", "--port", "template")
+    assert code == 2 and "not empty" in output
     assert [path.name for path in (tmp_path / "board").iterdir()] == ["thesis.tex"]
 
 
 def test_a_port_that_does_not_exist_is_answered_with_those_that_do(
     rig: Rig, tmp_path: Path
 ) -> None:
-    code, said = rig("firmware", "new", "board", "--port", "stm32")
-    assert code == 2 and "no port stm32" in said
-    assert all(port in said for port in PORTS)
+    code, output = rig("firmware", "new", "board", "--port", "stm32")
+    assert code == 2 and "no port stm32" in output
+    assert all(port in output for port in PORTS)
     assert not (tmp_path / "board").exists()
 
 
@@ -345,8 +339,8 @@ def test_the_project_tells_its_next_steps_in_ten_lines_and_brings_benches_that_l
     readme = (folder / "README.md").read_text(encoding="utf-8").splitlines()
     assert len(readme) <= 12
     for task in ("null", "asc", "qubo"):
-        code, said = rig("plan", folder / f"{task}.toml")
-        assert code == 0, said
+        code, output = rig("plan", folder / f"{task}.toml")
+        assert code == 0, output
 
 
 # ---- missing tools, and errors ----
@@ -407,9 +401,9 @@ def test_a_tool_that_is_missing_is_named_with_its_package(
     tools.mkdir()
     for tool in there:
         fake_tool(tools, tool)
-    code, said = rig("firmware", command[0], folder, *command[1:], path=str(tools))
+    code, output = rig("firmware", command[0], folder, *command[1:], path=str(tools))
     assert code == 3
-    assert missing in said and package in said
+    assert missing in output and package in output
     assert not list(tools.glob("*.args"))
 
 
@@ -423,35 +417,39 @@ def test_sources_that_do_not_compile_are_an_error_after_the_compilers_own(
     first = min((folder / "core").glob("*.c"))  # the others are not compiled then
     with first.open("a", encoding="utf-8") as file:
         file.write("int unused = \n")
-    code, said = rig("firmware", "build", folder)
+    code, output = rig("firmware", "build", folder)
     assert code == 3
-    assert first.name in said and "does not build" in said
+    assert first.name in output and "does not build" in output
 
 
 def test_a_folder_without_a_project_and_a_wrong_port_file_are_named(
     rig: Rig, tmp_path: Path
 ) -> None:
-    code, said = rig("firmware", "build")
-    assert code == 2 and "is no firmware project" in said and "rig firmware new" in said
+    code, output = rig("firmware", "build")
+    assert (
+        code == 2
+        and "is no firmware project" in output
+        and "rig firmware new" in output
+    )
     folder = project(tmp_path / "board")
     (folder / "port.toml").write_text('compilr = "gcc"\n', encoding="utf-8")
-    code, said = rig("firmware", "build", folder)
-    assert code == 2 and "port.toml is wrong" in said and "compiler" in said
+    code, output = rig("firmware", "build", folder)
+    assert code == 2 and "port.toml is wrong" in output and "compiler" in output
 
 
 def test_what_qemu_cannot_run_is_refused_before_it_is_started(
     rig: Rig, tmp_path: Path
 ) -> None:
     posix = project(tmp_path / "posix", "posix")
-    code, said = rig("firmware", "emulate", posix)
-    assert code == 2 and "QEMU has no machine" in said
+    code, output = rig("firmware", "emulate", posix)
+    assert code == 2 and "QEMU has no machine" in output
     text = tmp_path / "image.elf"
     text.write_text("no program", encoding="utf-8")
-    code, said = rig("firmware", "emulate", text, "--machine", "netduinoplus2")
-    assert code == 2 and "no linked program" in said
+    code, output = rig("firmware", "emulate", text, "--machine", "netduinoplus2")
+    assert code == 2 and "no linked program" in output
     image = built(tmp_path, "stm32f405/null.elf") / "build/stm32f405/null.elf"
-    code, said = rig("firmware", "emulate", image)
-    assert code == 2 and "--machine" in said
+    code, output = rig("firmware", "emulate", image)
+    assert code == 2 and "--machine" in output
 
 
 # ---- flashing: programs that write down how they were called ----
@@ -520,12 +518,12 @@ def test_each_flashing_tool_is_called_as_it_wants_and_only_when_it_shall(
         tool,
         *options,
     )
-    code, said = rig(*command, "--dry-run", path=str(tmp_path / "bin"))
+    code, output = rig(*command, "--dry-run", path=str(tmp_path / "bin"))
     assert code == 0 and not arguments.exists()
-    assert all(part in said for part in [tool, *words])
+    assert all(part in output for part in [tool, *words])
 
-    code, said = rig(*command, path=f"{tmp_path / 'bin'}:/usr/bin:/bin")
-    assert code == 0, said
+    code, output = rig(*command, path=f"{tmp_path / 'bin'}:/usr/bin:/bin")
+    assert code == 0, output
     assert arguments.read_text(encoding="utf-8").splitlines() == words
 
 
@@ -535,8 +533,8 @@ def test_without_a_choice_the_first_installed_tool_flashes(
     folder = built(project(tmp_path / "board"), "stm32f405/null.elf")
     fake_tool(tmp_path / "bin", "pyocd")
     arguments = fake_tool(tmp_path / "bin", "st-flash")
-    code, said = rig("firmware", "flash", folder, path=str(tmp_path / "bin"))
-    assert code == 0, said
+    code, output = rig("firmware", "flash", folder, path=str(tmp_path / "bin"))
+    assert code == 0, output
     assert arguments.exists() and not (tmp_path / "bin" / "pyocd.args").exists()
 
 
@@ -544,9 +542,11 @@ def test_a_tool_that_fails_is_a_failed_bench(rig: Rig, tmp_path: Path) -> None:
     image = built(tmp_path, "mine/null.elf") / "build/mine/null.elf"
     fake_tool(tmp_path / "bin", "pyocd", code=4)
     tool = ("--tool=pyocd", "--target=x")
-    code, said = rig("firmware", "flash", image, *tool, path=str(tmp_path / "bin"))
+    code, output = rig("firmware", "flash", image, *tool, path=str(tmp_path / "bin"))
     assert (
-        code == 3 and "pyocd did not write the image" in said and "exit code 4" in said
+        code == 3
+        and "pyocd did not write the image" in output
+        and "exit code 4" in output
     )
 
 
@@ -572,8 +572,8 @@ def test_what_must_not_be_flashed_is_refused_with_a_reason(
     tools = ("openocd", "pyocd", "st-flash")
     for tool in tools:
         fake_tool(tmp_path / "bin", tool)
-    code, said = rig("firmware", "flash", *words, path=str(tmp_path / "bin"))
-    assert code == 2 and message in said
+    code, output = rig("firmware", "flash", *words, path=str(tmp_path / "bin"))
+    assert code == 2 and message in output
     assert not list((tmp_path / "bin").glob("*.args"))
 
 
@@ -724,9 +724,9 @@ def test_the_templates_search_ends_at_its_target_with_a_vector_of_that_cost(
             done = DoneMessage.unpack(
                 device.ask(MessageKind.OPTIMIZE, request, MessageKind.DONE)
             )
-    found = decoded(done.output, graph.nodes)
-    assert found.met and found.claimed <= -16
-    assert cost(graph, found.vector) == found.claimed
+    result = decoded(done.output, graph.nodes)
+    assert result.met and result.claimed <= -16
+    assert cost(graph, result.vector) == result.claimed
 
 
 @needs_arm
@@ -850,13 +850,13 @@ def test_the_emulated_project_is_reached_as_it_says_and_ends_with_ctrl_c(
     try:
         eventually(lambda: "Ctrl-C" in process.said(), process=process)
         assert "simulated" in process.said()
-        told = re.search(
+        reported = re.search(
             r"rig probe null\.toml --set sut\.uart\.port=(\S+) --set"
             r" sut\.uart\.simulated=true",
             process.said(),
         )
-        assert told
-        Conversation(told[1], device).port.close()
+        assert reported
+        Conversation(reported[1], device).port.close()
     finally:
         process.signal(signal.SIGINT)
         done = process.ended(60.0)
@@ -864,7 +864,7 @@ def test_the_emulated_project_is_reached_as_it_says_and_ends_with_ctrl_c(
     # It builds only the parts that it runs.
     assert {image.stem for image in firmware.images(folder)} == {"null"}
     with pytest.raises(serial.SerialException):
-        Conversation(told[1], device)
+        Conversation(reported[1], device)
 
 
 @needs_arm
@@ -912,15 +912,17 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 @needs_arm
 def test_the_commands_of_porting_md_do_what_it_says(ported: Ported) -> None:
-    [said] = [said for command, said in ported.said.items() if " probe " in command]
+    [output] = [
+        output for command, output in ported.said.items() if " probe " in command
+    ]
     assert re.search(
-        r"^PASS +SYNC wire: (\d+) marks of the device, \1 edges", said, re.M
+        r"^PASS +SYNC wire: (\d+) marks of the device, \1 edges", output, re.M
     )
-    told = ", ".join(re.findall(r"^\| ([^|]+?) \|", PORTING, re.MULTILINE)[1:]).split(
-        ", "
-    )
-    rows = re.findall(r"^(?:PASS|NOT TESTED) +([\w ]+):", said, re.MULTILINE)
-    assert told == rows[rows.index("port") : rows.index("device")]
+    reported = ", ".join(
+        re.findall(r"^\| ([^|]+?) \|", PORTING, re.MULTILINE)[1:]
+    ).split(", ")
+    rows = re.findall(r"^(?:PASS|NOT TESTED) +([\w ]+):", output, re.MULTILINE)
+    assert reported == rows[rows.index("port") : rows.index("device")]
 
 
 def test_every_name_in_porting_md_exists() -> None:

@@ -61,9 +61,9 @@ def test_a_network_of_another_form_is_built_for_a_board_and_answers_bit_for_bit(
         "--input",
         inputs,
     )
-    said = build(folder, *words, "--target", "mps2").replace("\n", " ")
-    assert "samples decided as in floating point" in said
-    assert "of 4,194,304 B of flash" in said
+    text = build(folder, *words, "--target", "mps2").replace("\n", " ")
+    assert "samples decided as in floating point" in text
+    assert "of 4,194,304 B of flash" in text
     report = json.loads((folder / "network-report.json").read_text(encoding="utf-8"))
     assert report["samples"] == 4
     fixed = file.read(folder / "network.nir")
@@ -154,8 +154,8 @@ def test_the_memory_of_a_part_is_that_of_its_linker_script(
     tmp_path: Path, port: str, flash_b: int | None, ram_b: int | None
 ) -> None:
     projects.create(tmp_path / port, port, FIRMWARE)
-    found = part(tmp_path / port)
-    assert (found and found.flash_b, found and found.ram_b) == (flash_b, ram_b)
+    result = part(tmp_path / port)
+    assert (result and result.flash_b, result and result.ram_b) == (flash_b, ram_b)
     if port == "stm32_template":
         other = part(tmp_path / port, ["BOARD=stm32g071"])
         assert other is not None

@@ -144,8 +144,8 @@ def test_the_reset_that_is_chosen_changes_the_spikes(tmp_path: Path) -> None:
         files = (PRESETS_FOLDER / "snntorch-leaky.nir", tmp_path / "input.npy")
         conventions = ("--as=snntorch", f"--reset={reset}")
         output = tmp_path / f"{reset}.npz"
-        told = rig("model", "run", *files, *conventions, "--output", output)
-        assert told.returncode == 0, told.stderr
+        reported = rig("model", "run", *files, *conventions, "--output", output)
+        assert reported.returncode == 0, reported.stderr
         with np.load(tmp_path / f"{reset}.npz") as stored:
             counts[reset] = int(stored["output"].sum())
     assert counts["subtract-next"] == theirs

@@ -54,7 +54,7 @@ OUTCOMES = ("pass", "claim", "fail", "not-tested", "invalid", "qubo")
 @pytest.mark.parametrize("name", OUTCOMES)
 def test_a_screen_is_the_stored_one(name: str, results: dict[str, Results]) -> None:
     def show(width: int, piped: bool) -> str:
-        found = screens.screen(
+        result = screens.screen(
             lambda console: print_summary(
                 console, results[name], FOLDER, FOLDER / "report.html"
             ),
@@ -62,9 +62,9 @@ def test_a_screen_is_the_stored_one(name: str, results: dict[str, Results]) -> N
             piped=piped,
         )
         # and the line that names the session
-        assert len(found.splitlines()) <= LINES - 1
-        return found
+        assert len(result.splitlines()) <= LINES - 1
+        return result
 
-    found = screens.every(show)
-    screens.compare(SCREENS / f"run-{name}.txt", found)
-    assert not screens.wider(found)
+    result = screens.every(show)
+    screens.compare(SCREENS / f"run-{name}.txt", result)
+    assert not screens.wider(result)

@@ -124,15 +124,15 @@ def test_results_of_a_stranger_are_shown_as_they_are(
 
 def test_checks_errors_lists_and_coverage_are_shown_as_they_are() -> None:
     checked = Check(EVIL, (Finding(EVIL, False, EVIL), Finding(EVIL, True, EVIL)), ())
-    told = said(lambda console: print_answer(console, checked, (), wide=True))
-    told += said(
+    reported = said(lambda console: print_answer(console, checked, (), wide=True))
+    reported += said(
         lambda console: print_findings(console, Path(EVIL), checked, wide=True)
     )
-    assert told.count(SHOWN) == 6
-    told = said(
+    assert reported.count(SHOWN) == 6
+    reported = said(
         lambda console: print_findings(console, Path(EVIL), checked, wide=False)
     )
-    assert told.count(SHOWN) == 4
+    assert reported.count(SHOWN) == 4
     assert (
         said(
             lambda console: print_error(

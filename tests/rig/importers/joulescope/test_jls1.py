@@ -93,7 +93,7 @@ def start(number: int, **content: Any) -> bytes:
 def calibration(
     gains: Sequence[float] = GAINS, tag: bytes = b"AJS", **more: Any
 ) -> bytes:
-    said = {
+    output = {
         "serial_number": "00cafe",
         "current": {
             "offset": [*OFFSETS, 0.0, math.nan],
@@ -101,7 +101,7 @@ def calibration(
         },
         "voltage": {"offset": VOLTS[0], "gain": VOLTS[1]},
     } | more
-    inner = file(block(b"HDR", bytes(40)), block(tag, json.dumps(said).encode()))
+    inner = file(block(b"HDR", bytes(40)), block(tag, json.dumps(output).encode()))
     return block(b"SUB", b"calibration".ljust(128, b"\0") + inner)
 
 
@@ -228,14 +228,14 @@ def test_raw_samples_become_amperes_and_volts_by_their_range(
     tmp_path: Path, current_range: int, v_range: int
 ) -> None:
     raw = steady(500, current_range)
-    found = opened(tmp_path, recording(raw.rows(), v_range=v_range))
+    result = opened(tmp_path, recording(raw.rows(), v_range=v_range))
     assert (
-        found.origin == "jls1"
-        and found.trace.sample_hz == 1000.0
-        and found.trace.length == 500
-        and not found.trace.gaps
+        result.origin == "jls1"
+        and result.trace.sample_hz == 1000.0
+        and result.trace.length == 500
+        and not result.trace.gaps
     )
-    assert whole_j(found.trace) == pytest.approx(
+    assert whole_j(result.trace) == pytest.approx(
         math.fsum(raw.watts(v_range)) / 1000, rel=1e-6
     )
 
@@ -270,9 +270,11 @@ def test_a_file_of_the_first_releases_is_read(tmp_path: Path) -> None:
         *closing,
         mjs(type="footer", size=160),
     )
-    found = opened(tmp_path, content)
-    assert found.trace.sample_hz == 2e6
-    assert whole_j(found.trace) == pytest.approx(math.fsum(raw.watts()) / 2e6, rel=1e-6)
+    result = opened(tmp_path, content)
+    assert result.trace.sample_hz == 2e6
+    assert whole_j(result.trace) == pytest.approx(
+        math.fsum(raw.watts()) / 2e6, rel=1e-6
+    )
 
 
 @given(
@@ -344,19 +346,19 @@ def test_where_blocks_begin_makes_no_difference(
                 Options(sync="current_lsb"),
             ).trace
         )
-    for one, other in zip(samples(traces[0]), samples(traces[1]), strict=True):
-        assert one.tobytes() == other.tobytes()
+    for item, other in zip(samples(traces[0]), samples(traces[1]), strict=True):
+        assert item.tobytes() == other.tobytes()
     assert traces[0].falls_s.tolist() == traces[1].falls_s.tolist()
 
 
 def test_interpolated_samples_are_counted(tmp_path: Path) -> None:
     ranges = np.where(np.arange(100) < 50, 3, 4)
-    found = opened(
+    result = opened(
         tmp_path, recording(Raw(np.full(100, 9000), np.full(100, 3000), ranges).rows())
     )
     assert (
         "5 samples after 1 changes of the current's range are interpolated, as the"
-        " Joulescope software does" in found.notes
+        " Joulescope software does" in result.notes
     )
 
 
@@ -364,13 +366,13 @@ def test_a_change_of_range_that_the_recording_ends_in_is_left_out(
     tmp_path: Path,
 ) -> None:
     ranges = np.where(np.arange(100) < 97, 3, 4)
-    found = opened(
+    result = opened(
         tmp_path, recording(Raw(np.full(100, 9000), np.full(100, 3000), ranges).rows())
     )
-    assert found.trace.length == 97 and not found.trace.gaps
+    assert result.trace.length == 97 and not result.trace.gaps
     assert (
         "the last 3 samples, within a change of the current's range, are left out"
-        in found.notes
+        in result.notes
     )
 
 
@@ -378,10 +380,10 @@ def test_ranges_that_change_for_longer_than_the_instrument_knows_are_a_gap(
     tmp_path: Path,
 ) -> None:
     ranges = np.concatenate([np.full(50, 3), np.tile([4, 3], 40), np.full(50, 3)])
-    found = opened(
+    result = opened(
         tmp_path, recording(Raw(np.full(180, 9000), np.full(180, 3000), ranges).rows())
     )
-    (gap,) = found.trace.gaps
+    (gap,) = result.trace.gaps
     assert gap.start == 50 and gap.stop == pytest.approx(134, abs=3)
 
 
@@ -391,28 +393,28 @@ def test_lost_samples_are_gaps_and_make_no_edges(tmp_path: Path) -> None:
         np.where(np.arange(400) % 100 < 50, 4, 0)
     ).astype(np.uint16)
     rows[340:360] = LOST
-    found = opened(tmp_path, recording(rows), sync="current_lsb")
-    assert [(gap.start, gap.stop) for gap in found.trace.gaps] == [(340, 360)]
-    assert found.trace.falls_s.tolist() == pytest.approx([0.0495, 0.1495, 0.2495]), (
+    result = opened(tmp_path, recording(rows), sync="current_lsb")
+    assert [(gap.start, gap.stop) for gap in result.trace.gaps] == [(340, 360)]
+    assert result.trace.falls_s.tolist() == pytest.approx([0.0495, 0.1495, 0.2495]), (
         "the fourth lies in the gap"
     )
-    assert found.trace.rises_s.tolist() == pytest.approx([0.0995, 0.1995, 0.2995])
+    assert result.trace.rises_s.tolist() == pytest.approx([0.0995, 0.1995, 0.2995])
 
 
 def test_a_toggle_that_stands_still_is_a_loss_of_unknown_length(tmp_path: Path) -> None:
-    one = steady(100)
+    item = steady(100)
     other = steady(100)
     rows = np.concatenate(
-        [one.rows(), Raw(other.i, other.v, other.ranges, toggle_from=1).rows()]
+        [item.rows(), Raw(other.i, other.v, other.ranges, toggle_from=1).rows()]
     )
-    found = opened(tmp_path, recording(rows), sync="voltage_lsb")
-    assert [(gap.start, gap.stop) for gap in found.trace.gaps] == [(99, 101)]
+    result = opened(tmp_path, recording(rows), sync="voltage_lsb")
+    assert [(gap.start, gap.stop) for gap in result.trace.gaps] == [(99, 101)]
     assert (
         "1 times samples were lost that left no trace but a toggle out of step: they"
-        " are gaps" in found.notes
+        " are gaps" in result.notes
     )
     assert all(
-        abs(at - 0.1) > 0.0006 for at in [*found.trace.falls_s, *found.trace.rises_s]
+        abs(at - 0.1) > 0.0006 for at in [*result.trace.falls_s, *result.trace.rises_s]
     ), "no edge is known there"
 
 
@@ -420,9 +422,9 @@ def test_a_line_in_the_voltages_lowest_bit_gives_edges(tmp_path: Path) -> None:
     rows = steady(200).rows()
     high = ((np.arange(200) // 30) % 2).astype(np.uint16)
     rows[:, 1] = rows[:, 1] & ~np.uint16(4) | high << 2
-    found = opened(tmp_path, recording(rows), sync="voltage_lsb")
-    assert found.trace.rises_s.tolist() == pytest.approx([0.0295, 0.0895, 0.1495])
-    assert found.trace.falls_s.tolist() == pytest.approx([0.0595, 0.1195, 0.1795])
+    result = opened(tmp_path, recording(rows), sync="voltage_lsb")
+    assert result.trace.rises_s.tolist() == pytest.approx([0.0295, 0.0895, 0.1495])
+    assert result.trace.falls_s.tolist() == pytest.approx([0.0595, 0.1195, 0.1795])
     assert "current_lsb or voltage_lsb" in " ".join(
         opened(tmp_path, recording(rows)).notes
     ), "they may carry it: nobody knows"
@@ -444,14 +446,14 @@ def test_samples_at_a_lower_rate_are_read_with_their_power(tmp_path: Path) -> No
         *blocks,
         mjs(type="footer", size=300),
     )
-    found = opened(tmp_path, content, sync="current_lsb")
-    assert whole_j(found.trace) == pytest.approx(
+    result = opened(tmp_path, content, sync="current_lsb")
+    assert whole_j(result.trace) == pytest.approx(
         float(np.sum(current.astype(float) * voltage)) / 20_000, rel=1e-6
     )
-    assert found.trace.falls_s.tolist() == pytest.approx(
+    assert result.trace.falls_s.tolist() == pytest.approx(
         [60.5 / 20_000, 159.5 / 20_000, 259.5 / 20_000]
     )
-    assert found.trace.rises_s.tolist() == pytest.approx(
+    assert result.trace.rises_s.tolist() == pytest.approx(
         [100.5 / 20_000, 199.5 / 20_000]
     )
     alone = opened(tmp_path, content, power="power")
@@ -472,10 +474,10 @@ def test_a_line_whose_share_was_cut_to_a_byte_is_brought_back(tmp_path: Path) ->
         reduced(ones, ones, ones, line),
         mjs(type="footer", size=30),
     )
-    found = opened(tmp_path, content, sync="current_lsb")
-    assert found.trace.falls_s.tolist() == pytest.approx(
+    result = opened(tmp_path, content, sync="current_lsb")
+    assert result.trace.falls_s.tolist() == pytest.approx(
         [0.0105]
-    ) and found.trace.rises_s.tolist() == pytest.approx([0.0205])
+    ) and result.trace.rises_s.tolist() == pytest.approx([0.0205])
 
 
 def test_a_line_is_not_known_where_a_reduced_file_has_no_number(tmp_path: Path) -> None:
@@ -489,16 +491,18 @@ def test_a_line_is_not_known_where_a_reduced_file_has_no_number(tmp_path: Path) 
         reduced(current, ones, ones, line),
         mjs(type="footer", size=30),
     )
-    found = opened(tmp_path, content, sync="current_lsb")
-    assert [(gap.start, gap.stop) for gap in found.trace.gaps] == [(10, 15)]
-    assert not len(found.trace.falls_s) and not len(found.trace.rises_s)
+    result = opened(tmp_path, content, sync="current_lsb")
+    assert [(gap.start, gap.stop) for gap in result.trace.gaps] == [(10, 15)]
+    assert not len(result.trace.falls_s) and not len(result.trace.rises_s)
 
 
 def test_options_take_the_place_of_what_is_in_the_file(tmp_path: Path) -> None:
     raw = steady(100)
     amps = [(i + OFFSETS[3]) * GAINS[3] for i in raw.i.tolist()]
-    found = opened(tmp_path, recording(raw.rows()), supply_v=2.5, rate_hz=1005.0)
-    assert whole_j(found.trace) == pytest.approx(2.5 * math.fsum(amps) / 1005, rel=1e-6)
+    result = opened(tmp_path, recording(raw.rows()), supply_v=2.5, rate_hz=1005.0)
+    assert whole_j(result.trace) == pytest.approx(
+        2.5 * math.fsum(amps) / 1005, rel=1e-6
+    )
 
 
 def test_blocks_may_be_compressed_and_others_are_skipped(tmp_path: Path) -> None:
@@ -530,15 +534,15 @@ def test_of_a_file_cut_anywhere_only_whole_blocks_are_given(content: bytes) -> N
     counts = set()
     for cut in range(len(content)):
         try:
-            found = blocks_of(content[:cut])
+            result = blocks_of(content[:cut])
         except DataError:
             assert cut < 32, "without its header it is nothing"
             continue
         assert (
-            found == sound[: len(found)]
+            result == sound[: len(result)]
             and not TaggedFile(BytesIO(content[:cut]), "file").is_closed
         )
-        counts.add(len(found))
+        counts.add(len(result))
     assert counts == set(range(len(sound) + (content is SMALL)))
 
 
@@ -558,15 +562,17 @@ def test_a_file_cut_anywhere_is_refused_or_read_up_to_there(
     folder = tmp_path_factory.mktemp("jls1")
     whole = np.array(steady(36).watts())
     try:
-        found = open_any(_put(folder, content[:cut]), folder / "scratch")
+        result = open_any(_put(folder, content[:cut]), folder / "scratch")
     except DataError as error:
         assert error.evidence
         return
-    assert found.trace.length in (12, 24, 36) and "was not closed properly" in " ".join(
-        found.notes
-    )
-    assert whole_j(found.trace) == pytest.approx(
-        math.fsum(whole[: found.trace.length]) / 1000, rel=1e-6
+    assert result.trace.length in (
+        12,
+        24,
+        36,
+    ) and "was not closed properly" in " ".join(result.notes)
+    assert whole_j(result.trace) == pytest.approx(
+        math.fsum(whole[: result.trace.length]) / 1000, rel=1e-6
     )
 
 

@@ -200,9 +200,11 @@ def test_power_alone_and_a_given_supply(tmp_path: Path) -> None:
         columns = trace.columns()
         assert columns.current is None and columns.power is not None
         assert np.nanmax(columns.power.most) == watts.max()
-        found = trace.statistics(0, 1)
-        assert found.current is None and found.charge_c is None
-        assert found.power.mean == pytest.approx(watts[:HZ].mean(dtype=float), rel=1e-6)
+        result = trace.statistics(0, 1)
+        assert result.current is None and result.charge_c is None
+        assert result.power.mean == pytest.approx(
+            watts[:HZ].mean(dtype=float), rel=1e-6
+        )
     Jls(tmp_path / "i.jls", {"current": (F32, HZ, "A", 1)}).put(
         "current", 0, watts
     ).close()

@@ -43,15 +43,15 @@ def recording(folder: Path, version: int = 0xF1, unit: float = 1.0) -> Path:
 def test_energies_of_the_runners_windows_and_their_median_are_one_command(
     tmp_path: Path,
 ) -> None:
-    found = content(recording(tmp_path), "--windows", "even", "--per", "10")
-    assert [row["name"] for row in found["windows"]] == ["2", "4", "6"]
+    result = content(recording(tmp_path), "--windows", "even", "--per", "10")
+    assert [row["name"] for row in result["windows"]] == ["2", "4", "6"]
     for row, level, length in zip(
-        found["windows"], INFER_UJ, (500, 500, 500), strict=True
+        result["windows"], INFER_UJ, (500, 500, 500), strict=True
     ):
         assert row["energy_j"] == pytest.approx(level * length * 1e-6, rel=1e-6)
-    assert found["spread"]["median_j"] == pytest.approx(51.0 * 500 * 1e-7, rel=1e-6)
-    assert found["spread"]["deviation_j"] == pytest.approx(1.0 * 500 * 1e-7, rel=1e-5)
-    assert any("7 falling edges" in note for note in found["notes"])
+    assert result["spread"]["median_j"] == pytest.approx(51.0 * 500 * 1e-7, rel=1e-6)
+    assert result["spread"]["deviation_j"] == pytest.approx(1.0 * 500 * 1e-7, rel=1e-5)
+    assert any("7 falling edges" in note for note in result["notes"])
 
 
 def test_between_stamps_on_borders_lies_what_the_samples_there_say(
@@ -61,13 +61,13 @@ def test_between_stamps_on_borders_lies_what_the_samples_there_say(
     path = recording(tmp_path)
     energy_uj = np.random.default_rng(2).uniform(20.0, 80.0, 3000).astype("<f4")
     path.write_bytes(struct.pack("<Bf", 0xF1, HZ) + energy_uj.tobytes())
-    found = content(path)["windows"]
+    result = content(path)["windows"]
     pairs = list(pairwise(STAMPS))
-    for row, (start_s, stop_s) in zip(found, pairs, strict=True):
+    for row, (start_s, stop_s) in zip(result, pairs, strict=True):
         inside = energy_uj[round(start_s * HZ) : round(stop_s * HZ)].astype(np.float64)
         assert row["energy_j"] == pytest.approx(float(inside.sum()) * 1e-6, rel=1e-7)
     times = [f"--times={start_s}-{stop_s}" for start_s, stop_s in pairs]
-    for row, given in zip(found, content(path, *times)["windows"], strict=True):
+    for row, given in zip(result, content(path, *times)["windows"], strict=True):
         assert row["energy_j"] == pytest.approx(given["energy_j"], rel=1e-12)
 
 

@@ -35,12 +35,12 @@ def export(tmp_path: Path) -> Path:
     "name", [".", "Main current - Ace.csv"], ids=["folder", "file"]
 )
 def test_a_pair_is_read_by_itself(export: Path, tmp_path: Path, name: str) -> None:
-    found = open_any(export / name, tmp_path / "scratch")
-    trace = found.trace
+    result = open_any(export / name, tmp_path / "scratch")
+    trace = result.trace
     assert (trace.sample_hz, trace.length) == (1000, 1000)
     assert trace.energy_j(0.0, 0.5) == pytest.approx(0.5 * 0.01 * 3.0, rel=1e-6)
     assert trace.energy_j(0.5, 1.0) == pytest.approx(0.5 * 0.03 * 2.0, rel=1e-6)
-    assert any("Main voltage - Ace.csv, held from one" in note for note in found.notes)
+    assert any("Main voltage - Ace.csv, held from one" in note for note in result.notes)
 
 
 def test_a_voltage_that_is_missing_or_of_another_time_is_refused(
@@ -59,12 +59,12 @@ def test_a_voltage_that_is_missing_or_of_another_time_is_refused(
 def test_files_as_asked_for_by_their_columns_are_read_as_ever(
     export: Path, tmp_path: Path
 ) -> None:
-    found = open_any(
+    result = open_any(
         export / "Main power - Ace.csv",
         tmp_path / "scratch",
         Options(power="Value:W", time="Timestamp:s"),
     )
-    assert found.trace.energy_j(0.0, 1.0) == pytest.approx(9.9)
+    assert result.trace.energy_j(0.0, 1.0) == pytest.approx(9.9)
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_the_instruments_own_counter_is_compared(
     )
     path = tmp_path / "et.csv"
     path.write_text("Time (ns),Current (nA),Voltage (mV),Energy (uJ)\n" + rows)
-    found = open_any(path, tmp_path / "scratch")
-    assert found.trace.energy_j(0.0, 1.0) == pytest.approx(6.6e-3, rel=1e-6)
-    (note,) = [note for note in found.notes if "the instrument's own counter" in note]
+    result = open_any(path, tmp_path / "scratch")
+    assert result.trace.energy_j(0.0, 1.0) == pytest.approx(6.6e-3, rel=1e-6)
+    (note,) = [note for note in result.notes if "the instrument's own counter" in note]
     assert said in note

@@ -85,11 +85,11 @@ def opened(tmp_path: Path, block: bytes, **options: Any) -> Opened:
 def test_energy_is_that_of_the_samples_up_to_the_recordings_end(
     tmp_path: Path, legacy: bool
 ) -> None:
-    found = opened(tmp_path, recording(legacy=legacy), supply_v=3.0)
-    assert (found.trace.sample_hz, found.trace.length) == (1000, 100)
+    result = opened(tmp_path, recording(legacy=legacy), supply_v=3.0)
+    assert (result.trace.sample_hz, result.trace.length) == (1000, 100)
     due_j = math.fsum(CURRENT_UA[:100]) * 1e-6 * 3.0 / 1000
-    assert found.trace.energy_j(0.0, 0.1) == pytest.approx(due_j, rel=1e-6)
-    assert any("20 samples behind the recording's end" in note for note in found.notes)
+    assert result.trace.energy_j(0.0, 0.1) == pytest.approx(due_j, rel=1e-6)
+    assert any("20 samples behind the recording's end" in note for note in result.notes)
 
 
 def test_a_rate_may_be_given_as_the_time_of_a_sample_and_a_line_has_its_edges(
@@ -98,12 +98,12 @@ def test_a_rate_may_be_given_as_the_time_of_a_sample_and_a_line_has_its_edges(
     states = np.full(120, LOW << 4, dtype="<u2")  # D2
     states[30:60] = HIGH << 4
     facts = {"samplingTime": 10}
-    found = opened(
+    result = opened(
         tmp_path, recording(facts, lines=states.tobytes()), supply_v=3.0, sync="D2"
     )
-    assert found.trace.sample_hz == 100_000
-    assert found.trace.rises_s.tolist() == pytest.approx([29.5e-5])
-    assert found.trace.falls_s.tolist() == pytest.approx([59.5e-5])
+    assert result.trace.sample_hz == 100_000
+    assert result.trace.rises_s.tolist() == pytest.approx([29.5e-5])
+    assert result.trace.falls_s.tolist() == pytest.approx([59.5e-5])
     with pytest.raises(DataError, match="no digital lines"):
         opened(tmp_path, recording(), supply_v=3.0, sync="D2")
 

@@ -98,9 +98,9 @@ def test_samples_that_the_instrument_lost_are_a_gap_without_edges(
 ) -> None:
     # The application writes them as no number, and all lines as low.
     raw = frame(1.0, {0: HIGH}) * 10 + frame(math.nan) * 3 + frame(1.0, {0: HIGH}) * 10
-    found = opened(tmp_path, archive(raw), supply_v=3.0, sync="D0")
-    assert [(gap.start, gap.stop) for gap in found.trace.gaps] == [(10, 13)]
-    assert not len(found.trace.falls_s) and not len(found.trace.rises_s)
+    result = opened(tmp_path, archive(raw), supply_v=3.0, sync="D0")
+    assert [(gap.start, gap.stop) for gap in result.trace.gaps] == [(10, 13)]
+    assert not len(result.trace.falls_s) and not len(result.trace.rises_s)
 
 
 def test_a_large_recording_is_read_in_pieces_without_a_seam(
@@ -110,13 +110,13 @@ def test_a_large_recording_is_read_in_pieces_without_a_seam(
     raw = b"".join(
         frame(float(k), {3: HIGH if k % 50 < 25 else LOW}) for k in range(500)
     )
-    found = opened(
+    result = opened(
         tmp_path, archive(raw, method=zipfile.ZIP_STORED), supply_v=2.0, sync="D3"
     )
-    assert found.trace.energy_j(0.0, 5e-3) == pytest.approx(
+    assert result.trace.energy_j(0.0, 5e-3) == pytest.approx(
         2.0 * 1e-6 * sum(range(500)) / 100_000, rel=1e-6
     )
-    assert found.trace.falls_s.tolist() == pytest.approx(
+    assert result.trace.falls_s.tolist() == pytest.approx(
         [(50 * k + 24.5) / 100_000 for k in range(10)]
     )
 
@@ -124,10 +124,10 @@ def test_a_large_recording_is_read_in_pieces_without_a_seam(
 def test_a_last_sample_that_was_cut_off_is_left_out_and_reported(
     tmp_path: Path,
 ) -> None:
-    found = opened(tmp_path, archive(frame(1.0) * 3 + b"\0"), supply_v=3.0)
+    result = opened(tmp_path, archive(frame(1.0) * 3 + b"\0"), supply_v=3.0)
     assert (
-        found.trace.length == 3
-        and "the last sample is cut off and left out" in found.notes
+        result.trace.length == 3
+        and "the last sample is cut off and left out" in result.notes
     )
 
 
@@ -198,10 +198,10 @@ def test_what_a_recording_lacks_is_reported(
 
 
 def test_a_rate_that_was_given_needs_none_in_the_file(tmp_path: Path) -> None:
-    found = opened(
+    result = opened(
         tmp_path, archive(frame(1000.0) * 10, "no JSON"), supply_v=3.0, rate_hz=10.0
     )
-    assert found.trace.energy_j(0.0, 1.0) == pytest.approx(3e-3)
+    assert result.trace.energy_j(0.0, 1.0) == pytest.approx(3e-3)
 
 
 def test_other_archives_are_refused(tmp_path: Path) -> None:

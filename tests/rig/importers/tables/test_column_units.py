@@ -117,9 +117,9 @@ def test_a_voltage_across_a_shunt_is_a_current_of_a_stated_resistance(
     with pytest.raises(DataError) as caught:
         opened(tmp_path, text)
     assert "--shunt-ohm OHMS" in caught.value.try_next
-    found = opened(tmp_path, text, current="CH1 (mV)", shunt_ohm=0.1)
-    assert found.trace.mean_w(0.0, found.trace.duration_s) == pytest.approx(0.05 * 2)
-    assert any("0.1 ohm, as given" in note for note in found.notes)
+    result = opened(tmp_path, text, current="CH1 (mV)", shunt_ohm=0.1)
+    assert result.trace.mean_w(0.0, result.trace.duration_s) == pytest.approx(0.05 * 2)
+    assert any("0.1 ohm, as given" in note for note in result.notes)
     with pytest.raises(ConfigError, match="which column"):
         opened(tmp_path, text, shunt_ohm=0.1)
     with pytest.raises(DataError, match="has no unit of voltage"):

@@ -44,10 +44,10 @@ def opened(folder: Path, text: str, **options: Any) -> Opened:
 def test_the_columns_and_units_that_were_taken_are_reported(
     tmp_path: Path, heading: str, options: dict[str, Any], said: str
 ) -> None:
-    found = opened(
+    result = opened(
         tmp_path, heading + "\n" + "".join(f"{k},1,2\n" for k in range(20)), **options
     )
-    assert said in found.notes
+    assert said in result.notes
 
 
 @pytest.mark.parametrize("unit", ["MA", "Ma", "kA", "V", "", "mA "])
@@ -79,11 +79,11 @@ def test_a_column_of_something_else_is_not_taken_for_sync(
 
 def test_a_last_line_without_its_end_is_left_out_and_reported(tmp_path: Path) -> None:
     # A part of a number may be a number, too: 1 of 1.5.
-    found = opened(tmp_path, "time_s,I (A),U (V)\n0,1,1.5\n1,1,1.5\n2,1,1.")
-    assert found.trace.length == 2
+    result = opened(tmp_path, "time_s,I (A),U (V)\n0,1,1.5\n1,1,1.5\n2,1,1.")
+    assert result.trace.length == 2
     assert (
         "the last line, 4, does not end and may be cut off: it is left out"
-        in found.notes
+        in result.notes
     )
     whole = opened(tmp_path, "time_s,I (A),U (V)\r\n0,1,1.5\r\n1,1,1.5\r\n2,1,1.5\r\n")
     assert whole.trace.length == 3 and not any(
@@ -132,5 +132,5 @@ def test_a_reading_beyond_single_precision_is_an_error_with_its_line(
 def test_a_reading_that_its_program_calls_infinite_is_a_lost_sample(
     tmp_path: Path,
 ) -> None:
-    found = opened(tmp_path, HEAD + GOOD + "20,inf,2,1\n21,1,2,1\n")
-    assert [(gap.start, gap.stop) for gap in found.trace.gaps] == [(20, 21)]
+    result = opened(tmp_path, HEAD + GOOD + "20,inf,2,1\n21,1,2,1\n")
+    assert [(gap.start, gap.stop) for gap in result.trace.gaps] == [(20, 21)]

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyjls
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -20,6 +19,7 @@ from rig.importers.opened import Opened
 from rig.importers.options import Options
 from rig.importers.tables import csv_rows
 from rig.importers.tables.numeral import is_number
+from tests.traces import jls_writer
 
 HEAD = ("time_s", "I (A)", "U (V)")
 
@@ -96,9 +96,9 @@ def test_a_comma_far_below_a_point_is_found(tmp_path: Path) -> None:
 def test_decimal_commas_alone_are_read_and_reported(tmp_path: Path) -> None:
     rows = even(20, "1", "3")
     rows[10] = ("10", "2,5", "3")
-    found = opened(tmp_path, rows)
-    assert found.trace.energy_j(0.0, 20.0) == pytest.approx((19 + 2.5) * 3)
-    assert "commas are decimal commas" in found.notes
+    result = opened(tmp_path, rows)
+    assert result.trace.energy_j(0.0, 20.0) == pytest.approx((19 + 2.5) * 3)
+    assert "commas are decimal commas" in result.notes
     assert (
         "commas are decimal commas" not in opened(tmp_path, even(20, "1.5", "3")).notes
     )
@@ -108,8 +108,8 @@ def test_what_stands_in_columns_that_are_not_read_decides_nothing(
     tmp_path: Path,
 ) -> None:
     rows = [(str(k), "1,5", "3,0", "v1.2") for k in range(20)]
-    found = opened(tmp_path, rows, heading=(*HEAD, "remark"))
-    assert found.trace.energy_j(0.0, 20.0) == pytest.approx(90.0)
+    result = opened(tmp_path, rows, heading=(*HEAD, "remark"))
+    assert result.trace.energy_j(0.0, 20.0) == pytest.approx(90.0)
     rows = [(str(k), "1.5", "3.0", "a, b") for k in range(20)]
     assert opened(tmp_path, rows, heading=(*HEAD, "remark")).trace.energy_j(
         0.0, 20.0
@@ -170,10 +170,10 @@ def test_what_instruments_write_for_no_reading_is_a_gap(
     rows = even(20, "1", "3")
     rows[5] = rows[6] = ("5", cell, "3")
     rows[6] = ("6", cell, "3")
-    found = opened(tmp_path, rows, heading=("time_s", f"I ({unit})", "U (V)"))
-    assert [(gap.start, gap.stop) for gap in found.trace.gaps] == [(5, 7)]
-    assert "9.9E37" in found.trace.gaps[0].cause
-    assert found.trace.energy_j(10.0, 20.0) == pytest.approx(
+    result = opened(tmp_path, rows, heading=("time_s", f"I ({unit})", "U (V)"))
+    assert [(gap.start, gap.stop) for gap in result.trace.gaps] == [(5, 7)]
+    assert "9.9E37" in result.trace.gaps[0].cause
+    assert result.trace.energy_j(10.0, 20.0) == pytest.approx(
         30.0 * {"A": 1, "mA": 1e-3, "uA": 1e-6}[unit]
     )
 
@@ -184,44 +184,33 @@ def test_an_empty_cell_is_a_lost_sample_and_costs_the_others_no_time(
     monkeypatch.delattr(csv_rows.Piece, "_slow")
     rows = even(20, "1.5", "3.3")
     rows[5] = ("5", "", "3.3")
-    found = opened(tmp_path, rows, ",")
-    assert found.trace.length == 20
-    assert [(gap.start, gap.stop) for gap in found.trace.gaps] == [(5, 6)]
+    result = opened(tmp_path, rows, ",")
+    assert result.trace.length == 20
+    assert [(gap.start, gap.stop) for gap in result.trace.gaps] == [(5, 6)]
 
 
 def test_an_empty_line_is_no_sample(tmp_path: Path) -> None:
     rows = [("1.5",)] * 5 + [("",)] + [("1.5",)] * 5
-    found = opened(
+    result = opened(
         tmp_path, rows, ";", ("I (A)",), time="none", rate_hz=10.0, supply_v=3.0
     )
-    assert found.trace.length == 10 and not found.trace.gaps
+    assert result.trace.length == 10 and not result.trace.gaps
 
 
 def test_no_reading_of_sync_s_voltage_is_no_edge(tmp_path: Path) -> None:
     rows = [(str(k), "1", "3", "3.3" if k < 30 else "0") for k in range(60)]
     rows[10] = ("10", "1", "3", "9.91E37")
     rows[45] = ("45", "1", "3", "")
-    found = opened(tmp_path, rows, heading=(*HEAD, "sync (V)"))
-    assert found.trace.falls_s.tolist() == pytest.approx([30.0])
-    assert not len(found.trace.rises_s)
+    result = opened(tmp_path, rows, heading=(*HEAD, "sync (V)"))
+    assert result.trace.falls_s.tolist() == pytest.approx([30.0])
+    assert not len(result.trace.rises_s)
 
 
 def test_a_jls_file_with_no_readings_has_gaps_there(tmp_path: Path) -> None:
-    writer = pyjls.Writer(str(tmp_path / "a.jls"))
-    writer.source_def(
-        source_id=1, name="s", vendor="", model="", version="", serial_number=""
-    )
-    writer.signal_def(
-        signal_id=1,
-        source_id=1,
-        data_type="f32",
-        sample_rate=1000,
-        name="current",
-        units="A",
-    )
+    writer = jls_writer(tmp_path / "a.jls", 1000, "current")
     current = np.ones(1000, np.float32)
     current[100:103] = (9.9e37, -9.9e37, 9.91e37)
     writer.fsr(1, 0, current)
     writer.close()
-    found = open_any(tmp_path / "a.jls", tmp_path / "scratch", Options(supply_v=3.0))
-    assert [(gap.start, gap.stop) for gap in found.trace.gaps] == [(100, 103)]
+    result = open_any(tmp_path / "a.jls", tmp_path / "scratch", Options(supply_v=3.0))
+    assert [(gap.start, gap.stop) for gap in result.trace.gaps] == [(100, 103)]

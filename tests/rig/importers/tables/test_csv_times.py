@@ -95,17 +95,17 @@ def rounded(
 def test_unix_times_keep_all_their_digits(
     read: Read, times: list[str], unit: str, hz: int, said: str
 ) -> None:
-    found = read(times, unit)
+    result = read(times, unit)
     assert (
-        found.trace.sample_hz,
-        found.trace.length,
-        found.trace.gaps,
-        found.rate_ppm,
+        result.trace.sample_hz,
+        result.trace.length,
+        result.trace.gaps,
+        result.rate_ppm,
     ) == (hz, len(times), (), 0.0)
-    assert found.trace.energy_j(0, found.trace.duration_s) == pytest.approx(
+    assert result.trace.energy_j(0, result.trace.duration_s) == pytest.approx(
         3 * len(times) / hz, rel=1e-9
     )
-    assert f"time 0 is the file's {said} s" in found.notes
+    assert f"time 0 is the file's {said} s" in result.notes
 
 
 def test_digits_beyond_the_first_piece_and_after_a_bad_cell_are_kept(
@@ -120,9 +120,9 @@ def test_digits_beyond_the_first_piece_and_after_a_bad_cell_are_kept(
     with pytest.raises(DataError, match="line 66002: there is no time"):
         read(times, "ns")
     del times[66_000]
-    found = read(times, "ns")
-    assert found.trace.sample_hz == 1e6 and [
-        (gap.start, gap.stop) for gap in found.trace.gaps
+    result = read(times, "ns")
+    assert result.trace.sample_hz == 1e6 and [
+        (gap.start, gap.stop) for gap in result.trace.gaps
     ] == [(66_000, 66_001)]
 
 
@@ -144,10 +144,12 @@ def test_rows_at_any_rate_stamped_in_any_resolution_have_no_gaps_and_a_rate_with
     stamps = [Decimal(text) + start for text in rounded(hz, rows, digits)]
     lines = [f"{stamp},1,3" for stamp in stamps]
     (folder / "a.csv").write_text("\n".join(["t (ms),I (A),U (V)", *lines, ""]))
-    found = open_any(folder / "a.csv", folder / "scratch")
-    assert found.trace.length == rows and not found.trace.gaps
+    result = open_any(folder / "a.csv", folder / "scratch")
+    assert result.trace.length == rows and not result.trace.gaps
     if len({b - a for a, b in pairwise(stamps)}) > 1:
-        assert abs(found.trace.sample_hz / hz - 1) <= found.rate_ppm * 1e-6 * (1 + 1e-9)
+        assert abs(result.trace.sample_hz / hz - 1) <= result.rate_ppm * 1e-6 * (
+            1 + 1e-9
+        )
 
 
 @pytest.mark.parametrize(
@@ -162,13 +164,13 @@ def test_rows_at_any_rate_stamped_in_any_resolution_have_no_gaps_and_a_rate_with
 def test_stamps_that_are_coarse_against_the_samples_say_how_well_the_rate_is_known(
     read: Read, hz: int, rows: int, ppm: float
 ) -> None:
-    found = read(rounded(hz, rows), "ms")
-    assert not found.trace.gaps and found.trace.length == rows
+    result = read(rounded(hz, rows), "ms")
+    assert not result.trace.gaps and result.trace.length == rows
     assert (
-        found.rate_ppm == pytest.approx(ppm, rel=0.02)
-        and found.rate_ppm > abs(found.trace.sample_hz / hz - 1) * 1e6
+        result.rate_ppm == pytest.approx(ppm, rel=0.02)
+        and result.rate_ppm > abs(result.trace.sample_hz / hz - 1) * 1e6
     )
-    [note] = [note for note in found.notes if "samples a second" in note]
+    [note] = [note for note in result.notes if "samples a second" in note]
     assert (
         "from the column t (ms)" in note
         and "known to within" in note
@@ -187,22 +189,22 @@ def test_stamps_that_are_coarse_against_the_samples_say_how_well_the_rate_is_kno
 def test_one_missing_row_that_coarse_stamps_cannot_tell_from_another_rate_is_within_it(
     read: Read,
 ) -> None:
-    found = read([str(k) for k in range(100) if k != 40], "ms")
-    assert not found.trace.gaps
-    assert found.trace.sample_hz == pytest.approx(98 / 0.099)
+    result = read([str(k) for k in range(100) if k != 40], "ms")
+    assert not result.trace.gaps
+    assert result.trace.sample_hz == pytest.approx(98 / 0.099)
     # The last digit over the whole length: 1000 Hz and a missing row are within it.
-    assert found.rate_ppm == pytest.approx(1e6 / 99, rel=0.02)
+    assert result.rate_ppm == pytest.approx(1e6 / 99, rel=0.02)
 
 
 def test_missing_rows_that_no_even_sampling_explains_are_gaps(read: Read) -> None:
     kept = [k for k in range(300) if k not in (50, 51, 52, 120, 121, 200, 201, 202)]
-    found = read([str(k) for k in kept], "ms")
-    assert [(gap.start, gap.stop) for gap in found.trace.gaps] == [
+    result = read([str(k) for k in kept], "ms")
+    assert [(gap.start, gap.stop) for gap in result.trace.gaps] == [
         (50, 53),
         (120, 122),
         (200, 203),
     ]
-    assert found.rate_ppm == pytest.approx(1e6 / 299)
+    assert result.rate_ppm == pytest.approx(1e6 / 299)
 
 
 def test_two_rows_do_not_confirm_their_rate(read: Read) -> None:
@@ -213,10 +215,10 @@ def test_two_rows_do_not_confirm_their_rate(read: Read) -> None:
 def test_missing_rows_among_fine_stamps_are_gaps_and_leave_the_rate_exact(
     read: Read,
 ) -> None:
-    found = read([f"{10 * k}" for k in range(300) if k % 7], "ms")
+    result = read([f"{10 * k}" for k in range(300) if k % 7], "ms")
     # The first row, of k = 1, is sample 0.
-    assert lost_in(found) == list(range(6, 299, 7))
-    assert (found.trace.sample_hz, found.rate_ppm) == (100.0, 0.0)
+    assert lost_in(result) == list(range(6, 299, 7))
+    assert (result.trace.sample_hz, result.rate_ppm) == (100.0, 0.0)
 
 
 def stamped(
@@ -263,17 +265,19 @@ def test_missing_rows_among_coarse_stamps_are_gaps_or_integrated_as_stamped(
     read: Read, hz: float, lost: set[int]
 ) -> None:
     times = stamped(hz, [k for k in range(3000) if k not in lost])
-    found = read(times, "ms")
-    if found.stamped is None:
-        assert lost_in(found) == sorted(lost)
-        assert abs(found.trace.sample_hz / hz - 1) * 1e6 <= found.rate_ppm
+    result = read(times, "ms")
+    if result.stamped is None:
+        assert lost_in(result) == sorted(lost)
+        assert abs(result.trace.sample_hz / hz - 1) * 1e6 <= result.rate_ppm
         return
-    assert_as_stamped(found, times)
-    (said,) = [
-        note for note in found.notes if note.startswith("--rate HZ, if each row is one")
+    assert_as_stamped(result, times)
+    (output,) = [
+        note
+        for note in result.notes
+        if note.startswith("--rate HZ, if each row is one")
     ]
     low_hz, high_hz = (
-        float(text) for text in said.split("between ")[1].split()[::2][:2]
+        float(text) for text in output.split("between ")[1].split()[::2][:2]
     )
     assert low_hz < high_hz and (low_hz + high_hz) / 2 == pytest.approx(hz, rel=0.02)
     given_hz = (low_hz + high_hz) / 2
@@ -303,10 +307,10 @@ def test_a_missing_row_of_a_short_table_of_coarse_stamps_is_integrated_as_stampe
 def test_a_pause_beside_a_missing_row_among_coarse_stamps_is_a_gap(read: Read) -> None:
     again = [str(int(at) + 5123) for at in stamped(700, range(2000), phase=0.9)]
     times = [*stamped(700, [k for k in range(2000) if k != 800]), *again]
-    found = read(times, "ms")
-    assert_as_stamped(found, times)
-    (gap,) = found.trace.gaps
-    assert (gap.stop - gap.start) / found.trace.sample_hz == pytest.approx(
+    result = read(times, "ms")
+    assert_as_stamped(result, times)
+    (gap,) = result.trace.gaps
+    assert (gap.stop - gap.start) / result.trace.sample_hz == pytest.approx(
         2.266, abs=0.01
     )
 
@@ -323,9 +327,9 @@ def test_times_at_random_are_not_taken_for_rounded_ones_of_which_most_are_missin
 def test_missing_rows_of_an_even_stamp_are_not_explained_by_chance(read: Read) -> None:
     random = np.random.default_rng(5)
     lost = sorted(random.choice(np.arange(5, 2995), 40, replace=False).tolist())
-    found = read(stamped(1000, [k for k in range(3000) if k not in lost]), "ms")
-    assert found.trace.sample_hz == 1000 and lost_in(found) == lost
-    assert 0 < found.rate_ppm < 400
+    result = read(stamped(1000, [k for k in range(3000) if k not in lost]), "ms")
+    assert result.trace.sample_hz == 1000 and lost_in(result) == lost
+    assert 0 < result.rate_ppm < 400
 
 
 @given(
@@ -354,14 +358,14 @@ def test_random_missing_rows_are_gaps_or_a_doubt_is_reported_or_rows_are_taken_a
     times = stamped(hz, kept, phase=phase, floor=floor, start=start)
     text = "".join(f"{at},{1 + k % 9},3\n" for at, k in zip(times, kept, strict=True))
     (folder / "a.csv").write_text("t (ms),I (A),U (V)\n" + text)
-    found = open_any(folder / "a.csv", folder / "scratch")
-    if found.stamped is not None:
-        assert any("integrated as stamped" in note for note in found.notes)
+    result = open_any(folder / "a.csv", folder / "scratch")
+    if result.stamped is not None:
+        assert any("integrated as stamped" in note for note in result.notes)
         return
     # All rows are where their stamps say, to the last digit.
-    missing = np.zeros(found.trace.length, dtype=bool)
-    missing[lost_in(found)] = True
-    places_s = np.flatnonzero(~missing) / found.trace.sample_hz
+    missing = np.zeros(result.trace.length, dtype=bool)
+    missing[lost_in(result)] = True
+    places_s = np.flatnonzero(~missing) / result.trace.sample_hz
     stamps_s = (np.array(times, dtype=np.int64) - int(times[0])) / 1000
     assert np.abs(places_s - stamps_s).max() <= 0.00102
     assert abs(places_s[-1] - (rows - 1) / hz) <= 0.00102 + 1 / hz
@@ -408,8 +412,8 @@ def test_the_energy_of_a_log_of_known_truth_is_within_its_interval(
         rows = [f"{at:.{log.digits}f},{watts / 3:.9f},3\n" for at, watts in cells]
         path = tmp_path / f"{number}.csv"
         path.write_text("t (s),I (A),U (V)\n" + "".join(rows))
-        found = open_any(path, tmp_path / f"{number}")
-        trace = found.trace
+        result = open_any(path, tmp_path / f"{number}")
+        trace = result.trace
         runs = [(0, trace.length)]
         if trace.gaps:
             begins = [0, *(gap.stop for gap in trace.gaps)]
@@ -421,12 +425,12 @@ def test_the_energy_of_a_log_of_known_truth_is_within_its_interval(
             TraceSpan(f"{first}", first / trace.sample_hz, last / trace.sample_hz)
             for first, last in runs
         ]
-        table = trace_windows.tabulate(trace, spans, found.promised(limits), True)
-        if found.stamped is not None:
-            table = with_stamps(table, spans, found.stamped)
+        table = trace_windows.tabulate(trace, spans, result.promised(limits), True)
+        if result.stamped is not None:
+            table = with_stamps(table, spans, result.stamped)
         for row, (first, last) in zip(table[:-1], runs, strict=True):
             due_j = power_w[first:last].sum() / hz
-            if found.stamped is not None:
+            if result.stamped is not None:
                 due_j = np.trapezoid(power_w) / hz
             assert row.energy_j is not None and row.energy_u_j is not None
             rounding_j = 1e-6 * due_j
@@ -449,8 +453,8 @@ def measured(folder: Path, times: list[str]) -> dict[str, Any]:
     words = [str(folder / "a.csv"), "--calibration", str(folder / "c.toml"), "--json"]
     done = CliRunner().invoke(measure, words, standalone_mode=False)
     assert done.exception is None, done.exception
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
+    result: dict[str, Any] = json.loads(done.stdout)
+    return result
 
 
 def test_what_the_stamps_leave_open_of_the_rate_is_in_the_uncertainty_of_energy_and_not_of_power(

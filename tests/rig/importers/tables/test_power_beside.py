@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyjls
 import pytest
 from numpy.typing import NDArray
 
@@ -18,6 +17,7 @@ from rig.importers.opened import Opened
 from rig.importers.options import Options
 from tests.rig.importers.joulescope.test_jls1 import config, file, mjs, start
 from tests.rig.importers.joulescope.test_jls1 import reduced as arrays_of
+from tests.traces import jls_writer
 
 #: A load that pulses draws its current while the supply's voltage sags: 5 fast samples
 #: make a reduced one.
@@ -47,23 +47,10 @@ def csv(signals: dict[str, NDArray[np.float64]]) -> bytes:
 
 
 def jls(folder: Path, signals: dict[str, NDArray[np.float64]]) -> bytes:
-    writer = pyjls.Writer(str(folder / "made.jls"))
-    writer.source_def(
-        source_id=1, name="s", vendor="", model="", version="", serial_number=""
-    )
-    for number, (name, unit) in enumerate(
-        (("current", "A"), ("voltage", "V"), ("power", "W")), start=1
-    ):
-        if name in signals:
-            writer.signal_def(
-                signal_id=number,
-                source_id=1,
-                data_type="f32",
-                sample_rate=100,
-                name=name,
-                units=unit,
-            )
-            writer.fsr(number, 0, signals[name].astype(np.float32))
+    names = [name for name in ("current", "voltage", "power") if name in signals]
+    writer = jls_writer(folder / "made.jls", 100, *names)
+    for number, name in enumerate(names, start=1):
+        writer.fsr(number, 0, signals[name].astype(np.float32))
     writer.close()
     return (folder / "made.jls").read_bytes()
 
@@ -103,12 +90,12 @@ def said(found: Opened) -> list[str]:
 def test_a_reduced_file_says_by_how_much_the_product_is_wrong(
     tmp_path: Path, kind: str
 ) -> None:
-    found = opened(tmp_path, kind, REDUCED)
-    (note,) = said(found)
+    result = opened(tmp_path, kind, REDUCED)
+    (note,) = said(result)
     assert "the energy by current times voltage is 5.1 % more than by power" in note
     assert ("--power 'power (mW)'" if kind == "csv" else "--power power") in note
     name = "power (mW)" if kind == "csv" else "power"
-    product_j = found.trace.energy_j(0.0, 4.0)
+    product_j = result.trace.energy_j(0.0, 4.0)
     right = opened(tmp_path, kind, REDUCED, power=name)
     assert not said(right)
     assert product_j / right.trace.energy_j(0.0, 4.0) - 1 == pytest.approx(
@@ -156,8 +143,8 @@ def test_a_power_that_is_no_number_or_too_large_is_not_needed(tmp_path: Path) ->
         f"{k},1,2,{cell}\n" for k, cell in enumerate(["2", "-", "2 W", "1e300"] * 5)
     )
     (tmp_path / "a.csv").write_text(text)
-    found = open_any(tmp_path / "a.csv", tmp_path / "scratch")
-    assert found.trace.energy_j(0.0, 20.0) == pytest.approx(40.0) and said(found)
+    result = open_any(tmp_path / "a.csv", tmp_path / "scratch")
+    assert result.trace.energy_j(0.0, 20.0) == pytest.approx(40.0) and said(result)
 
 
 def test_two_powers_are_none(tmp_path: Path) -> None:

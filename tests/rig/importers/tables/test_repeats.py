@@ -31,18 +31,18 @@ def test_a_row_in_10000_that_stands_twice_is_left_out_and_reported(
     tmp_path: Path,
 ) -> None:
     rows = 70_001  # more than is read at once
-    found = exported(tmp_path, rows, 10_000)
-    assert (found.trace.sample_hz, found.trace.length, found.trace.gaps) == (
+    result = exported(tmp_path, rows, 10_000)
+    assert (result.trace.sample_hz, result.trace.length, result.trace.gaps) == (
         100_000,
         rows,
         (),
     )
     due_j = sum(1000 + k % 700 / 10 for k in range(rows)) * 1e-6 * 3.0 / 100_000
-    assert found.trace.energy_j(0.0, found.trace.duration_s) == pytest.approx(
+    assert result.trace.energy_j(0.0, result.trace.duration_s) == pytest.approx(
         due_j, rel=1e-6
     )
-    assert any("7 rows that repeat the one before" in note for note in found.notes)
-    assert any("the first is line 10002" in note for note in found.notes)
+    assert any("7 rows that repeat the one before" in note for note in result.notes)
+    assert any("the first is line 10002" in note for note in result.notes)
 
 
 def test_rows_that_stand_twice_more_often_are_time_that_stands_still(

@@ -247,15 +247,15 @@ Compile = Callable[..., Path]
 def compile_asc(tmp_path_factory: pytest.TempPathFactory) -> Compile:
     """Compile the workload with every warning an error: compile_asc(*options) -> output
     file."""
-    found = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
-    if not found:
+    result = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+    if not result:
         pytest.skip("needs a C compiler")
 
     def compiled(*options: str) -> Path:
         out = tmp_path_factory.mktemp("c") / "out"
         folders = (f"-I{ROOT / 'firmware' / 'core'}", f"-I{SOURCE.parent}")
         command = [
-            found,
+            result,
             "-std=c99",
             *(f"-W{name}" for name in WARNINGS),
             *folders,

@@ -107,10 +107,10 @@ def test_the_structures_that_python_hands_over_are_as_long_as_those_of_c(
         f'#include <stdio.h>\n#include "nr_asc.h"\nint main(void) {{ return {shown} <'
         " 0; }\n"
     )
-    said = subprocess.run(
+    output = subprocess.run(
         [compile_asc(str(source))], capture_output=True, check=True
     ).stdout
-    workload_b, state_b = map(int, said.split())
+    workload_b, state_b = map(int, output.split())
     assert workload_b == ctypes.sizeof(Workload)
     assert state_b <= STATE_B
 

@@ -243,10 +243,10 @@ def test_the_task_without_its_audio_has_the_same_recordings_and_scores(
     facts = {"samples": len(task)} | task.provenance()
     replica = AscTask.replica(settings, facts, task.catalogue())
     assert replica.recordings() == task.recordings()
-    said = [bytes(16), b"\x01" * 4 + bytes(12), bytes(8) + b"\x7f" * 4 + bytes(4)]
+    text = [bytes(16), b"\x01" * 4 + bytes(12), bytes(8) + b"\x7f" * 4 + bytes(4)]
     for index in (0, len(task) - 1):
-        assert [replica.score(index, output) for output in said] == [
-            task.score(index, output) for output in said
+        assert [replica.score(index, output) for output in text] == [
+            task.score(index, output) for output in text
         ]
     with pytest.raises(DataError, match="classes, or another number"):
         AscTask.replica(settings, facts | {"samples": 3}, task.catalogue())

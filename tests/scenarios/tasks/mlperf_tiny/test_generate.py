@@ -59,9 +59,9 @@ def test_the_same_seed_gives_the_same_bytes_and_another_seed_others(
 ) -> None:
     hashes = [
         open_dataset(
-            generate.ensure(tmp_path / place, "kws01", 4, seed), "y_labels.csv", None
+            generate.ensure(tmp_path / position, "kws01", 4, seed), "y_labels.csv", None
         ).sha256()
-        for place, seed in (("first", 1), ("again", 1), ("other", 2))
+        for position, seed in (("first", 1), ("again", 1), ("other", 2))
     ]
     assert hashes[0] == hashes[1] != hashes[2]
 

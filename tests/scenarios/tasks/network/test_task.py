@@ -284,7 +284,7 @@ def test_a_quantised_file_is_the_same_network(networks: Path, tmp_path: Path) ->
     again = opened(networks, NESTED, model=str(path), dt_s=0.0)
     assert again.provenance()["model"] == task.provenance()["model"]
     some = zip(outputs(again), outputs(task), strict=True)
-    assert all(one == other for one, other in itertools.islice(some, 5))
+    assert all(item == other for item, other in itertools.islice(some, 5))
 
 
 def test_without_settings_it_is_the_example_in_the_tree_over_random_spikes() -> None:

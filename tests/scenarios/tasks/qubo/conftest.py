@@ -80,11 +80,11 @@ class Firmware:
             numbers + struct.pack(f"<{len(thresholds)}i", *thresholds) + graph
         )
         self.process.stdin.flush()
-        refusal, needed_b, *found = self.process.stdout.readline().decode().split()
-        if not found:
+        refusal, needed_b, *result = self.process.stdout.readline().decode().split()
+        if not result:
             return Answer(int(refusal), int(needed_b))
-        end, cost, bits, *told = found
-        pairs = (pair.split(":") for pair in told)
+        end, cost, bits, *reported = result
+        pairs = (pair.split(":") for pair in reported)
         crossings = tuple((int(number), int(at)) for number, at in pairs)
         return Answer(
             int(refusal),
@@ -99,10 +99,10 @@ class Firmware:
 @pytest.fixture(scope="session")
 def compiler() -> str:
     """Find a C compiler, or skip: apt-get install gcc libc6-dev."""
-    found = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
-    if found is None:
+    result = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+    if result is None:
         pytest.skip("no C compiler: apt-get install gcc libc6-dev")
-    return found
+    return result
 
 
 @pytest.fixture(scope="session")

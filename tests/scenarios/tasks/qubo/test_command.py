@@ -50,11 +50,11 @@ def test_a_table_is_made_and_verified(tmp_path: Path) -> None:
 def test_verify_finds_a_changed_vector_and_says_which(tmp_path: Path) -> None:
     path = tmp_path / "targets.csv"
     lines = targets.SHIPPED.read_text().splitlines(keepends=True)
-    place = next(
+    position = next(
         number for number, line in enumerate(lines) if line.startswith("50,0.1,3,")
     )
-    row, _, solution = lines[place].rpartition(",")
-    lines[place] = f"{row},{'B' if solution[0] == 'A' else 'A'}{solution[1:]}"
+    row, _, solution = lines[position].rpartition(",")
+    lines[position] = f"{row},{'B' if solution[0] == 'A' else 'A'}{solution[1:]}"
     path.write_text("".join(lines))
     assert command("--table", path, "--nodes", 50, "--verify").return_value == 1
     assert command("--table", path, "--nodes", 25, "--verify").return_value == 0

@@ -33,13 +33,13 @@ def wire(nodes: int, count: int, body: bytes) -> bytes:
 def graphs(draw: st.DrawFn) -> Graph:
     nodes = draw(st.integers(0, 400))
     node = st.integers(0, max(nodes - 1, 0))
-    found = draw(
+    result = draw(
         st.lists(
             st.tuples(node, node).filter(lambda edge: edge[0] != edge[1]),
             max_size=60 if nodes > 1 else 0,
         )
     )
-    return from_edges(nodes, np.array(found).reshape(-1, 2))
+    return from_edges(nodes, np.array(result).reshape(-1, 2))
 
 
 @settings(deadline=None)
@@ -67,9 +67,9 @@ def test_the_firmware_takes_every_graph_into_the_memory_it_asks_for(
 ) -> None:
     data = edges.encode(graph)
     needed_b = firmware.ask(data, memory_b=0).needed_b
-    found = firmware.ask(data, memory_b=needed_b)
-    assert found.refusal == GOOD
-    assert cost(graph, found.vector(graph.nodes)) == found.cost
+    result = firmware.ask(data, memory_b=needed_b)
+    assert result.refusal == GOOD
+    assert cost(graph, result.vector(graph.nodes)) == result.cost
 
 
 @settings(deadline=None)
@@ -90,8 +90,8 @@ def test_python_and_firmware_agree_on_damaged_graphs_whose_checksum_is_right(
 ) -> None:
     body = bytearray(edges.encode(graph)[edges.HEAD.size :])
     for _ in range(data.draw(st.integers(1, 3))):
-        place = data.draw(st.integers(0, len(body)))
-        body[place : place + data.draw(st.integers(0, 2))] = data.draw(
+        position = data.draw(st.integers(0, len(body)))
+        body[position : position + data.draw(st.integers(0, 2))] = data.draw(
             st.binary(max_size=2)
         )
     count = max(graph.edges + data.draw(st.integers(-1, 1)), 0)

@@ -31,14 +31,14 @@ SIZES = {
 def rows() -> dict[str, tuple[int, int, tuple[int, ...]]]:
     """Return image -> memory, slot, most nodes at each density."""
     page = (ROOT / "docs/reference/QUBO.md").read_text(encoding="utf-8")
-    found = re.findall(
+    result = re.findall(
         r"^\| (\w+)[^|]* \| (\d+) \| (\d+) \| (\d+, \d+, \d+, \d+) \|$",
         page,
         re.MULTILINE,
     )
     return {
         image: (int(memory), int(slot), tuple(map(int, most.split(", "))))
-        for image, memory, slot, most in found
+        for image, memory, slot, most in result
     }
 
 

@@ -49,8 +49,8 @@ def test_growth_and_bisection_find_the_largest_good_size_with_few_tries(
         tried.append(nodes)
         return nodes <= best
 
-    found = largest(good, limit, first)
-    assert found == (Largest(limit, limit) if best >= limit else Largest(best))
+    result = largest(good, limit, first)
+    assert result == (Largest(limit, limit) if best >= limit else Largest(best))
     assert len(tried) == len(set(tried)) <= 30
     assert max(tried) <= limit
 
@@ -74,14 +74,16 @@ def test_a_device_of_so_many_bytes_takes_what_fits_and_refuses_the_next(
     out = tmp_path / "out.json"
     result = command(VIRTUAL, "--set", "sut.virtual.slot_b=800", "--out", out)
     assert result.return_value == 0
-    found = json.loads(out.read_text())
-    assert found["simulated"] is True
+    results = json.loads(out.read_text())
+    assert results["simulated"] is True
     for name, density in (("A", 0.01), ("B", 1.0)):
-        best = found["largest"][name]["nodes"]
+        best = results["largest"][name]["nodes"]
         assert len(edges.encode(generate(Workload(best, density, 0)))) <= 800
         assert len(edges.encode(generate(Workload(best + 1, density, 0)))) > 800
         mine = {
-            one["nodes"]: one for one in found["tries"] if one["density"] == density
+            item["nodes"]: item
+            for item in results["tries"]
+            if item["density"] == density
         }
         assert (
             mine[best]["outcome"] == "good" and mine[best + 1]["outcome"] == "refused"
@@ -146,9 +148,9 @@ def test_a_device_that_answers_but_wrong_is_named(
 
     monkeypatch.setattr(VirtualSut, "do", do)
     with Prober(VIRTUAL, (), 0.1) as prober:
-        found = prober.attempt(20, 0.01)
-    assert (found.outcome, found.good) == (outcome, False)
-    assert said in found.detail
+        result = prober.attempt(20, 0.01)
+    assert (result.outcome, result.good) == (outcome, False)
+    assert said in result.detail
     out = tmp_path / "out.json"
     assert command(VIRTUAL, "--out", out).return_value == 1
     assert json.loads(out.read_text())["largest"]["A"]["nodes"] == 0

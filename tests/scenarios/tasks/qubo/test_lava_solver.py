@@ -40,9 +40,9 @@ def test_calls_go_on_from_the_best_vector_until_the_target_is_met() -> None:
     bits = np.unpackbits(np.frombuffer(output[9:], np.uint8), bitorder="little")[:50]
     assert claimed == cost(GRAPH, bits.astype(np.int8)) <= -24
     assert output[4] == 1
-    assert [one.target_cost for one in calls][:1] == [-5]
-    assert {one.timeout for one in calls} == {30}
-    assert len({one.hyperparameters["refract_seed"] for one in calls}) == len(calls)
+    assert [call.target_cost for call in calls][:1] == [-5]
+    assert {call.timeout for call in calls} == {30}
+    assert len({call.hyperparameters["refract_seed"] for call in calls}) == len(calls)
     assert calls[0].hyperparameters["max_temperature"] == 5
     assert len(calls) > 3
     assert calls[-1].hyperparameters["init_value"].sum() > 10
@@ -60,11 +60,11 @@ def test_a_search_without_a_target_ends_with_its_time() -> None:
 
 
 def test_an_answer_that_is_no_vector_is_none() -> None:
-    told = lava_optimization.SolverReport(-60, np.full(50, 2), 1)
+    reported = lava_optimization.SolverReport(-60, np.full(50, 2), 1)
     with (
         lava_optimization.installed(),
         patch.object(
-            lava_optimization.OptimizationSolver, "solve", lambda one, config: told
+            lava_optimization.OptimizationSolver, "solve", lambda one, config: reported
         ),
     ):
         routine = loihi([], CHIP)

@@ -120,8 +120,8 @@ def test_the_reference_makes_the_moves_of_the_firmware_in_this_process(
     completion = sut.do(Solve(1, 20.0, seed=9, target=target))
     solver = Solver(generate(Workload(250, 0.05, 0)))
     solver.start(9)
-    found = solver.search(20.0, target)
-    assert found.cost == target
+    result = solver.search(20.0, target)
+    assert result.cost == target
     assert completion.output[9:] == solver.bits
 
 

@@ -90,13 +90,13 @@ def test_the_same_targets_give_the_same_gaps_and_leave_every_file_alone(
     vectors = json.loads((session / RESCORED).read_text())["vectors"]
     assert len(vectors) == 8, "two workloads, two time-outs, two trials"
     assert all(
-        one["cost"] == one["stored_cost"]
-        and one["gap"] == one["gap_before"] is not None
-        for one in vectors
+        vector["cost"] == vector["stored_cost"]
+        and vector["gap"] == vector["gap_before"] is not None
+        for vector in vectors
     )
     assert all(
-        one["gap_best_known"] == one["gap_best_known_before"] is not None
-        for one in vectors
+        vector["gap_best_known"] == vector["gap_best_known_before"] is not None
+        for vector in vectors
     )
     assert check(session).ok
 
@@ -106,16 +106,18 @@ def test_a_better_target_makes_the_gap_to_it_larger_and_leaves_the_official_one(
 ) -> None:
     result = command(session, "--targets", table(tmp_path / "better.csv", -50))
     of_hundred = [
-        one
-        for one in json.loads((session / RESCORED).read_text())["vectors"]
-        if one["workload"][0] == 100
+        item
+        for item in json.loads((session / RESCORED).read_text())["vectors"]
+        if item["workload"][0] == 100
     ]
     assert of_hundred
-    for one in of_hundred:
-        assert one["gap_best_known"] == pytest.approx((one["cost"] + 50) / 50)
-        assert one["gap_best_known_before"] == pytest.approx((one["cost"] + 44) / 44)
-        assert one["gap"] == one["gap_before"] == pytest.approx((one["cost"] + 44) / 44)
-        assert one["gap_printed"] == pytest.approx((one["cost"] + 44) / -44)
+    for item in of_hundred:
+        assert item["gap_best_known"] == pytest.approx((item["cost"] + 50) / 50)
+        assert item["gap_best_known_before"] == pytest.approx((item["cost"] + 44) / 44)
+        assert (
+            item["gap"] == item["gap_before"] == pytest.approx((item["cost"] + 44) / 44)
+        )
+        assert item["gap_printed"] == pytest.approx((item["cost"] + 44) / -44)
     assert "targets version 41" in result.output and "best known -50" in result.output
 
 
@@ -126,12 +128,12 @@ def test_a_session_is_scored_again_against_another_official_file(
     path.write_text("num_vertices,density,random_seed,c_optimal\r\n100,0.05,0,-40\r\n")
     result = command(session, "--official", path)
     content = json.loads((session / RESCORED).read_text())
-    of_hundred = [one for one in content["vectors"] if one["workload"][0] == 100]
+    of_hundred = [item for item in content["vectors"] if item["workload"][0] == 100]
     assert all(
-        one["gap"] == pytest.approx((one["cost"] + 40) / 40) for one in of_hundred
+        item["gap"] == pytest.approx((item["cost"] + 40) / 40) for item in of_hundred
     )
     assert all(
-        one["gap_best_known"] == one["gap_best_known_before"] for one in of_hundred
+        item["gap_best_known"] == item["gap_best_known_before"] for item in of_hundred
     )
     assert content["official_targets_sha256"] == session_folder.sha256(path)
     assert "official -40" in result.output
@@ -142,13 +144,13 @@ def test_a_beaten_target_is_reported_and_its_vector_kept_as_proof(
 ) -> None:
     weak = table(tmp_path / "weak.csv", -30)
     mine = tmp_path / "mine.csv"
-    said = command(session, "--targets", weak).output
-    assert "best known beaten" in said and "--keep" in said
+    text = command(session, "--targets", weak).output
+    assert "best known beaten" in text and "--keep" in text
     assert command(session, "--targets", weak, "--keep", mine).return_value == 0
     row = targets.read(mine).rows[HUNDRED]
     assert row.check().ok and row.cost < -30
     assert (row.method, targets.read(mine).version) == (f"session {session.name}", 42)
-    assert "nothing beats" not in said
+    assert "nothing beats" not in text
     assert (
         "stays as it is" in command(session, "--targets", mine, "--keep", mine).output
     )
@@ -162,35 +164,35 @@ def test_a_workload_that_the_table_does_not_know_has_no_gap_but_a_vector_to_keep
     targets.write(targets.Targets(1, {TEN: targets.read().rows[TEN]}), few)
     assert "no best known" in command(session, "--targets", few, "--keep", mine).output
     assert targets.read(mine).rows[HUNDRED].check().ok
-    one = next(
-        one
-        for one in json.loads((session / RESCORED).read_text())["vectors"]
-        if one["workload"][0] == 100
+    item = next(
+        item
+        for item in json.loads((session / RESCORED).read_text())["vectors"]
+        if item["workload"][0] == 100
     )
-    assert (one["gap_best_known"], one["best_known"], one["beats_best_known"]) == (
+    assert (item["gap_best_known"], item["best_known"], item["beats_best_known"]) == (
         None,
         None,
         True,
     )
-    assert one["official"] == -44 and one["gap"] is not None
+    assert item["official"] == -44 and item["gap"] is not None
 
 
 def test_vectors_of_every_segment_count_and_one_of_no_use_is_named(
     session: Path,
 ) -> None:
     lines = (session / "trial-2" / session_folder.COMPLETIONS).read_text().splitlines()
-    place = next(number for number, line in enumerate(lines) if '"solve"' in line)
-    changed = json.loads(lines[place])
+    position = next(number for number, line in enumerate(lines) if '"solve"' in line)
+    changed = json.loads(lines[position])
     changed["output"] = changed["output"][:-2]
-    lines[place] = json.dumps(changed)
+    lines[position] = json.dumps(changed)
     part = session / "trial-2" / "segment-1"
     part.mkdir()
     (part / session_folder.COMPLETIONS).write_text("\n".join(lines) + "\n")
     result = command(session)
     vectors = json.loads((session / RESCORED).read_text())["vectors"]
     assert len(vectors) == 12
-    faulty = [one for one in vectors if one["fault"]]
-    assert [one["part"] for one in faulty] == ["trial-2/segment-1"]
+    faulty = [item for item in vectors if item["fault"]]
+    assert [item["part"] for item in faulty] == ["trial-2/segment-1"]
     assert "trial-2/segment-1, step" in result.output
 
 

@@ -41,8 +41,8 @@ def test_small_graphs_are_solved_to_the_optimum(
 ) -> None:
     workload = Workload(nodes, density, seed)
     graph = generate(workload)
-    found = firmware.ask(edges.encode(graph), seed=start, polls=100)
-    assert found.cost == cost(graph, found.vector(nodes)) == -largest(workload)
+    result = firmware.ask(edges.encode(graph), seed=start, polls=100)
+    assert result.cost == cost(graph, result.vector(nodes)) == -largest(workload)
 
 
 @pytest.mark.parametrize("density", targets.DENSITIES)
@@ -50,9 +50,9 @@ def test_the_best_vector_costs_what_the_solver_says_on_graphs_of_all_densities(
     firmware: Firmware, density: float
 ) -> None:
     graph = generate(Workload(250, density, 1))
-    found = firmware.ask(edges.encode(graph), polls=400)
-    assert cost(graph, found.vector(250)) == found.cost < 0
-    assert not found.target_met
+    result = firmware.ask(edges.encode(graph), polls=400)
+    assert cost(graph, result.vector(250)) == result.cost < 0
+    assert not result.target_met
 
 
 def test_the_same_seed_gives_the_same_vector_and_another_seed_another(
@@ -68,15 +68,15 @@ def test_the_device_stops_at_the_target_and_marks_each_threshold_once(
     firmware: Firmware,
 ) -> None:
     graph = generate(Workload(250, 0.05, 0))
-    found = firmware.ask(
+    result = firmware.ask(
         edges.encode(graph), polls=10_000, target=-67, thresholds=(-60, -64, -66)
     )
-    assert found.target_met
-    assert found.cost <= -67
-    assert [number for number, _ in found.crossings] == [0, 1, 2]
+    assert result.target_met
+    assert result.cost <= -67
+    assert [number for number, _ in result.crossings] == [0, 1, 2]
     assert all(
         at <= threshold
-        for (_, at), threshold in zip(found.crossings, (-60, -64, -66), strict=True)
+        for (_, at), threshold in zip(result.crossings, (-60, -64, -66), strict=True)
     )
 
 
@@ -84,35 +84,35 @@ def test_a_search_that_ends_before_its_first_set_is_whole_returns_what_it_has(
     firmware: Firmware,
 ) -> None:
     graph = generate(Workload(2500, 0.01, 0))
-    found = firmware.ask(edges.encode(graph), polls=1, target=-400)
-    assert cost(graph, found.vector(2500)) == found.cost
-    assert -400 < found.cost < -5  # the work of a poll: some tens of nodes
+    result = firmware.ask(edges.encode(graph), polls=1, target=-400)
+    assert cost(graph, result.vector(2500)) == result.cost
+    assert -400 < result.cost < -5  # the work of a poll: some tens of nodes
 
 
 def test_a_threshold_is_reported_as_soon_as_it_is_reached_also_by_a_set_that_can_still_grow(
     firmware: Firmware,
 ) -> None:
     graph = generate(Workload(2500, 0.01, 0))
-    found = firmware.ask(
+    result = firmware.ask(
         edges.encode(graph), polls=10_000, target=-30, thresholds=(-10, -20)
     )
-    assert found.target_met and list(found.crossings) == [(0, -10), (1, -20)]
-    assert cost(graph, found.vector(2500)) == found.cost == -30
+    assert result.target_met and list(result.crossings) == [(0, -10), (1, -20)]
+    assert cost(graph, result.vector(2500)) == result.cost == -30
 
 
 def test_a_target_of_nothing_is_met_before_the_first_move(firmware: Firmware) -> None:
-    found = firmware.ask(
+    result = firmware.ask(
         edges.encode(generate(Workload(50, 0.1, 0))), target=0, thresholds=(0,)
     )
-    assert (found.target_met, found.cost, found.crossings) == (True, 0, ((0, 0),))
+    assert (result.target_met, result.cost, result.crossings) == (True, 0, ((0, 0),))
 
 
 def test_a_target_that_cannot_be_met_ends_in_the_time_out(firmware: Firmware) -> None:
-    found = firmware.ask(
+    result = firmware.ask(
         edges.encode(generate(Workload(50, 0.25, 0))), target=-51, polls=50
     )
-    assert not found.target_met
-    assert found.cost == -12
+    assert not result.target_met
+    assert result.cost == -12
 
 
 @pytest.mark.parametrize("nodes", [1, 2, 17])
@@ -148,14 +148,14 @@ def test_the_reference_tells_crossings_in_order_and_evaluates_right(
     compiler: str,
 ) -> None:
     graph = generate(Workload(500, 0.05, 0))
-    found = Solver(graph).search(30.0, target=-85, thresholds=(-80, -84))
-    assert cost(graph, found.vector) == found.cost <= -85
-    assert [crossing.threshold for crossing in found.crossings] == [-80, -84]
+    result = Solver(graph).search(30.0, target=-85, thresholds=(-80, -84))
+    assert cost(graph, result.vector) == result.cost <= -85
+    assert [crossing.threshold for crossing in result.crossings] == [-80, -84]
     assert (
         0
-        <= found.crossings[0].latency_s
-        <= found.crossings[1].latency_s
-        <= found.duration_s
+        <= result.crossings[0].latency_s
+        <= result.crossings[1].latency_s
+        <= result.duration_s
     )
 
 

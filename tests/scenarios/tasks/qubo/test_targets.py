@@ -98,9 +98,9 @@ def test_stored_vectors_cost_what_the_table_says(shipped: Targets, nodes: int) -
 def test_a_target_is_found_by_its_graph_however_that_was_made(shipped: Targets) -> None:
     made = generate(Workload(50, 0.05, 2))
     again = from_edges(50, np.stack(made.ends, axis=1)[::-1])
-    found = shipped.of(again)
-    assert found is not None
-    assert found.workload == Workload(50, 0.05, 2)
+    result = shipped.of(again)
+    assert result is not None
+    assert result.workload == Workload(50, 0.05, 2)
     assert shipped.of(generate(Workload(50, 0.05, 77))) is None
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The streaming wake word as a task: recordings and truth files of users, and what they
-may be.
+"""The streaming wake word as a task: recordings and truth files of users, and their
+accepted forms.
 """
 
 from __future__ import annotations

@@ -57,9 +57,9 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
     answers = interpreter.run(read, inputs).reshape(COUNT, -1).argmax(axis=1)
     np.save(folder / "labels.npy", answers)
     for number, (sample, label) in enumerate(zip(inputs, answers, strict=True)):
-        place = folder / "classes" / str(label)
-        place.mkdir(parents=True, exist_ok=True)
-        np.save(place / f"{number:02d}.npy", sample)
+        position = folder / "classes" / str(label)
+        position.mkdir(parents=True, exist_ok=True)
+        np.save(position / f"{number:02d}.npy", sample)
     return folder
 
 
@@ -115,8 +115,8 @@ def test_a_model_of_ones_own_is_measured_and_checked_without_its_samples(
     assert metrics["latency_infer"]["value"] > 0
     assert metrics["energy_infer"]["value"] > 0
     assert "latency_preprocess" not in metrics
-    found = check(result.folder)
-    assert found.ok, found
+    results = check(result.folder)
+    assert results.ok, results
 
 
 @pytest.fixture(scope="module")
@@ -132,9 +132,9 @@ def kept_session(models: Path, tmp_path_factory: pytest.TempPathFactory) -> Path
 
 
 def said_of(session: Path, name: str, *, ok: bool) -> str:
-    found = check(session).findings
+    result = check(session).findings
     return "; ".join(
-        each.detail for each in found if each.ok is ok and each.name.endswith(name)
+        each.detail for each in result if each.ok is ok and each.name.endswith(name)
     )
 
 
@@ -146,8 +146,8 @@ def test_a_session_keeps_the_model_and_a_check_runs_it_again(
     inputs = np.load(kept_session / "task" / "inputs.npy")
     assert np.array_equal(inputs, np.load(models / "inputs.npy")[:4])
     assert check(kept_session).ok
-    said = said_of(kept_session, "completions.jsonl", ok=True)
-    assert "6 of 6 outputs are those of the model kept in the session" in said
+    output = said_of(kept_session, "completions.jsonl", ok=True)
+    assert "6 of 6 outputs are those of the model kept in the session" in output
     assert "4 samples and labels made again" in said_of(
         kept_session, "catalogue.csv", ok=True
     )
@@ -160,10 +160,10 @@ def test_wrong_outputs_are_counted_against_the_kept_model(
     sut = "[sut.virtual]\nerror_rate = 0.5"
     result = run(models, tmp_path, sut, labels=labels)
     assert check(result.folder).ok
-    said = said_of(result.folder, "completions.jsonl", ok=True)
-    found = re.search(r"(\d+) of 14 outputs are those of the model", said)
-    assert found is not None
-    assert 1 < int(found[1]) < 13
+    output = said_of(result.folder, "completions.jsonl", ok=True)
+    results = re.search(r"(\d+) of 14 outputs are those of the model", output)
+    assert results is not None
+    assert 1 < int(results[1]) < 13
 
 
 def _other_inputs(folder: Path) -> None:
@@ -227,8 +227,8 @@ def test_inputs_of_many_bytes_are_left_out_and_that_is_stated(
     facts = json.loads((result.folder / "provenance.json").read_text("utf-8"))["task"]
     assert "are not in the session, only their SHA-256" in facts["statement"]
     assert check(result.folder).ok
-    said = said_of(result.folder, "catalogue.csv", ok=True)
-    assert "not checked against its data: inputs of more than" in said
+    output = said_of(result.folder, "catalogue.csv", ok=True)
+    assert "not checked against its data: inputs of more than" in output
 
 
 def test_a_kept_model_that_would_keep_a_check_busy_is_not_run(
@@ -262,8 +262,10 @@ def test_results_without_labels_say_so(models: Path, kept_session: Path) -> None
     assert result_labels.NO_LABELS in [
         each.text for each in result_labels.of_task(facts)
     ]
-    told = [each.text for each in result_labels.of_task(opened(models).provenance())]
-    assert result_labels.NO_LABELS not in told
+    reported = [
+        each.text for each in result_labels.of_task(opened(models).provenance())
+    ]
+    assert result_labels.NO_LABELS not in reported
 
 
 def test_a_device_with_another_model_is_refused(models: Path, tmp_path: Path) -> None:

@@ -265,11 +265,11 @@ def measured(net, values: np.ndarray, together: int, neurons) -> dict[str, float
         [ActivationSparsity, SynapticOperations],
     ]
     with torch.no_grad():
-        found = Benchmark(
+        result = Benchmark(
             model, DataLoader(data, batch_size=together), [], [], metrics
         ).run(quiet=True)
-    operations = found.pop("SynapticOperations")
-    return {**{name: float(value) for name, value in found.items()}, **operations}
+    operations = result.pop("SynapticOperations")
+    return {**{name: float(value) for name, value in result.items()}, **operations}
 
 
 def main() -> None:
@@ -277,7 +277,7 @@ def main() -> None:
         asc_inputs()
         return
     rng = np.random.default_rng(1917)
-    told = {}
+    reported = {}
     for name, made in {
         "feedforward": feedforward(rng), "recurrent": recurrent(rng), "asc": shipped(),
     }.items():  # fmt: skip
@@ -285,12 +285,12 @@ def main() -> None:
         if graph is not None:
             nir.write(HERE / f"{name}.nir", graph)
             np.savez_compressed(HERE / f"{name}.npz", input=values, dt_s=DT_S)
-        told[name] = {
+        reported[name] = {
             "one": measured(net, values, 1, neurons),
             "together": measured(net, values, len(values), neurons),
         }
-        print(name, told[name])
-    (HERE / "harness.json").write_text(json.dumps(told, indent=1) + "\n")
+        print(name, reported[name])
+    (HERE / "harness.json").write_text(json.dumps(reported, indent=1) + "\n")
     names = ("neurobench", "snntorch", "torch", "nir", "numpy")
     (HERE / "VERSIONS").write_text(
         "".join(f"{name} {version(name)}\n" for name in names)

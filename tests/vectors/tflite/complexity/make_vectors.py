@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Make harness.json beside this file with NeuroBench's public harness, which is no
-dependency: what it says of torch modules with the int8 weights of the networks in the
+dependency: its results for torch modules with the int8 weights of the networks in the
 folder above.
 
     echo torch==2.13.0 > pins && pip install -c pins neurobench tflite
     PYTHONPATH=. python tests/vectors/tflite/complexity/make_vectors.py
 
 A layer with weights is a Conv2d or a Linear that gets steps from the zero point, so
-that 0 is 0; behind one whose operator has RELU or RELU6 stands a ReLU. Rescaling and the
+that 0 is 0; a ReLU follows one whose operator has RELU or RELU6. Rescaling and the
 other operators are those of [sut.gpu], and every output must have the bytes that
 tflite-micro gave. Where a file pads one side more, the zeros are put before the layer:
 the harness then counts their products among the dense ones, and `dense` is left out.
@@ -113,10 +113,10 @@ class Net(torch.nn.Module):
 
     def forward(self, values: Any) -> Any:
         read = self.read
-        found = {read.input: values.double()}
+        result = {read.input: values.double()}
         for number, operator in enumerate(read.operators):
             name = str(number)
-            entered = [found[tensor] for tensor in operator.inputs]
+            entered = [result[tensor] for tensor in operator.inputs]
             output = read.tensors[operator.output]
             if name in self.layers:
                 source = read.tensors[operator.inputs[0]]
@@ -128,8 +128,8 @@ class Net(torch.nn.Module):
             if name in self.rectifiers:
                 steps = self.rectifiers[name](made - output.zero_point)
                 made = steps + output.zero_point
-            found[operator.output] = made.reshape(len(values), *output.shape)
-        return found[read.output]
+            result[operator.output] = made.reshape(len(values), *output.shape)
+        return result[read.output]
 
     def products(self, name: str, body: Any, steps: Any, shape: Any) -> Any:
         layer = self.layers[name]
@@ -141,18 +141,18 @@ class Net(torch.nn.Module):
 
 
 def measured(path: Path, inputs: np.ndarray, outputs: np.ndarray) -> dict[str, Any]:
-    """Return what the harness says of a network."""
+    """Return the harness's results for a network."""
     net = Net(path)
     net.requires_grad_(False)
     shape = net.read.tensors[net.read.input].shape
     values = torch.from_numpy(inputs.reshape(len(inputs), *shape).astype(np.float64))
-    found = net(values).numpy().reshape(outputs.shape)
-    assert np.array_equal(found, outputs), path
+    result = net(values).numpy().reshape(outputs.shape)
+    assert np.array_equal(result, outputs), path
     data = DataLoader(TensorDataset(values, torch.zeros(len(values))), batch_size=8)
     metrics = [[ConnectionSparsity], [ActivationSparsity, SynapticOperations]]
     with torch.no_grad():
-        told = Benchmark(TorchModel(net), data, [], [], metrics).run(quiet=True)
-    operations = told.pop("SynapticOperations")
+        reported = Benchmark(TorchModel(net), data, [], [], metrics).run(quiet=True)
+    operations = reported.pop("SynapticOperations")
     if net.pads:
         operations.pop("Dense")
     held = torch.nn.ModuleList(
@@ -160,18 +160,18 @@ def measured(path: Path, inputs: np.ndarray, outputs: np.ndarray) -> dict[str, A
         for each in net.read.operators
         if isinstance(each.body, WEIGHTED)
     )
-    told["Footprint"] = Footprint()(TorchModel(held))
-    return {**{name: float(value) for name, value in told.items()}, **operations}
+    reported["Footprint"] = Footprint()(TorchModel(held))
+    return {**{name: float(value) for name, value in reported.items()}, **operations}
 
 
 def main() -> None:
-    told = {}
+    reported = {}
     for name in NAMES:
         with np.load(HERE.parent / f"{name}.npz") as stored:
             inputs, outputs = stored["inputs"], stored["outputs"]
-        told[name] = measured(HERE.parent / f"{name}.tflite", inputs, outputs)
-        print(name, told[name])
-    (HERE / "harness.json").write_text(json.dumps(told, indent=1) + "\n")
+        reported[name] = measured(HERE.parent / f"{name}.tflite", inputs, outputs)
+        print(name, reported[name])
+    (HERE / "harness.json").write_text(json.dumps(reported, indent=1) + "\n")
     names = ("neurobench", "torch", "numpy")
     (HERE / "VERSIONS").write_text(
         "".join(f"{name} {version(name)}\n" for name in names)
