@@ -222,10 +222,9 @@ void nr_tflite_keep(const struct nr_tflite *network, const struct nr_tflite_oper
     int8_t *rows = &network->arena[operator->to];
     size_t row_b = (size_t)operator->channels_in;
     size_t before_b = (size_t)(operator->height_in - 1) * row_b;
-    size_t at;
 
     if (network->starting) {
-        for (at = 0; at < before_b; at += row_b) {
+        for (size_t at = 0; at < before_b; at += row_b) {
             memcpy(&rows[at], newest, row_b);
         }
     } else {
