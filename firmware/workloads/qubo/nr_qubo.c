@@ -370,3 +370,5 @@ void nr_qubo_set_report_at(struct nr_qubo *qubo, int32_t cost) { qubo->report_at
 int32_t nr_qubo_best_cost(const struct nr_qubo *qubo) { return qubo->best_cost; }
 
 const uint8_t *nr_qubo_best(const struct nr_qubo *qubo) { return qubo->best; }
+
+uint32_t nr_qubo_moves(const struct nr_qubo *qubo) { return qubo->move; }

@@ -148,6 +148,7 @@ uint32_t nr_qubo_state_b(void);
 void nr_qubo_set_report_at(struct nr_qubo *qubo, int32_t cost);
 int32_t nr_qubo_best_cost(const struct nr_qubo *qubo);
 const uint8_t *nr_qubo_best(const struct nr_qubo *qubo);
+uint32_t nr_qubo_moves(const struct nr_qubo *qubo);
 
 /* ---- with a clock ---- */
 

@@ -8,7 +8,12 @@ import click
 from rig.cli.lazy import LazyGroup
 
 _FILE = "scenarios.tasks.qubo.subcommands"
+_PROBLEMS = "scenarios.tasks.qubo.problem_command"
 COMMANDS = {
+    "inspect": (
+        f"{_PROBLEMS}:inspect",
+        "Print what a file of a problem is, and the memory it needs",
+    ),
     "largest": (
         f"{_FILE}:largest",
         "Find the largest workloads that a device loads and solves",
@@ -16,6 +21,10 @@ COMMANDS = {
     "rescore": (
         f"{_FILE}:rescore",
         "Evaluate a session's vectors against the present targets",
+    ),
+    "search": (
+        f"{_PROBLEMS}:search",
+        "Search a problem from a file on this computer",
     ),
     "targets": (
         "scenarios.tasks.qubo.targets_command:targets",
@@ -31,5 +40,5 @@ COMMANDS = {
 )
 def qubo() -> None:
     """Maximum independent sets as QUBO: targets, scores against new targets, the
-    largest workload of a device.
+    largest workload of a device; problems from files.
     """

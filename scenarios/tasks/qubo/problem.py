@@ -120,9 +120,9 @@ class QuadraticProblem:
         sign = 1 if self.sense == "min" else -1
         cost = sign * Fraction(str(value)) * self.scale - self.offset
         if cost.denominator != 1:
+            unit = f"multiples of 1/{self.scale}" if self.scale > 1 else "whole numbers"
             raise ConfigError(
-                f"no vector has a {self.measure} of {value:g}, as weights are multiples"
-                f" of 1/{self.scale}",
+                f"no vector has a {self.measure} of {value:g}, as weights are {unit}",
                 path="task.qubo.problems.target",
             )
         if cost > 0:

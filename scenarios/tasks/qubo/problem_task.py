@@ -34,6 +34,8 @@ PATH = "task.qubo.problems"
 SOURCE = "problems of the bench's owner, from files"
 UNOFFICIAL = "NOT THE OFFICIAL WORKLOADS"
 STATEMENT = "problems of the bench's owner: no result of NeuroBench"
+#: A grid of 10 x 10 nodes whose ends meet, with edges of weight 1 and -1, generated.
+EXAMPLE = Path(__file__).with_name("example.txt")
 #: A session keeps the problems it searched, so that its vectors are evaluated again.
 KEPT_B = 8 << 20
 
@@ -43,8 +45,9 @@ class ProblemSettings:
     """A problem in a file, how it is read, and its target."""
 
     file: Annotated[
-        PathText, doc("The file: DIMACS, Gset, Biq Mac, Matrix Market, dimod.")
-    ]
+        PathText,
+        doc("DIMACS, Gset, Biq Mac, Matrix Market, or dimod; empty: an example."),
+    ] = ""
     kind: Annotated[
         Literal["", "independent-set", "max-cut", "qubo"],
         doc("What is searched for; empty: by the format."),
@@ -81,7 +84,8 @@ class ProblemSettings:
     def name(self) -> str:
         """The name of the workload, and of its cell: the file's, in letters, digits
         and underscores."""
-        return re.sub(r"[^A-Za-z0-9]+", "_", Path(self.file).stem).strip("_")
+        stem = Path(self.file or EXAMPLE).stem
+        return re.sub(r"[^A-Za-z0-9]+", "_", stem).strip("_")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -390,4 +394,5 @@ def refuse_names(settings: Sequence[ProblemSettings]) -> None:
 
 
 def _read(settings: ProblemSettings, folder: Path) -> ProblemFile:
-    return problem_file.read(folder / expanded(settings.file), settings.wanted)
+    path = folder / expanded(settings.file) if settings.file else EXAMPLE
+    return problem_file.read(path, settings.wanted)

@@ -108,6 +108,11 @@ class Solver:
         return int(self._c.nr_qubo_best_cost(self._state))
 
     @property
+    def moves(self) -> int:
+        """The moves since the start, in 32 bits."""
+        return int(self._c.nr_qubo_moves(self._state))
+
+    @property
     def vector(self) -> NDArray[np.int8]:
         """The best vector so far (nodes)."""
         return np.unpackbits(
@@ -223,6 +228,8 @@ def _functions(path: Path) -> ctypes.CDLL:
     c.nr_qubo_set_report_at.argtypes = (ctypes.c_void_p, ctypes.c_int32)
     c.nr_qubo_best_cost.restype = ctypes.c_int32
     c.nr_qubo_best_cost.argtypes = (ctypes.c_void_p,)
+    c.nr_qubo_moves.restype = ctypes.c_uint32
+    c.nr_qubo_moves.argtypes = (ctypes.c_void_p,)
     c.nr_qubo_best.restype = ctypes.c_void_p
     c.nr_qubo_best.argtypes = (ctypes.c_void_p,)
     return c

@@ -209,6 +209,11 @@ def _workloads(session: Path) -> Mapping[int, WorkloadFacts]:
             f"{session} is no session of QUBO",
             try_next="rig list shows the sessions here",
         )
+    if "problems" in task:
+        raise DataError(
+            f"{session} searched problems from files, whose targets its bench names",
+            try_next="rig check SESSION evaluates its vectors again",
+        )
     return dict(enumerate(of_session(task).workloads))
 
 

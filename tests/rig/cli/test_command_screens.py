@@ -25,6 +25,8 @@ from tests.rig.cli.test_screens import SCREENS
 
 _VECTORS = ROOT / "tests" / "vectors" / "nir"
 #: The head of a linked program (ELF) for a little-endian machine of 32 bits.
+_SQUARE = "p edge 4 8\ne 1 2\ne 2 3\ne 3 4\ne 4 1\ne 1 2\n"
+_MATRIX = "%%MatrixMarket matrix coordinate integer symmetric\n2 2 1\n2 1 3\n"
 _ELF = b"\x7fELF\x01\x01\x01" + bytes(9) + b"\x02\x00"
 
 #: Name of a screen -> the words after `rig`.
@@ -73,6 +75,14 @@ SHOWN: dict[str, str] = {
     "model-sense-no-input": "model sense lif.nir nosuch.npy --on loihi --dt 0.001",
     "model-sense-other-kind": "model sense lif.nir in.npy --on cpu --dt 0.001",
     "model-sense-simulated": "model sense lif.nir in.npy --on loihi --dt 0.001",
+    "qubo-inspect": "qubo inspect square.col",
+    "qubo-inspect-cut-off": "qubo inspect cut-off.txt",
+    "qubo-search-cut-off": "qubo search cut-off.txt",
+    "qubo-inspect-no-file": "qubo inspect nosuch.col",
+    "qubo-inspect-no-kind": "qubo inspect square.mtx",
+    "qubo-search": "qubo search square.col --target 2",
+    "qubo-search-no-file": "qubo search nosuch.col",
+    "qubo-search-no-target": "qubo search square.col --target 0.5",
     "qubo-largest": "qubo largest qubo.toml --edges-max 2000 --timeout 0.01",
     "qubo-largest-no-bench": "qubo largest nosuch.toml",
     "qubo-largest-no-folder": "qubo largest qubo.toml --out nosuch/largest.json",
@@ -166,6 +176,9 @@ def furnish(folder: Path) -> None:
         path.parent.mkdir(exist_ok=True)
         path.write_text("words of another kind\n", encoding="utf-8")
     (folder / "board.elf").write_bytes(_ELF)
+    (folder / "square.col").write_text(_SQUARE, encoding="utf-8")
+    (folder / "cut-off.txt").write_text("3 2\n1 2 1\n", encoding="utf-8")
+    (folder / "square.mtx").write_text(_MATRIX, encoding="utf-8")
 
 
 @contextmanager

@@ -110,6 +110,12 @@ TABLE = {
         "probe-undecided probe-virtual",
         "probe-no-bench probe-no-recording probe-wrong probe-wrong-setting",
     ),
+    "qubo inspect": Screens(
+        "qubo-inspect", "qubo-inspect-cut-off qubo-inspect-no-file qubo-inspect-no-kind"
+    ),
+    "qubo search": Screens(
+        "qubo-search", "qubo-search-cut-off qubo-search-no-file qubo-search-no-target"
+    ),
     "qubo largest": Screens(
         "qubo-largest",
         "qubo-largest-no-bench qubo-largest-no-folder qubo-largest-other-task",

@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`rig qubo inspect` and `rig qubo search`: what a file of a problem is, and the best
+vector that the firmware's search finds on this computer.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from rig.cli.options import to_write
+from rig.cli.printed.terminal import Terminal, escape, say
+from rig.store import session_folder
+from scenarios.tasks.qubo import problem_file, problem_wire, reference
+from scenarios.tasks.qubo.command_parts import FILE
+from scenarios.tasks.qubo.problem import KINDS, QuadraticProblem
+from scenarios.tasks.qubo.problem_file import READERS, ProblemFile, Wanted
+from scenarios.tasks.qubo.reference import COST_MIN, FoundVector, Solver
+from scenarios.tasks.qubo.targets_command import solver_seeds
+
+SCHEMA = "neurorig-vector-1"
+
+
+def reading_options(command: Callable[..., int]) -> Callable[..., int]:
+    """Add the options that say what a file is read as; the command gets `wanted`."""
+
+    @click.option("--kind", type=click.Choice(KINDS), help="What is searched for.")
+    @click.option("--format", "form", type=click.Choice(list(READERS)))
+    @click.option(
+        "--sense", type=click.Choice(["min", "max"]), help="Of a qubo; min by default."
+    )
+    @click.option(
+        "--complement", is_flag=True, help="The pairs that are no edges are the edges."
+    )
+    @functools.wraps(command)
+    def with_options(
+        kind: str | None,
+        form: str | None,
+        sense: str | None,
+        complement: bool,
+        **rest: Any,
+    ) -> int:
+        wanted = Wanted(
+            kind=kind or "",
+            format=form or "",
+            sense=sense or "",
+            complement=complement,
+        )
+        return command(wanted=wanted, **rest)
+
+    return with_options
+
+
+@click.command()
+@click.argument("file", type=FILE)
+@reading_options
+def inspect(file: Path, wanted: Wanted) -> int:
+    """Print what a file of a problem is, what is odd about it, and the memory that a
+    device needs.
+    """
+    found = problem_file.read(file, wanted)
+    _print_file(file, found)
+    wire = problem_wire.encode(found.problem)
+    say(
+        Terminal(),
+        f"a device needs {reference.memory_b(wire)} bytes of memory for it"
+        f" (NR_QUBO_MEMORY_B), and {len(wire)} in a slot (NR_QUBO_SLOT_B)",
+    )
+    return 0
+
+
+@click.command()
+@click.argument("file", type=FILE)
+@reading_options
+@click.option(
+    "--seconds",
+    type=click.FloatRange(0, 86_400, min_open=True),
+    default=5.0,
+    show_default=True,
+    help="Seconds of search, from each seed.",
+)
+@click.option(
+    "--solver-seeds",
+    "seeds",
+    callback=lambda _context, _option, text: solver_seeds(text),
+    default="1",
+    show_default=True,
+    metavar="LIST",
+    help="Seeds of the search, as 1,5-9.",
+)
+@click.option("--target", type=float, help="Stop a search at this value.")
+@click.option(
+    "--out", type=FILE, callback=to_write, help="Keep the best vector, as JSON."
+)
+def search(
+    file: Path,
+    wanted: Wanted,
+    seconds: float,
+    seeds: Sequence[int],
+    target: float | None,
+    out: Path | None,
+) -> int:
+    """Search a problem on one core of this computer by the firmware's own search, and
+    print the value of the best vector, evaluated again.
+    """
+    found = problem_file.read(file, wanted)
+    problem = found.problem
+    _print_file(file, found)
+    aim = COST_MIN if target is None else problem.cost_of(target)
+    solver = Solver(problem_wire.encode(problem))
+    best: FoundVector | None = None
+    for seed in seeds:
+        solver.start(seed)
+        one = solver.search(seconds, aim)
+        value = problem.value(problem.cost(one.vector))
+        say(
+            Terminal(),
+            f"seed {seed}: {problem.measure} {value:.10g}",
+        )
+        if best is None or one.cost < best.cost:
+            best = one
+            if out is not None:
+                content = _content(found, best, f"search of {seconds:g} s, seed {seed}")
+                session_folder.write_text(out, session_folder.json_text(content))
+    return 0 if best is not None and (target is None or best.cost <= aim) else 1
+
+
+def _print_file(file: Path, found: ProblemFile) -> None:
+    problem = found.problem
+    say(
+        Terminal(),
+        f"{escape(file.name)}: {found.format}, {problem.kind} of {problem.nodes} nodes"
+        f" and {problem.edges} edges, {_weights(problem)}",
+    )
+    for note in found.notes:
+        say(Terminal(), f"  {escape(note)}")
+
+
+def _weights(problem: QuadraticProblem) -> str:
+    """Describe the weights, and the way back to the file's numbers."""
+    if not problem.weighted:
+        signs = problem.kind == "max-cut" and bool((problem.quadratic < 0).any())
+        return "weights 1 and -1" if signs else "weights 1"
+    counted = f", counted in units of 1/{problem.scale}" if problem.scale > 1 else ""
+    return f"weighted{counted}"
+
+
+def _content(found: ProblemFile, best: FoundVector, method: str) -> dict[str, Any]:
+    problem = found.problem
+    return {
+        "schema": SCHEMA,
+        "file_sha256": found.sha256,
+        "kind": problem.kind,
+        problem.measure: problem.value(problem.cost(best.vector)),
+        "method": method,
+        "vector": "".join(map(str, best.vector.tolist())),
+    }
