@@ -38,7 +38,7 @@ def build(network: PlainNetwork, ring_steps: int) -> Built:
                 ports[node.name] = (read.a_in, None)
                 exits.append((np.arange(*shape), read))
             case "Linear" | "Affine":
-                weights = np.asarray(node.parameters.weight, np.float64)
+                weights = layers.changed(node.parameters.weight, np.float64)
                 process = ours.LavaConnection(weights, layers.bias(node))
                 ports[node.name] = (process.s_in, process.a_out)
             case _:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from sut_backends.loihi.stock_plan import Cells, StockPlan
+from sut_backends.workers.inside import layers
 
 #: Weights of both signs are even numbers within these limits.
 WEIGHT_MIN = -256
@@ -63,10 +64,9 @@ def fixed_point(plan: StockPlan) -> FixedPoint:
         worst = 0.0
         for number in into:
             exact = plan.synapses[number].weights * scale
-            weights[number] = (2 * np.rint(exact / 2)).astype(np.int32)
-            worst = max(
-                worst, float(np.abs(weights[number] - exact).max(initial=0.0)) / scale
-            )
+            weights[number] = layers.changed(exact, _even)
+            error = layers.numbers(weights[number]) - layers.numbers(exact)
+            worst = max(worst, float(np.abs(error).max(initial=0.0)) / scale)
         du = int(np.clip(round(DECAY_ONE * float(cells.du[0])) - 1, 0, DECAY_ONE - 1))
         dv = int(np.clip(round(DECAY_ONE * float(cells.dv[0])), 0, DECAY_ONE - 1))
         threshold = round(float(cells.threshold[0]) * scale)
@@ -93,7 +93,11 @@ def _scale(cells: Cells, weights: list[Any]) -> float:
             f"{cells.node} has a threshold of {threshold:g}, a chip's is above 0"
         )
     upper = (
-        max((float(one.max(initial=0.0)) for one in weights), default=0.0) / WEIGHT_MAX
+        max(
+            (float(layers.numbers(one).max(initial=0.0)) for one in weights),
+            default=0.0,
+        )
+        / WEIGHT_MAX
     )
     lower = max((_share_of_lowest(one) for one in weights), default=0.0)
     scale = float(
@@ -110,5 +114,10 @@ def _scale(cells: Cells, weights: list[Any]) -> float:
 def _share_of_lowest(weights: Any) -> float:
     """Compute the lowest weight of a matrix as a share of the lowest that the matrix
     can hold."""
-    lowest = WEIGHT_MIN if weights.max(initial=0.0) > 0 else INHIBITORY_MIN
-    return float(weights.min(initial=0.0)) / lowest
+    numbers = layers.numbers(weights)
+    lowest = WEIGHT_MIN if numbers.max(initial=0.0) > 0 else INHIBITORY_MIN
+    return float(numbers.min(initial=0.0)) / lowest
+
+
+def _even(numbers: Any) -> Any:
+    return (2 * np.rint(numbers / 2)).astype(np.int32)

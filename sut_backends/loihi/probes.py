@@ -25,6 +25,7 @@ from sut_backends.loihi.running import LavaProcesses
 from sut_backends.workers.inside import layers
 from sut_backends.workers.inside.job import Job
 from sut_backends.workers.inside.plain_network import PlainNetwork, read
+from sut_backends.workers.inside.unrolled import unrolled
 
 ORIGIN = "board's own sensor"
 #: In the order of energy_breakdown().
@@ -134,7 +135,8 @@ def sense_network(job: Job) -> dict[str, Any]:
     """Read the board's sensors for the first sample."""
     settings = job.settings_as(SenseSettings)
     stock_rule.require_chip(settings.host)
-    network = read(job.plain)
+    network = unrolled(read(job.plain))
     layers.refuse(network, "Lava")
     spikes = np.load(job.spikes, allow_pickle=False)[0]
+    spikes = spikes.reshape(len(spikes), -1)
     return probe(network, spikes, settings.sense_steps)

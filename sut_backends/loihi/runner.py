@@ -22,6 +22,7 @@ from sut_backends.loihi.stock_plan import plan
 from sut_backends.workers.inside import imports, layers
 from sut_backends.workers.inside.job import Job
 from sut_backends.workers.inside.plain_network import read
+from sut_backends.workers.inside.unrolled import unrolled
 
 RULES = ("file", "stock")
 PRECISIONS = ("floating", "fixed")
@@ -59,7 +60,7 @@ def open_network(job: Job) -> LavaRunner:
         )
     if settings.precision == "fixed" and settings.rule != "stock":
         raise ValueError(FILE_IN_FIXED_POINT)
-    network = layers.without_inner_ends(read(job.plain))
+    network = unrolled(layers.without_inner_ends(read(job.plain)))
     layers.refuse(network, "Lava")
     return LavaRunner(network, settings)
 
@@ -95,10 +96,10 @@ class LavaRunner:
         }
 
     def run(self, spikes: Any) -> tuple[Any, Any]:
-        """Run a sample (steps, channels) from rest; return values (steps, outputs) and
-        the last membranes.
+        """Run a sample (steps, channels), or images, from rest; return values (steps,
+        outputs) and the last membranes.
         """
-        spikes = np.asarray(spikes, np.float64)
+        spikes = np.asarray(spikes, np.float64).reshape(len(spikes), -1)
         if not self._running.holds(len(spikes)):
             self._build(2 * len(spikes))
         values, membranes = self._running.run(spikes)

@@ -16,6 +16,7 @@ import numpy as np
 from sut_backends.loihi.rules import share
 from sut_backends.workers.inside import layers
 from sut_backends.workers.inside.plain_network import PlainNetwork, PlainNode
+from sut_backends.workers.inside.unrolled import unrolled
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,7 @@ def plan(network: PlainNetwork, *, vectors: bool) -> StockPlan:
 
     ValueError for a network that stock cells cannot be.
     """
+    network = unrolled(network)
     layers.refuse(network, "Lava")
     nodes = {node.name: node for node in network.nodes}
     last = layers.last_neurons(network)
@@ -100,11 +102,15 @@ def _between(
     ]
     if nodes[source].type == "Input":
         before = [(None, np.arange(nodes[source].shape_out[0]))]
-    weights = np.asarray(node.parameters.weight, np.float64)
+    weights = layers.changed(node.parameters.weight, np.float64)
+    sparse = hasattr(weights, "tocsr")
     made = []
     for target, cells in enumerate(found):
         if cells.node in targets:
-            rows = weights[cells.which] * factors[cells.node][cells.which, None]
+            factor = factors[cells.node][cells.which, None]
+            rows = weights[cells.which]
+            # An array times a sparse matrix is another product.
+            rows = rows.multiply(factor).tocsr() if sparse else rows * factor
             made += [Synapses(index, target, rows[:, which]) for index, which in before]
     return made
 

@@ -65,7 +65,6 @@ def build(
     whole numbers where `fixed` has them, which a chip needs.
     """
     lif: Any = import_module("lava.proc.lif.process").LIF
-    dense = import_module("lava.proc.dense.process").Dense
     number: Any = np.float64 if fixed is None else np.int32
     ring = np.zeros((channels, ring_steps), np.float64 if chip else number)
     entry = import_module("lava.proc.io.source").RingBuffer(data=ring)
@@ -86,12 +85,15 @@ def build(
     matrices = stated if fixed is None else fixed.weights
     for synapses, weights in zip(plan.synapses, matrices, strict=True):
         counts = fixed is None or synapses.source is None
-        process = dense(weights=weights, num_message_bits=MESSAGE_BITS if counts else 0)
+        kind = "Sparse" if hasattr(weights, "tocsr") else "Dense"
+        processes = import_module(f"lava.proc.{kind.lower()}.process")
+        bits = MESSAGE_BITS if counts else 0
+        process = getattr(processes, kind)(weights=weights, num_message_bits=bits)
         source = inputs if synapses.source is None else made[synapses.source].s_out
         source.connect(process.s_in)
         process.a_out.connect(made[synapses.target].a_in)
         if not chip:
-            states.append((process.a_buff, np.zeros(len(weights), number)))
+            states.append((process.a_buff, np.zeros(weights.shape[0], number)))
     exits = []
     membranes: list[tuple[Any, Any]] = []
     for index in plan.outputs:

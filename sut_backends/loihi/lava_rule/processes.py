@@ -26,14 +26,12 @@ from sut_backends.loihi import rules
 
 
 class LavaConnection(AbstractProcess):
-    """A weight matrix (outputs, inputs) and a bias."""
+    """A weight matrix (outputs, inputs), sparse or not, and a bias."""
 
-    def __init__(self, weights: np.ndarray, bias: np.ndarray) -> None:
+    def __init__(self, weights: Any, bias: np.ndarray) -> None:
         super().__init__(weights=weights, bias=bias)
         self.s_in = InPort(shape=(weights.shape[1],))
         self.a_out = OutPort(shape=(weights.shape[0],))
-        self.weights = Var(shape=weights.shape, init=weights)
-        self.bias = Var(shape=bias.shape, init=bias)
 
 
 class LavaNeurons(AbstractProcess):
@@ -67,12 +65,15 @@ class ConnectionModel(PyLoihiProcessModel):
 
     s_in: PyInPort = LavaPyType(PyInPort.VEC_DENSE, float)
     a_out: PyOutPort = LavaPyType(PyOutPort.VEC_DENSE, float)
-    weights: np.ndarray = LavaPyType(np.ndarray, float)
-    bias: np.ndarray = LavaPyType(np.ndarray, float)
+
+    def __init__(self, proc_params: Any) -> None:
+        super().__init__(proc_params)
+        self._weights = proc_params["weights"]
+        self._bias = proc_params["bias"]
 
     def run_spk(self) -> None:
         """Do one step."""
-        self.a_out.send(self.weights @ self.s_in.recv() + self.bias)
+        self.a_out.send(self._weights @ self.s_in.recv() + self._bias)
 
 
 @implements(proc=LavaNeurons, protocol=LoihiProtocol)

@@ -5,6 +5,7 @@ and projections run. All else is refused by the name of its node.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -39,7 +40,8 @@ def refuse(
                 " is meant, after a Flatten of the file's own"
             )
         if node.type not in ENDS and not all(
-            np.all(np.isfinite(value)) for value in node.parameters.given.values()
+            np.all(np.isfinite(numbers(value)))
+            for value in node.parameters.given.values()
         ):
             raise ValueError(f"{node.name} holds NaN or infinity")
     if len(network.inputs) != 1 or len(network.outputs) != 1:
@@ -47,6 +49,20 @@ def refuse(
             f"{len(network.inputs)} inputs and {len(network.outputs)} outputs, one of"
             " each is meant"
         )
+
+
+def numbers(weights: Any) -> Any:
+    """Return the numbers of a matrix, of a sparse one those that it holds."""
+    return weights.data if hasattr(weights, "tocsr") else np.asarray(weights)
+
+
+def changed(weights: Any, change: Callable[[Any], Any]) -> Any:
+    """Return a matrix, sparse or not, with changed numbers."""
+    if not hasattr(weights, "tocsr"):
+        return change(np.asarray(weights))
+    found = weights.copy()
+    found.data = change(weights.data)
+    return found
 
 
 def without_inner_ends(network: PlainNetwork) -> PlainNetwork:

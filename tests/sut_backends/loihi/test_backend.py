@@ -118,7 +118,7 @@ def test_a_network_is_mapped_to_registers_without_a_chip() -> None:
     assert "du 2047, dv 2048, vth 768" in mapped(str(SHIPPED_MODEL), "--on", "loihi")
     image = ROOT / "tests" / "vectors" / "nir" / "conv1d.nir"
     with pytest.raises(
-        DataError, match="cannot be stock cells: input has values of the shape"
+        DataError, match="cannot be stock cells: output is not fed by neurons"
     ):
         mapped(str(image), "--on", "loihi", "--dt", "0.001")
     with pytest.raises(ConfigError, match=r"\[sut.cpu\] maps no networks") as caught:
