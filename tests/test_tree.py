@@ -94,7 +94,7 @@ BY_NAME = {
     "scenarios/tasks/network/task.py": (4, NAMES),
     "scenarios/tasks/qubo/one_flip.py": (2, NAMES),
     "scenarios/tasks/qubo/programs.py": (4, NAMES),
-    "sut_backends/loihi/lava_rule/processes.py": (1, GIVEN),
+    "sut_backends/loihi/lava_rule/processes.py": (3, GIVEN),
     "sut_backends/spinnaker/own_home.py": (2, GIVEN),
     "sut_backends/uart/framed_dut.py": (3, NAMES),
     "sut_backends/xylo/runner.py": (1, GIVEN),

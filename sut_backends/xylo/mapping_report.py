@@ -75,9 +75,14 @@ def mapping(
         both = np.moveaxis(np.concatenate([into, hidden]), 1, -1)
         return both.reshape(-1, both.shape[-1]), np.asarray(spec.weights_out, float)
 
-    lost = zeroed = clipped = synapses = 0.0
-    held = ChipNumbers.of(after)
-    for wanted, got in zip(groups(ChipNumbers.of(before)), groups(held), strict=True):
+    lost = zeroed = clipped = synapses = moved = 0.0
+    stated, held = ChipNumbers.of(before), ChipNumbers.of(after)
+    limits_before = (stated.threshold, stated.threshold_out)
+    limits_after = (held.threshold, held.threshold_out)
+    scales = []
+    for number, (wanted, got) in enumerate(
+        zip(groups(stated), groups(held), strict=True)
+    ):
         axis = 0 if method == "channel" else None
         most = np.abs(wanted).max(axis=axis, initial=0.0)
         scale = np.abs(got).max(axis=axis, initial=0.0) / np.where(most > 0, most, 1.0)
@@ -86,6 +91,11 @@ def mapping(
         clipped += np.count_nonzero(error > 1.0)
         zeroed += np.count_nonzero((wanted != 0) & (got == 0))
         lost = max(lost, float(error.max(initial=0.0)) / WEIGHT_MAX)
+        exact = np.ravel(limits_before[number]).astype(float) * scale
+        off = np.abs(np.ravel(limits_after[number]) - exact)
+        used = exact != 0
+        moved = max(moved, float((off[used] / np.abs(exact[used])).max(initial=0.0)))
+        scales += np.ravel(scale)[np.ravel(most) > 0].tolist()
     taus = 0.0
     for name in ("dash_mem", "dash_syn", "dash_mem_out", "dash_syn_out"):
         exact, got = (
@@ -101,6 +111,12 @@ def mapping(
         "synapses": int(synapses),
         "weights_clipped": int(clipped),
         "weights_lost_to_zero": int(zeroed),
+        "weights_and_thresholds_multiplied_by": [
+            min(scales, default=0.0),
+            max(scales, default=0.0),
+        ],
+        "largest_change_of_a_weight": f"{lost:.3%} of the largest",
+        "largest_change_of_a_threshold": f"{moved:.3%} of itself",
         "quantisation_error_of_largest_weight": lost,
         "time_constants_off_by_at_most": taus,
         "thresholds_at_limit": int(np.count_nonzero(limits >= THRESHOLD_MAX)),
