@@ -52,6 +52,7 @@ ELSEWHERE = {
     "rig/bench/examples.py": (3, SHIPPED),
     "rig/bench/plugins.py": (1, SHIPPED),
     "rig/bench/scan.py": (1, SYSTEM),
+    "rig/cli/boards/firmware_sww.py": (1, NAMED),
     "rig/cli/boards/firmware_tflite.py": (1, NAMED),
     "rig/cli/docs.py": (2, SHIPPED),
     "rig/cli/main.py": (1, SYSTEM),

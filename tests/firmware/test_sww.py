@@ -15,15 +15,19 @@ import pytest
 
 pytest.importorskip("tflite", reason="pip install 'neurorig[tflite]'")
 
+from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rig.errors import SutError
+from examples.make_tflite import Layers
+from rig.cli.boards.firmware import firmware
+from rig.errors import ConfigError, DataError, SutError
 from rig.interfaces.context import BenchContext
 from rig.model.steps import Load, Query, Scene, Stream
 from rig.network.tflite.form import IntegerTensor
 from rig.network.wake import c_header, c_tables
 from rig.network.wake.features import BANDS, HOP, SAMPLE_HZ, FeatureScale, FeatureStream
+from rig.session.session import open_bench
 from scenarios.tasks.sww.task import EXAMPLE, SwwTask
 from sut_backends.hosted.posix import PosixSut
 from sut_backends.hosted.qemu import QemuSut
@@ -132,3 +136,44 @@ def test_a_stream_begins_anew_and_gives_the_tasks_bytes(port: str, hops: int) ->
         ends = [mark.tick for mark in done.marks if mark.phase == 0x21]
         took = [end - start for start, end in zip(starts, ends, strict=True)]
         assert max(took) / sut.info.tick_hz < HOP / SAMPLE_HZ / 3
+
+
+# ---- rig firmware build --model --stream ----
+
+
+def invoke(*words: str | Path) -> str:
+    done = CliRunner().invoke(
+        firmware, [str(word) for word in words], standalone_mode=False
+    )
+    if done.exception is not None:
+        raise done.exception
+    return " ".join(done.output.split())
+
+
+def test_a_model_is_built_to_answer_for_a_stream(tmp_path: Path) -> None:
+    folder = tmp_path / "here"
+    words = ("build", folder, "--target", "posix", "--stream")
+    printed = invoke(*words, "--model", EXAMPLE)
+    assert "row by row; 267 B stay from one hop to the next" in printed
+    assert (folder / "model.tflite").read_bytes() == EXAMPLE.read_bytes()
+    short = ["scenario.events.duration_s=2.5", "sut.posix.block_ns=100"]
+    with open_bench(folder / "sww.toml", short) as bench:
+        result = bench.run(1, tmp_path / "sessions")
+    assert result.content["problems"] == []
+    assert result.metrics["recall"].value == 1.0
+
+
+def test_a_model_that_cannot_stream_leaves_no_project(tmp_path: Path) -> None:
+    net = Layers((1, 8, 1, 40), 1)
+    net.convolution(2, (3, 1))
+    net.mean((1, 2), 0.1, 0)
+    path = tmp_path / "padded.tflite"
+    path.write_bytes(net.content())
+    words = ("build", tmp_path / "here", "--target", "posix", "--stream")
+    with pytest.raises(DataError, match="CONV_2D: it pads the rows"):
+        invoke(*words, "--model", path)
+    with pytest.raises(ConfigError, match="row by row a model runs with --kernels"):
+        invoke(*words, "--model", EXAMPLE, "--kernels", "cmsis-nn")
+    with pytest.raises(ConfigError, match="no effect"):
+        invoke("build", tmp_path / "here", "--stream")
+    assert not (tmp_path / "here").exists()

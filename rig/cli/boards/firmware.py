@@ -13,6 +13,8 @@ from pathlib import Path
 import click
 
 from rig.cli.boards.firmware_model import STEPS, WORKLOAD, ModelOptions, put_model
+from rig.cli.boards.firmware_sww import WORKLOAD as SWW
+from rig.cli.boards.firmware_sww import put_sww
 from rig.cli.boards.firmware_tflite import WORKLOAD as TFLITE
 from rig.cli.boards.firmware_tflite import put_tflite
 from rig.cli.lazy import LazyGroup
@@ -35,11 +37,11 @@ _workload = click.option(
     "--workload",
     default="null",
     show_default=True,
-    help="Which image of DIR: null, asc, qubo, network or tflite.",
+    help="Which image of DIR: null, asc, qubo, network, tflite or sww.",
 )
 _BESIDE_TFLITE = "beside a .tflite file, which states its arithmetic"
 #: Parameters of a NIR file that is built, and of a .tflite file.
-_OF_TFLITE = ("kernels", "library", "real_input")
+_OF_TFLITE = ("kernels", "library", "real_input", "stream")
 _OF_NIR = ("dt_s", "bits", "steps", "preset", "reset", "spikes_max", "start")
 
 
@@ -126,6 +128,11 @@ def new(folder: Path, name: str) -> None:
     is_flag=True,
     help="The device takes float32 and quantises it, in a phase of its own.",
 )
+@click.option(
+    "--stream",
+    is_flag=True,
+    help="Build the workload `sww`: a .tflite model answers for a signal, row by row.",
+)
 @click.option("-v", "--verbose", is_flag=True, help="Print all commands of make.")
 def build(
     folder: Path,
@@ -140,6 +147,7 @@ def build(
     kernels: str,
     library: Path | None,
     real_input: bool,
+    stream: bool,
     verbose: bool,
 ) -> None:
     """Build the images of the project in DIR and show their size. Settings such as
@@ -162,9 +170,10 @@ def build(
             kernels=Kernels(kernels),
             library=library,
             real_input=real_input,
+            streams=stream,
         )
-        workload = TFLITE if is_int8(model) else WORKLOAD
-        if workload == TFLITE:
+        workload = _workload_of(options)
+        if workload != WORKLOAD:
             refuse_idle(_BESIDE_TFLITE, *_OF_NIR)
             if options.kernels is Kernels.PORTABLE:
                 refuse_idle(f"with --kernels {Kernels.PORTABLE}", "library")
@@ -225,17 +234,19 @@ def _with_model(
     return folder, goals
 
 
+def _workload_of(options: ModelOptions) -> str:
+    if not is_int8(options.path):
+        return WORKLOAD
+    return SWW if options.streams else TFLITE
+
+
 def _put(
     folder: Path, port: projects.Port, options: ModelOptions, settings: tuple[str, ...]
 ) -> tuple[str, ...]:
     """Put a model into a project; return the arguments of make."""
-    if is_int8(options.path):
-        workload = TFLITE
-        memory = part(folder, settings)
-        put_tflite(folder, port, options, memory)
-    else:
-        workload = WORKLOAD
-        put_model(folder, port, options, part(folder, settings))
+    workload = _workload_of(options)
+    put = {TFLITE: put_tflite, SWW: put_sww, WORKLOAD: put_model}
+    put[workload](folder, port, options, part(folder, settings))
     goal = projects.goal(port, workload)
     return (goal or f"WORKLOADS={workload}", *settings)
 

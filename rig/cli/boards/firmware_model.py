@@ -60,6 +60,7 @@ class ModelOptions:
     """A model, and how it is put on a device: of a NIR file how it is quantised, of a
     .tflite file whose code multiplies by weights, `library` is the folder of that
     code, and whether the device quantises real numbers.
+    `streams`: it answers for a signal, row by row (firmware_sww.py).
     """
 
     path: Path
@@ -71,6 +72,7 @@ class ModelOptions:
     kernels: Kernels = Kernels.PORTABLE
     library: Path | None = None
     real_input: bool = False
+    streams: bool = False
 
 
 def put_model(

@@ -30,12 +30,16 @@ def read(path: Path) -> IntegerNetwork:
     return derived
 
 
-def header(derived: IntegerNetwork) -> str:
-    """Return the text of nr_sww_model.h."""
+def header(derived: IntegerNetwork, slots: int | None = None) -> str:
+    """Return the text of nr_sww_model.h; `slots`: so many hops in the memory of the
+    device, unless its Makefile states another number.
+    """
     scale = FeatureScale.of(derived.tensors[derived.input])
     defines = (
         f"#define NR_SWW_GAIN {scale.gain}\n"
         f"#define NR_SWW_OFFSET ({scale.offset})\n"
         f"#define NR_SWW_LEAST ({scale.least})\n"
     )
+    if slots is not None:
+        defines += f"#ifndef NR_SWW_SLOTS\n#define NR_SWW_SLOTS {slots}\n#endif\n"
     return header_of(derived, WORKLOAD, defines)
