@@ -5,13 +5,15 @@ spikes and spikes into outputs; or a network in whole numbers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+import numpy as np
+
 from rig.network.tflite.form import IntegerNetwork
-from rig.network.tflite.real_input import identity_of
+from rig.network.tflite.real_input import identity_of, quantised
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,16 @@ class IntegerWorkload:
     def model(self) -> str:
         """The name of the network that the SUT reports."""
         return identity_of(self.network, self.real_input)
+
+    def inputs_of(self, payloads: Sequence[bytes]) -> Any:
+        """Return the inputs of payloads as the network gets them: (samples, values) of
+        int8.
+        """
+        kind = "<f4" if self.real_input else "i1"
+        values = np.stack([np.frombuffer(payload, kind) for payload in payloads])
+        if not self.real_input:
+            return values
+        return quantised(self.network.tensors[self.network.input], values)[0]
 
 
 class Codec(Protocol):

@@ -37,8 +37,9 @@ def facts(task: Task) -> dict[str, Any]:
     payloads = [task.payload(index) for index in indices]
     try:
         if task.integers is not None:
-            inputs = np.stack([np.frombuffer(each, np.int8) for each in payloads])
-            found = integer_count(task.integers.network, inputs)
+            found = integer_count(
+                task.integers.network, task.integers.inputs_of(payloads)
+            )
         else:
             assert task.network is not None
             found = counted(task.network, payloads)

@@ -101,6 +101,14 @@ def test_a_session_states_them_and_a_page_has_no_rate_of_steps() -> None:
     assert of_facts(spoilt) is None
 
 
+def test_a_device_that_quantises_has_the_same_network() -> None:
+    facts = []
+    for real_input in (False, True):
+        settings = TfliteTask.Settings(samples=10, real_input=real_input)
+        facts.append(complexity.facts(TfliteTask.open(settings, BenchContext())))
+    assert facts[0] == facts[1] != {}
+
+
 def test_the_command_counts_over_inputs(tmp_path: Path) -> None:
     with np.load(VECTORS / "example.npz") as stored:
         np.save(tmp_path / "inputs.npy", stored["inputs"])

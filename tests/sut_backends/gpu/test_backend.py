@@ -131,8 +131,9 @@ def test_the_worker_needs_what_its_list_has_and_no_more() -> None:
     integers = ("integer_runner", "integers")
     of_integers = imported(*(f"sut_backends/gpu/{name}.py" for name in integers))
     of_rig = {name for name in of_integers if name.startswith("rig.")}
-    assert of_rig == {"rig.network.tflite.form", "rig.network.tflite.plain"}
-    own = imported("rig/network/tflite/form.py", "rig/network/tflite/plain.py")
+    names = ("form", "plain", "real_input")
+    assert of_rig == {f"rig.network.tflite.{name}" for name in names}
+    own = imported(*(f"rig/network/tflite/{name}.py" for name in names))
     assert own - of_rig == {"numpy", "numpy.typing"}
 
 
