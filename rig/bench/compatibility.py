@@ -30,7 +30,7 @@ def refuse_mismatch(info: SutInfo, task: Task) -> None:
             try_next="flash the other workload, or change [task.*]",
         )
     model = task.provenance().get("model", "")
-    if info.task == task.name and model and info.model != model:
+    if info.task not in ("any", "") and model and info.model != model:
         raise LocalProtocolError(
             f"the device runs model {info.model!r}, the bench says {model!r}",
             try_next=(

@@ -32,16 +32,31 @@ def run_bench(
 ) -> int:
     """Run all trials and print the results; return the exit code."""
     console = Terminal(stderr=form.as_json)
-    stop = Stop()
     refuse_unwritable(sessions, SESSIONS_TRY)
     with KeptSession() as kept:
-        with (
-            stopped_by_signals(stop),
-            session.open_bench(bench, overrides, stop=stop) as opened,
-            RunProgress(console) as progress,
-        ):
-            result = opened.run(trials, sessions, (progress, kept))
+        result = run_session(
+            bench, overrides, trials, sessions, console=console, kept=kept
+        )
         return _finish(result, form, console)
+
+
+def run_session(
+    bench: Path,
+    overrides: Sequence[str],
+    trials: int | None,
+    sessions: Path,
+    *,
+    console: Terminal,
+    kept: KeptSession,
+) -> session.SessionResult:
+    """Run all trials of a bench, with progress."""
+    stop = Stop()
+    with (
+        stopped_by_signals(stop),
+        session.open_bench(bench, overrides, stop=stop) as opened,
+        RunProgress(console) as progress,
+    ):
+        return opened.run(trials, sessions, (progress, kept))
 
 
 def resume_session(folder: Path, form: PrintedForm) -> int:

@@ -2,6 +2,10 @@
 #define NR_TFLITE_TABLES /* this file has them */
 #include "nr_tflite_workload.h"
 
+#ifdef NR_TFLITE_REALS
+#include "nr_tflite_reals.h"
+#endif
+
 #include <stddef.h>
 #include <string.h>
 
@@ -69,7 +73,13 @@ static int unfit(const uint8_t *data)
 
 static void take_input(struct nr_tflite_memory *memory, const uint8_t *data)
 {
+#ifdef NR_TFLITE_REALS
+    memory->reals = data;
+    nr_tflite_quantise(data, NR_TFLITE_INPUT_B, &nr_tflite_unit_in, memory->quantised);
+    memory->network.input = memory->quantised;
+#else
     memory->network.input = (const int8_t *)data;
+#endif
 }
 
 #endif
@@ -103,9 +113,21 @@ static uint32_t tflite_result(void *state, uint8_t *output)
 {
     const struct nr_tflite_memory *memory = state;
     const struct nr_tflite_model *model = memory->network.model;
+    const int8_t *answer = &memory->network.arena[model->output_at];
+#ifdef NR_TFLITE_REALS
+    float distance =
+        nr_tflite_distance(memory->reals, model->output_b, &nr_tflite_unit_out, answer);
+    uint32_t bits;
+    uint32_t n;
 
-    memcpy(output, &memory->network.arena[model->output_at], (size_t)model->output_b);
-    return (uint32_t)model->output_b;
+    memcpy(&bits, &distance, sizeof bits);
+    for (n = 0; n < NR_TFLITE_ANSWER_B; n++) {
+        output[n] = (uint8_t)(bits >> 8 * n);
+    }
+#else
+    memcpy(output, answer, NR_TFLITE_ANSWER_B);
+#endif
+    return NR_TFLITE_ANSWER_B;
 }
 
 void nr_tflite_workload(struct nr_workload *out, struct nr_tflite_memory *memory)
@@ -117,7 +139,7 @@ void nr_tflite_workload(struct nr_workload *out, struct nr_tflite_memory *memory
     out->name = "tflite";
     out->model = NR_TFLITE_MODEL;
     out->slot_bytes = NR_TFLITE_SLOT_B;
-    out->output_bytes = NR_TFLITE_OUTPUT_B;
+    out->output_bytes = NR_TFLITE_ANSWER_B;
     out->phases = NR_TFLITE_REAL_INPUT ? 2 : 1;
     out->state = memory;
     out->load = tflite_load;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The network of nr_tflite_model.h as a workload of the shim. A payload is its input as the model
-   takes it, an int8 for each value; the output is its output, the same. */
+   takes it, an int8 for each value; the output is its output, the same. Where the header defines
+   NR_TFLITE_REALS, a payload is real numbers and the output one (nr_tflite_reals.h). */
 #ifndef NR_TFLITE_WORKLOAD_H
 #define NR_TFLITE_WORKLOAD_H
 
@@ -13,7 +14,12 @@
 #define NR_TFLITE_REAL_INPUT 0
 #endif
 
+#ifdef NR_TFLITE_REALS
+enum { NR_TFLITE_SLOT_B = 4 * NR_TFLITE_INPUT_B, NR_TFLITE_ANSWER_B = 4 };
+#else
+enum { NR_TFLITE_ANSWER_B = NR_TFLITE_OUTPUT_B };
 enum { NR_TFLITE_SLOT_B = NR_TFLITE_REAL_INPUT ? 4 * NR_TFLITE_INPUT_B : NR_TFLITE_INPUT_B };
+#endif
 
 /* Codes of load and infer; the host sees them as ERROR 7. */
 enum nr_tflite_error {
@@ -31,6 +37,10 @@ struct nr_tflite_memory {
     int8_t arena[NR_TFLITE_ARENA_B];
 #if NR_TFLITE_REAL_INPUT
     int8_t input[NR_TFLITE_INPUT_B];
+#endif
+#ifdef NR_TFLITE_REALS
+    const uint8_t *reals;
+    int8_t quantised[NR_TFLITE_INPUT_B];
 #endif
 };
 

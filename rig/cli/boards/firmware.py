@@ -179,10 +179,19 @@ def build(
                 refuse_idle(f"with --kernels {Kernels.PORTABLE}", "library")
         else:
             refuse_idle("beside a NIR file", *_OF_TFLITE)
-        folder, settings = _with_model(folder, target, options, settings)
+        folder, settings = with_model(folder, target, options, settings)
     else:
         workload = ""
         refuse_idle("without --model", "target", "inputs", *_OF_NIR, *_OF_TFLITE)
+    make_images(folder, settings, workload, verbose=verbose)
+
+
+def make_images(
+    folder: Path, settings: Sequence[str], workload: str, *, verbose: bool = False
+) -> list[Path]:
+    """Build a project by arguments of make, and print the size of its images, of one
+    workload where it is named; return their paths.
+    """
     port = projects.read_port(folder / projects.PORT_FILE)
     _make(folder, port, settings, verbose=verbose)
     images = projects.images(folder)
@@ -197,6 +206,7 @@ def build(
     print_images(
         Terminal(), [toolchain.image_size(size, folder, image) for image in images]
     )
+    return images
 
 
 def print_images(out: Terminal, images: Sequence[toolchain.ImageSize]) -> None:
@@ -207,7 +217,7 @@ def print_images(out: Terminal, images: Sequence[toolchain.ImageSize]) -> None:
         say(out, sizes, escape(f"{image.path!s:<{names}}"))
 
 
-def _with_model(
+def with_model(
     folder: Path, target: str | None, options: ModelOptions, settings: tuple[str, ...]
 ) -> tuple[Path, tuple[str, ...]]:
     """Put a network into a project, a new one if there is none; return its folder and

@@ -73,6 +73,8 @@ class ModelOptions:
     library: Path | None = None
     real_input: bool = False
     streams: bool = False
+    #: The answer is how far the output is from real numbers (firmware_tflite.py).
+    reals: bool = False
 
 
 def put_model(

@@ -21,6 +21,7 @@ from rig.firmware import project as projects
 from rig.firmware.part import BoardMemory
 from rig.network.tflite import network
 from rig.network.tflite.c_header import header
+from rig.network.tflite.distance import REAL_B
 from rig.network.tflite.form import IntegerNetwork
 from rig.network.tflite.inputs import to_inputs
 from rig.network.tflite.kernels import Kernels
@@ -49,9 +50,11 @@ def put_tflite(
 ) -> IntegerNetwork:
     """Print the size of a file's network and write it into a project, with its kernels
     and a bench for its inputs; raise ConfigError, and write no file, if the part has no
-    room for it.
+    room for it. Of real numbers the answer is how far the output is from them
+    (rig/network/tflite/distance.py), which no such bench measures.
     """
     path, inputs, kernels = options.path, options.inputs, options.kernels
+    reals = options.reals
     library = _library(folder, port, options)
     read = network.read(path)
     found = sizes(read, kernels)
@@ -61,7 +64,7 @@ def put_tflite(
     if inputs is not None:
         to_inputs(read, array_of(inputs))
     print_network(Terminal(), read, found)
-    slots = None if part is None else fitting(path, _needs(found), part)
+    slots = None if part is None else fitting(path, _needs(found, reals=reals), part)
     if found.output_b > _ANSWER_B_MAX:
         raise ConfigError(
             f"{path} gives {found.output_b:,} values, a device answers"
@@ -69,12 +72,14 @@ def put_tflite(
             path="--model",
             try_next="a model with a smaller output",
         )
-    text = header(read, slots, kernels, real_input=real_input)
+    text = header(read, slots, kernels, real_input=real_input, reals=reals)
     (folder / HEADER).write_text(text, encoding="utf-8")
     cmsis_nn.put(folder, projects.sources(), library)
     kept = MODEL.with_suffix(path.suffix)
     if path.resolve() != (folder / kept).resolve():
         shutil.copyfile(path, folder / kept)
+    if reals:
+        return read
     stated = _RANDOM
     if inputs is not None:
         where = os.path.relpath(inputs.resolve(), folder.resolve())
@@ -112,16 +117,18 @@ def _library(
     return cmsis_nn.read(options.library)
 
 
-def _needs(found: IntegerSizes) -> Needs:
+def _needs(found: IntegerSizes, *, reals: bool) -> Needs:
     largest = "; ".join(
         f"{each.name}: {each.constant_b:,} B of flash, {each.tensor_b:,} of RAM"
         for each in found.largest()
     )
+    input_b = REAL_B * found.input_b if reals else found.input_b
     return Needs(
         flash_b=found.constant_b + found.code_b,
-        memory_b=found.memory_b,
-        input_b=found.input_b,
-        answer_b=found.output_b,
+        # Numbers are quantised beside the slot that received them.
+        memory_b=found.memory_b + (found.input_b if reals else 0),
+        input_b=input_b,
+        answer_b=REAL_B if reals else found.output_b,
         largest=f"the largest operators: {largest}",
-        try_next=f"a larger part, or a smaller model (an input is {found.input_b:,} B)",
+        try_next=f"a larger part, or a smaller model (an input is {input_b:,} B)",
     )

@@ -7,8 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+
 from rig.network.c_arrays import numbers, rows
-from rig.network.tflite.form import IntegerNetwork
+from rig.network.tflite.distance import identity
+from rig.network.tflite.form import IntegerNetwork, IntegerTensor
 from rig.network.tflite.kernels import Kernels
 from rig.network.tflite.real_input import identity_of, thresholds
 from rig.network.tflite.sizes import sizes
@@ -54,15 +57,21 @@ def header(
     kernels: Kernels = Kernels.PORTABLE,
     *,
     real_input: bool = False,
+    reals: bool = False,
 ) -> str:
     """Return the text of nr_tflite_model.h; `slots`: so many inputs in the memory of
     the device, else as many as its board has for workloads; `real_input`: the device
-    quantises real numbers.
+    quantises real numbers; `reals`: it answers how far the output is from such an
+    input (distance.py).
     """
     defines = "" if slots is None else f"#define NR_TFLITE_SLOTS {slots}\n"
     if real_input:
         defines += "#define NR_TFLITE_REAL_INPUT 1\n"
-    return header_of(network, WORKLOAD, defines, kernels, real_input=real_input)
+    if reals:
+        defines += "#define NR_TFLITE_REALS\n"
+    return header_of(
+        network, WORKLOAD, defines, kernels, real_input=real_input, reals=reals
+    )
 
 
 def header_of(
@@ -72,6 +81,7 @@ def header_of(
     kernels: Kernels = Kernels.PORTABLE,
     *,
     real_input: bool = False,
+    reals: bool = False,
 ) -> str:
     """Return the text of the header of a workload, its names and all, with further
     lines of its own.
@@ -83,7 +93,7 @@ def header_of(
     head = _HEAD.format(
         macro=name.upper(),
         include="" if own else "../tflite/",
-        identity=identity_of(network, real_input),
+        identity=identity(network) if reals else identity_of(network, real_input),
         operators=len(made.operators),
         macs=needs.macs,
         constant_b=needs.constant_b,
@@ -103,7 +113,22 @@ def header_of(
     if real_input:
         keys = thresholds(network.tensors[network.input])
         arrays += numbers("int32_t", f"{name}_thresholds", keys)
-    return head + "\n".join(arrays) + "\n" + foot
+    units = _units(network) if reals else ""
+    return head + "\n".join(arrays) + "\n" + units + foot
+
+
+def _units(network: IntegerNetwork) -> str:
+    ends = (("in", network.input), ("out", network.output))
+    lines = [_unit(name, network.tensors[number]) for name, number in ends]
+    return '\n#include "nr_tflite_reals.h"\n\n' + "".join(lines)
+
+
+def _unit(name: str, tensor: IntegerTensor) -> str:
+    scale = float(np.float32(tensor.scale)).hex()
+    return (
+        f"static const struct nr_tflite_unit nr_tflite_unit_{name} ="
+        f" {{{scale}f, {tensor.zero_point}}};\n"
+    )
 
 
 def _arrays(made: IntegerTables, name: str) -> Iterator[str]:

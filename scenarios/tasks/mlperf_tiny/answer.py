@@ -11,10 +11,17 @@ from rig.errors import DataError, RemoteProtocolError
 from rig.model.catalogue import Entry
 from rig.model.scores import Score
 
-#: thousandths: int32, the text layer's form of `m-results-[0.125,...]`. All are
+#: thousandths: int32, the text layer's form of `m-results-[0.125,...]`; shares: int8
+#: about -128 in steps of 1/256, as SOFTMAX of a .tflite file writes them. All are
 #: little endian.
-Format = Literal["thousandths", "float32", "int8", "uint8"]
-_DTYPES = {"thousandths": "<i4", "float32": "<f4", "int8": "<i1", "uint8": "<u1"}
+Format = Literal["thousandths", "float32", "int8", "uint8", "shares"]
+_DTYPES = {
+    "thousandths": "<i4",
+    "float32": "<f4",
+    "int8": "<i1",
+    "uint8": "<u1",
+    "shares": "<i1",
+}
 PER_UNIT = 1000
 
 
@@ -44,7 +51,11 @@ def scores(output: bytes, form: Format, count: int) -> tuple[float, ...]:
             evidence=output[:32].hex(),
             try_next="look at the model",
         )
-    return tuple((numbers / PER_UNIT if form == "thousandths" else numbers).tolist())
+    if form == "thousandths":
+        numbers = numbers / PER_UNIT
+    elif form == "shares":
+        numbers = (numbers + 128) / 256
+    return tuple(numbers.tolist())
 
 
 def scored(entry: Entry, output: bytes, form: Format, count: int) -> Score:

@@ -25,6 +25,7 @@ PLAIN = Benchmark(
     files=(),
     classes=16,
     tensor_b=64,
+    values="int8",
     outputs=16,
     quality=("accuracy", 0.0),
     reported_by=(),

@@ -15,18 +15,23 @@ from annotated_types import Ge, Interval, doc
 from rig.errors import ConfigError, DataError
 from rig.files.user_folders import cache, expanded
 from rig.interfaces.context import BenchContext
+from rig.interfaces.cpu_program import Program
 from rig.interfaces.sut import SutInfo
 from rig.interfaces.task import Regeneration, Task
 from rig.model.catalogue import Entry
 from rig.model.scores import Score
 from rig.results import labels
-from rig.settings.declare import Count, FolderText, Or, Seed
-from scenarios.tasks.mlperf_tiny import answer, generate
+from rig.settings.declare import Count, FolderText, Or, PathText, Seed
+from scenarios.tasks.mlperf_tiny import answer, generate, model
 from scenarios.tasks.mlperf_tiny.benchmarks import BENCHMARKS, Benchmark, Name
 from scenarios.tasks.mlperf_tiny.dataset import TinyDataset, open_dataset
+from scenarios.tasks.mlperf_tiny.model import TinyModel
 from scenarios.tasks.mlperf_tiny.replica import TinyReplica
 
 GENERATED = "generated"
+_FOLDER = "folder"
+#: Conversions around a model are untimed.
+_WITH_MODEL = ("infer",)
 #: More files than these are not generated to check an untrusted session.
 _FILES_MAX = 2000
 _LASTING = ("data_sha256", "tensors", "classes", "same_content")
@@ -42,7 +47,7 @@ class MlperfTiny(Task):
 
     @dataclass(frozen=True, slots=True)
     class Settings:
-        """The benchmark, its data, and how the device writes its answers."""
+        """The benchmark, its data and model, and how the device writes its answers."""
 
         data: Annotated[FolderText, doc('Folder of its data, or "generated".')] = (
             GENERATED
@@ -53,9 +58,21 @@ class MlperfTiny(Task):
         benchmark: Annotated[
             Name, doc("Benchmark that the data are of; empty: as the folder is called.")
         ] = ""
-        output: Annotated[answer.Format, doc("How the device writes its numbers.")] = (
-            "thousandths"
-        )
+        source: Annotated[
+            str,
+            doc('The source of a folder; "generated ..." where it was not recorded.'),
+        ] = ""
+        model: Annotated[
+            PathText,
+            doc(
+                "The .tflite file that the device runs, as `rig tiny` builds it; empty:"
+                " any firmware."
+            ),
+        ] = ""
+        output: Annotated[
+            answer.Format,
+            doc("How the device writes its numbers; with a model: as that does."),
+        ] = "thousandths"
         outputs: Annotated[
             Count, Or(0, "as the benchmark has it"), Ge(1), doc("Numbers in an answer.")
         ] = 0
@@ -77,7 +94,7 @@ class MlperfTiny(Task):
         cls, settings: Settings, facts: Mapping[str, Any], entries: Sequence[Entry]
     ) -> TinyReplica:
         """Return a stand-in that has labels, files and scores, and no tensors."""
-        source = GENERATED if settings.data == GENERATED else "folder"
+        source = _source(settings)
         labels.refuse_other(
             facts,
             data=settings.data,
@@ -88,14 +105,15 @@ class MlperfTiny(Task):
         labels.refuse_other(
             facts,
             official=known is not None
-            and source != GENERATED
+            and source == _FOLDER
             and facts.get("files") in known.files,
         )
-        replica = TinyReplica.of(cls.name, cls.phases, facts, entries)
-        if replica.form != settings.output or settings.outputs not in (
-            0,
-            replica.outputs,
-        ):
+        phases = _WITH_MODEL if settings.model else cls.phases
+        replica = TinyReplica.of(cls.name, phases, facts, entries)
+        form = settings.output
+        if settings.model and known is not None:
+            form = model.form_of(known)
+        if replica.form != form or settings.outputs not in (0, replica.outputs):
             raise DataError(
                 f"bench.toml has {settings.output}, provenance.json"
                 f" {facts.get('output')!r}"
@@ -105,7 +123,7 @@ class MlperfTiny(Task):
     @classmethod
     def regenerated(cls, settings: Settings) -> Regeneration:
         """Return generated data; those of a folder are not known."""
-        if settings.data != GENERATED or settings.files > _FILES_MAX:
+        if settings.data != GENERATED or settings.model or settings.files > _FILES_MAX:
             return Regeneration({}, unknown="the tensors are not at hand")
         task = cls.open(replace(settings, cache=""), BenchContext())
         return Regeneration(task.provenance(), task.catalogue(), task, lasting=_LASTING)
@@ -119,10 +137,16 @@ class MlperfTiny(Task):
             name = settings.benchmark or (
                 folder.name if folder.name in BENCHMARKS else ""
             )
-            return cls(
-                settings,
-                name,
-                open_dataset(folder, settings.labels, BENCHMARKS.get(name)),
+            run = None
+            if settings.model:
+                run = model.opened(context.folder / expanded(settings.model), name)
+            data = open_dataset(folder, settings.labels, BENCHMARKS.get(name))
+            return cls(settings, name, data, run)
+        if settings.model:
+            raise ConfigError(
+                "generated tensors begin with their answer, which is no model's",
+                path="task.mlperf_tiny.data",
+                try_next="a folder of tensors; rig tiny makes one without",
             )
         if settings.output != "thousandths" or settings.outputs:
             raise ConfigError(
@@ -143,9 +167,20 @@ class MlperfTiny(Task):
         )
 
     def __init__(
-        self, settings: Settings, benchmark: str, dataset: TinyDataset
+        self,
+        settings: Settings,
+        benchmark: str,
+        dataset: TinyDataset,
+        run: TinyModel | None = None,
     ) -> None:
         self._settings = settings
+        self._model = run
+        self._form = settings.output
+        self.programs: Mapping[str, Program] = {}
+        if run is not None:
+            self.phases = _WITH_MODEL
+            self.programs = run.programs()
+            self._form = model.form_of(BENCHMARKS[benchmark])
         self._benchmark = benchmark
         self._dataset = dataset
         first = dataset.rows[0]
@@ -172,8 +207,9 @@ class MlperfTiny(Task):
         return len(self._dataset.tensors)
 
     def payload(self, index: int) -> bytes:
-        """Return the bytes as they are in the file."""
-        return self._dataset.read(self._dataset.tensors[index])
+        """Return the bytes as they are in the file, or as the model takes them."""
+        tensor = self._dataset.read(self._dataset.tensors[index])
+        return tensor if self._model is None else self._model.payload(tensor)
 
     @property
     def score_count(self) -> int:
@@ -194,15 +230,17 @@ class MlperfTiny(Task):
         return answer.scored(
             Entry(str(row.label), row.file),
             output,
-            self._settings.output,
+            self._form,
             self._outputs,
         )
 
     @property
     def reference(self) -> Callable[[bytes], bytes] | None:
-        """Return what gives the right answer to a payload: of generated data it is
-        known, of a model's nothing is.
+        """Return a function that answers a payload as due: by the model, or as
+        generated data state; None where neither is at hand.
         """
+        if self._model is not None:
+            return self._model.answer
         if self._settings.data != GENERATED:
             return None
         return lambda payload: generate.right_answer(self._benchmark, payload)
@@ -212,6 +250,8 @@ class MlperfTiny(Task):
         layer of any maker by the model it names.
         """
         name = info.task or info.model
+        if self._model is not None:
+            return info.task in (model.WORKLOAD, "any")
         if self._settings.workload:
             return name in (self._settings.workload, "any")
         known = BENCHMARKS.get(self._benchmark)
@@ -235,12 +275,14 @@ class MlperfTiny(Task):
         known = BENCHMARKS.get(self._benchmark)
         self._sha256 = self._sha256 or data.sha256()
         facts: dict[str, Any] = {
-            "source": GENERATED if generated else "folder",
+            "source": _source(settings),
             "data": settings.data,
             "labels": data.labels.name,
             "benchmark": self._benchmark,
             "official": (
-                known is not None and not generated and len(data.rows) in known.files
+                known is not None
+                and _source(settings) == _FOLDER
+                and len(data.rows) in known.files
             ),
             "unofficial": "NOT THE EVALUATION SET",
             "statement": self._statement(),
@@ -254,11 +296,13 @@ class MlperfTiny(Task):
             ),
             "unused_b": data.unused_b,
             "classes": data.rows[0].classes,
-            "output": f"{self._outputs} x {settings.output}",
+            "output": f"{self._outputs} x {self._form}",
             "same_content": data.same_content(),
             "data_sha256": self._sha256,
         }
-        if known and not generated:
+        if self._model is not None:
+            facts |= self._model.facts()
+        if known and _source(settings) == _FOLDER:
             facts["quality"] = {
                 "metric": known.quality[0],
                 "minimum": known.quality[1],
@@ -276,6 +320,8 @@ class MlperfTiny(Task):
         known = BENCHMARKS.get(self._benchmark)
         if self._settings.data == GENERATED:
             return "generated data, no data set of MLPerf Tiny"
+        if self._settings.source:
+            return self._settings.source
         if known is None:
             return "a folder of another data set than the benchmarks have"
         count = len(self._dataset.rows)
@@ -285,6 +331,11 @@ class MlperfTiny(Task):
             f"{count} files, the evaluation set of {self._benchmark} has "
             f"{' or '.join(map(str, known.files))}"
         )
+
+
+def _source(settings: MlperfTiny.Settings) -> str:
+    """Return the source of the data: labels of results follow from it."""
+    return GENERATED if settings.data == GENERATED else settings.source or _FOLDER
 
 
 def _cache(setting: str, context: BenchContext) -> Path:

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`rig tiny`: a benchmark of MLPerf Tiny with its reference model, by one command."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from rig.cli.lazy import LateCommand
+from rig.cli.options import EXISTING_FILE, EXISTING_FOLDER, FILE
+
+_WORK = "scenarios.tasks.mlperf_tiny.measuring"
+
+
+@click.command(
+    cls=LateCommand,
+    modules=[_WORK],
+    short_help="Measure a benchmark of MLPerf Tiny with its own model",
+)
+@click.argument("benchmark", metavar="kws|ic|vww|ad")
+@click.argument("settings", metavar="[NAME=VALUE]...", nargs=-1)
+@click.option(
+    "--from",
+    "clone",
+    type=EXISTING_FOLDER,
+    required=True,
+    metavar="FOLDER",
+    help="A clone of mlcommons/tiny, which has the reference models.",
+)
+@click.option(
+    "--inputs",
+    type=EXISTING_FOLDER,
+    metavar="FOLDER",
+    help=(
+        "The official tensors: a clone of eembc/energyrunner, or the folder of one"
+        " benchmark [default: those of the clone; else generated ones]."
+    ),
+)
+@click.option(
+    "--on",
+    default="posix",
+    show_default=True,
+    metavar="DEVICE",
+    help="posix, qemu, virtual, cpu, or the serial port of a board.",
+)
+@click.option(
+    "--board",
+    metavar="PORT",
+    help="Port of the firmware [default: stm32f405, on a board stm32_template].",
+)
+@click.option(
+    "--monitor",
+    type=EXISTING_FILE,
+    metavar="FILE",
+    help="Lines of an energy monitor, as `rig scan` prints them.",
+)
+@click.option(
+    "--mode",
+    "modes",
+    multiple=True,
+    type=click.Choice(("performance", "accuracy", "energy")),
+    help="Only this mode; may be repeated.",
+)
+@click.option(
+    "--files",
+    type=click.IntRange(5, 1000),
+    default=24,
+    show_default=True,
+    help="How many tensors are generated.",
+)
+@click.option(
+    "--trials",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="Number of trials of a mode, each the whole procedure.",
+)
+@click.option(
+    "--to",
+    "folder",
+    type=FILE,
+    metavar="DIR",
+    help="Folder of image, benches and sessions [default: tiny-BENCHMARK-DEVICE].",
+)
+@click.option("--no-run", is_flag=True, help="Only make the image and the benches.")
+def tiny(
+    benchmark: str,
+    settings: tuple[str, ...],
+    clone: Path,
+    inputs: Path | None,
+    on: str,
+    board: str | None,
+    monitor: Path | None,
+    modes: tuple[str, ...],
+    files: int,
+    trials: int,
+    folder: Path | None,
+    no_run: bool,
+) -> int:
+    """Build the firmware with a benchmark's reference model and measure performance,
+    accuracy and energy. Settings such as BOARD=stm32g071 are passed to make.
+
+    All that is made is in one folder: model, firmware, bench files, sessions, and
+    summary.txt: docs/how-to/MLPERF_TINY.md.
+    """
+    from scenarios.tasks.mlperf_tiny.measuring import TinyRun, measure
+
+    wanted = TinyRun(
+        benchmark=benchmark,
+        settings=settings,
+        clone=clone,
+        inputs=inputs,
+        on=on,
+        board=board,
+        monitor=monitor,
+        modes=modes,
+        files=files,
+        trials=trials,
+        folder=folder,
+    )
+    return measure(wanted, run=not no_run)

@@ -1,0 +1,293 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The work of `rig tiny`: model, image and bench files in one folder, then a session
+for each mode, and their results on one page.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rig.api.report import write_report
+from rig.cli import exit_codes
+from rig.cli.boards.firmware import make_images, with_model
+from rig.cli.boards.firmware_model import ModelOptions
+from rig.cli.boards.firmware_tflite import WORKLOAD
+from rig.cli.kept_session import KeptSession
+from rig.cli.options import refuse_idle
+from rig.cli.printed.terminal import Terminal, escape, say, say_plain
+from rig.cli.run_bench import run_session
+from rig.errors import BenchError, ConfigError, did_you_mean
+from rig.files import small_text
+from rig.firmware import project as projects
+from rig.results.document import Results
+from scenarios.tasks.mlperf_tiny import benches, made_inputs, model, outcome
+from scenarios.tasks.mlperf_tiny.benches import BACKENDS, MODES, TinyBench
+from scenarios.tasks.mlperf_tiny.references import (
+    REFERENCES,
+    MissingInputs,
+    OfficialInputs,
+    TinyReference,
+    inputs_of_clone,
+    named_inputs,
+)
+
+SUMMARY = "summary.txt"
+_SESSIONS = "sessions"
+_FIRMWARE = "firmware"
+_BOARDS = {"posix": "posix", "qemu": "stm32f405"}
+_BOARD = "stm32_template"
+_LABELS_FIRST = "y_labels.csv"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TinyRun:
+    """The words of the command line."""
+
+    benchmark: str
+    settings: tuple[str, ...]
+    clone: Path
+    inputs: Path | None
+    on: str
+    board: str | None
+    monitor: Path | None
+    modes: tuple[str, ...]
+    files: int
+    trials: int
+    folder: Path | None
+
+
+@dataclass(frozen=True, slots=True)
+class MadeBenches:
+    """The folder with a bench file for each mode, and the first lines of its page."""
+
+    folder: Path
+    about: tuple[str, ...]
+
+
+def measure(wanted: TinyRun, *, run: bool) -> int:
+    """Make image and benches, run the modes, print the results; return the exit
+    code.
+    """
+    made = prepare(wanted)
+    if not run:
+        _say_next(wanted, made.folder)
+        return 0
+    return run_modes(made, _modes(wanted), wanted.trials)
+
+
+def prepare(wanted: TinyRun) -> MadeBenches:
+    """Write model, firmware and bench files into one folder."""
+    reference = _reference(wanted.benchmark)
+    _refuse_unused(wanted)
+    chosen = model.opened(reference.model_in(wanted.clone), reference.benchmark)
+    inputs = _inputs(reference, wanted)
+    default = Path(f"tiny-{wanted.benchmark}-{Path(wanted.on).name}")
+    folder = wanted.folder or default
+    is_new = not folder.exists()
+    _own_folder(folder)
+    try:
+        return _filled(wanted, reference, chosen, inputs, folder)
+    except BaseException:
+        # A refused model leaves no folder.
+        if is_new:
+            shutil.rmtree(folder)
+        raise
+
+
+def _filled(
+    wanted: TinyRun,
+    reference: TinyReference,
+    chosen: model.TinyModel,
+    inputs: OfficialInputs | MissingInputs,
+    folder: Path,
+) -> MadeBenches:
+    kept = folder / f"{reference.benchmark}.tflite"
+    kept.write_bytes(small_text.read_block(chosen.path))
+    image, machine = "", ""
+    if wanted.on not in ("virtual", "cpu"):
+        image, machine = _image(wanted, kept, reals=chosen.values == "reals")
+    if isinstance(inputs, OfficialInputs):
+        data, labels, source = str(inputs.folder.resolve()), inputs.labels, ""
+        about = f"inputs: {inputs.folder}, all that {inputs.labels} names"
+    else:
+        data, labels, source = _generated(folder, chosen, reference, wanted.files)
+        about = f"inputs: {wanted.files} generated tensors, as {inputs.reason}"
+    made = TinyBench(
+        benchmark=reference.benchmark,
+        sut=benches.sut(wanted.on, image, machine),
+        monitor=benches.monitor(wanted.on, wanted.monitor),
+        model=kept.name,
+        data=data,
+        labels=labels,
+        source=source,
+    )
+    for mode in MODES:
+        bench = folder / f"{mode}.toml"
+        bench.write_text(made.text(mode), encoding="utf-8")
+    title = (
+        f"MLPerf Tiny {reference.benchmark} on {wanted.on}: {chosen.path.name},"
+        f" {chosen.identity}, SHA-256 {chosen.network.sha256}"
+    )
+    return MadeBenches(folder, (title, about))
+
+
+def run_modes(made: MadeBenches, modes: Sequence[str], trials: int) -> int:
+    """Run the bench file of each mode; print and keep their results; return the exit
+    code.
+    """
+    console = Terminal()
+    sessions = made.folder / _SESSIONS
+    found: list[tuple[str, Results]] = []
+    page = list(made.about)
+    for mode in modes:
+        say_plain(f"{mode}: {made.folder / mode}.toml")
+        with KeptSession() as kept:
+            bench = made.folder / f"{mode}.toml"
+            result = run_session(
+                bench, (), trials, sessions, console=console, kept=kept
+            )
+            write_report(result.folder, hashed=True, trials=result.trials)
+        found.append((mode, result.results))
+        page += ["", *outcome.lines(mode, result.results, result.folder)]
+        (made.folder / SUMMARY).write_text("\n".join(page) + "\n", encoding="utf-8")
+    for line in page:
+        console.print(escape(line), soft_wrap=True, highlight=False)
+    say(console, escape(f"{made.folder / SUMMARY}; rig check SESSION, rig report"))
+    return exit_codes.FAIL if outcome.is_bad(found) else 0
+
+
+def _reference(name: str) -> TinyReference:
+    if name in REFERENCES:
+        return REFERENCES[name]
+    raise ConfigError(
+        f"there is no benchmark {name}",
+        try_next=f"{did_you_mean(name, REFERENCES)}one of {', '.join(REFERENCES)}",
+    )
+
+
+def _refuse_unused(wanted: TinyRun) -> None:
+    """Raise ConfigError for options that have no effect, or contradict the device."""
+    if wanted.inputs is not None:
+        refuse_idle("beside --inputs, as none are generated", "files")
+    if wanted.on in ("virtual", "cpu"):
+        refuse_idle(f"with --on {wanted.on}, which has no image", "board", "settings")
+        return
+    is_port = "/" in wanted.on or wanted.on.upper().startswith("COM")
+    if wanted.on not in BACKENDS and not is_port:
+        raise ConfigError(
+            f"there is no device {wanted.on}",
+            path="--on",
+            try_next=f"one of {', '.join(BACKENDS)}; or a serial port: rig scan",
+        )
+    _refuse_board(wanted.board or _BOARDS.get(wanted.on, _BOARD), wanted.on)
+    if is_port and wanted.monitor is None and "energy" in wanted.modes:
+        raise ConfigError(
+            "energy needs an energy monitor",
+            path="--monitor",
+            try_next="a file with the lines of `rig scan`: docs/how-to/MONITORS.md",
+        )
+
+
+def _modes(wanted: TinyRun) -> list[str]:
+    """Return the modes to run: those that are named, else all that the device has."""
+    if wanted.modes:
+        return [mode for mode in MODES if mode in wanted.modes]
+    metered = wanted.on in BACKENDS or wanted.monitor is not None
+    if not metered:
+        say_plain("no energy: --monitor FILE names a monitor")
+    return [mode for mode in MODES if metered or mode != "energy"]
+
+
+def _inputs(
+    reference: TinyReference, wanted: TinyRun
+) -> OfficialInputs | MissingInputs:
+    if wanted.inputs is not None:
+        return named_inputs(reference, wanted.inputs)
+    return inputs_of_clone(reference, wanted.clone)
+
+
+def _own_folder(folder: Path) -> None:
+    """Make a folder, or take one that this command has made before; raises ConfigError
+    for another.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise ConfigError(f"{folder} is a file", path="--to", try_next="a folder")
+    is_ours = (folder / f"{MODES[0]}.toml").is_file()
+    if folder.is_dir() and any(folder.iterdir()) and not is_ours:
+        raise ConfigError(
+            f"{folder} is there and not empty",
+            path="--to",
+            try_next="another name; nothing was written",
+        )
+    folder.mkdir(parents=True, exist_ok=True)
+
+
+def _image(wanted: TinyRun, kept: Path, *, reals: bool) -> tuple[str, str]:
+    """Build the image; return its path in the folder, and the machine of QEMU."""
+    board = wanted.board or _BOARDS.get(wanted.on, _BOARD)
+    project = kept.parent / _FIRMWARE
+    options = ModelOptions(path=kept, reals=reals)
+    project, goals = with_model(project, board, options, wanted.settings)
+    built = make_images(project, goals, WORKLOAD)
+    port = projects.read_port(project / projects.PORT_FILE)
+    if len(built) > 1:
+        raise BenchError(
+            f"{project} has several images of {WORKLOAD}",
+            evidence=", ".join(map(str, built)),
+            try_next=f"remove {project / 'build'}, or another --to",
+        )
+    return built[0].relative_to(kept.parent).as_posix(), port.machine
+
+
+def _refuse_board(board: str, on: str) -> None:
+    """Raise ConfigError where a port has no images for the device."""
+    known = projects.ports(projects.sources())
+    if board not in known:
+        raise ConfigError(
+            f"there is no port {board}",
+            path="--board",
+            try_next=f"{did_you_mean(board, known)}one of {', '.join(known)}",
+        )
+    fitting = [name for name, port in known.items() if _suits(port, on)]
+    if board not in fitting:
+        raise ConfigError(
+            f"images of the port {board} do not run on {on}",
+            path="--board",
+            try_next=f"one of {', '.join(fitting)}",
+        )
+
+
+def _suits(port: projects.Port, on: str) -> bool:
+    """Check whether images of a port run on a backend, or on a board at a serial
+    port.
+    """
+    if port.compiler == "cc":
+        return on == "posix"
+    # The others are for the emulator alone.
+    is_for_boards = bool(port.emulated) or not port.machine
+    if on == "qemu":
+        return not is_for_boards
+    return on not in BACKENDS and is_for_boards
+
+
+def _generated(
+    folder: Path, chosen: model.TinyModel, reference: TinyReference, files: int
+) -> tuple[str, str, str]:
+    """Write generated tensors; return their folder, list and source."""
+    place = folder / f"generated-{reference.benchmark}"
+    if place.is_dir():
+        shutil.rmtree(place)
+    place.mkdir()
+    made_inputs.write(place, chosen, reference.about, files)
+    return place.name, _LABELS_FIRST, made_inputs.SOURCE
+
+
+def _say_next(wanted: TinyRun, folder: Path) -> None:
+    if wanted.on not in BACKENDS:
+        say_plain(
+            f"rig firmware flash {folder / _FIRMWARE} --workload tflite", "next: "
+        )
+    say_plain("the same command without --no-run measures", "next: ")

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The quality target of MLPerf Tiny's closed division against the accuracy of a
+session, and the result of a benchmark as lines of text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rig.files import typed
+from rig.results.document import MetricResult, Results
+from rig.results.labels import texts
+from rig.results.stated import stated
+from rig.results.verdict import Outcome
+
+#: As the benchmark's rules name them.
+_TITLES = {"accuracy": "Top-1", "auc": "AUC"}
+#: Metrics of a result, by mode; the last word of a name is a phase of the device.
+SHOWN: Mapping[str, tuple[str, ...]] = {
+    "performance": ("throughput", "latency_infer"),
+    "energy": ("energy_infer", "throughput"),
+    "accuracy": ("accuracy", "auc"),
+}
+_WORDS = {
+    "throughput": "inferences per second, median",
+    "latency_infer": "time of an inference, median",
+    "energy_infer": "energy of an inference, median",
+    "accuracy": "Top-1",
+    "auc": "AUC",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Target:
+    """The quality that the task's provenance states (task.py)."""
+
+    metric: str
+    minimum: float
+    division: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Facts:
+    """What of that provenance a verdict needs."""
+
+    files: int
+    quality: _Target
+
+
+@dataclass(frozen=True, slots=True)
+class QualityVerdict:
+    """The outcome of comparing a session's accuracy with the target, in a sentence."""
+
+    outcome: Outcome
+    sentence: str
+
+
+def quality_of(results: Results) -> QualityVerdict:
+    """Compare the lowest accuracy of a session's trials with the closed division's
+    target, where the whole evaluation set was measured.
+    """
+    stored = results.provenance.task.stored
+    if not results.data.official or "quality" not in stored:
+        why = results.data.statement or "the data are not the evaluation set"
+        return _not_tested(why)
+    if any(not trial.valid for trial in results.trials):
+        return _not_tested("a trial is no measurement")
+    about = typed.take(_Facts, dict(stored), "provenance.json, task")
+    target = about.quality
+    title = _TITLES.get(target.metric, target.metric)
+    metric = results.metrics.get(target.metric)
+    lowest = None if metric is None else _lowest(metric)
+    if lowest is None:
+        return _not_tested(f"the session has no {title}")
+    outcome = Outcome.PASS if lowest >= target.minimum else Outcome.FAIL
+    by = " of a simulated device" if results.provenance.sut.simulated else ""
+    sentence = (
+        f"{title} {_quality(target.metric, lowest)}{by} over the {about.files}"
+        f" files of the evaluation set; the closed division asks for"
+        f" {_quality(target.metric, target.minimum)}; its other rules are not judged"
+    )
+    return QualityVerdict(outcome, sentence)
+
+
+def lines(mode: str, results: Results, folder: Path) -> list[str]:
+    """Return the result of a session: the benchmark's own lines, then its numbers with
+    their uncertainty.
+    """
+    found = [f"{mode}: {folder}"]
+    labels = texts(results.labels)
+    found += [f"  labels: {labels}"] if labels else []
+    for trial in results.trials:
+        # An invalid trial has its problems in their place.
+        found += [f"  {line}" for line in trial.lines]
+    if all(trial.valid for trial in results.trials):
+        metrics = results.metrics
+        found += [_row(name, metrics[name]) for name in SHOWN[mode] if name in metrics]
+    if mode == "accuracy":
+        verdict = quality_of(results)
+        found.append(f"  quality target: {verdict.outcome.upper()}: {verdict.sentence}")
+    return found
+
+
+def is_bad(sessions: Sequence[tuple[str, Results]]) -> bool:
+    """Check whether a trial is no measurement, or the accuracy below its target."""
+    for mode, results in sessions:
+        if any(not trial.valid for trial in results.trials):
+            return True
+        if mode == "accuracy" and quality_of(results).outcome is Outcome.FAIL:
+            return True
+    return False
+
+
+def _row(name: str, metric: MetricResult) -> str:
+    told = stated(metric)
+    # A share of all files of a set has no scatter when they are measured again.
+    interval = told.other_samples if name in _TITLES else told.same_samples
+    whose = "over other files" if name in _TITLES else "if measured again"
+    unit = f" {told.unit}" if told.unit else ""
+    error = f"; standard error {told.standard_error}" if told.standard_error else ""
+    return f"  {_WORDS[name]}: {told.value}{unit}, 95 % {whose}: {interval}{error}"
+
+
+def _lowest(metric: MetricResult) -> float | None:
+    values = [trial.value for trial in metric.per_trial]
+    known = [value for value in values if value is not None]
+    return min(known) if known and len(known) == len(values) else None
+
+
+def _quality(metric: str, value: float) -> str:
+    return f"{value:.6g}" if metric == "auc" else f"{100 * value:.6g} %"
+
+
+def _not_tested(why: str) -> QualityVerdict:
+    return QualityVerdict(Outcome.NOT_TESTED, why)
