@@ -9,7 +9,7 @@ inputs, and labels. Nothing has been trained.
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -223,7 +223,7 @@ class Layers:
         axis: int,
         shape: tuple[int, ...],
         how: dict[str, Any],
-    ) -> Any:
+    ) -> Callable[..., int]:
         """Return what adds a layer whose sums fill about its output's range.
 
         `how`: `scales` of the weights (drawn), `gain` of the output (1), `zero_point`

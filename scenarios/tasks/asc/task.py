@@ -22,12 +22,20 @@ from numpy.typing import NDArray
 from rig.errors import ConfigError, DataError
 from rig.files.user_folders import cache, expanded
 from rig.interfaces.context import BenchContext
-from rig.interfaces.task import Regeneration, SignalTask
+from rig.interfaces.task import Regeneration, SignalTask, Task
 from rig.model.catalogue import Entry
 from rig.model.scores import Score
+from rig.network.tflite import network as network_of
 from rig.results import labels
 from rig.settings.declare import Count, FolderText, Or, PathText, Seed, Why
 from scenarios.tasks.asc.audio import ClipReader
+from scenarios.tasks.asc.cnn import (
+    CNN,
+    SHIPPED_CNN,
+    AscCnnReplica,
+    AscCnnTask,
+    Kind,
+)
 from scenarios.tasks.asc.dataset import (
     CLASSES,
     Clip,
@@ -37,7 +45,7 @@ from scenarios.tasks.asc.dataset import (
 )
 from scenarios.tasks.asc.generate import CITIES, GENERATOR_VERSION, ensure
 from scenarios.tasks.asc.integer import outputs, spike_counts, trains
-from scenarios.tasks.asc.model import RATE_HZ
+from scenarios.tasks.asc.model import RATE_HZ, FilterBank
 from scenarios.tasks.asc.nirfile import has_format, read_model
 from scenarios.tasks.asc.programs import network, programs
 from scenarios.tasks.asc.replica import AscReplica, parts, scored
@@ -99,11 +107,18 @@ class AscTask(SignalTask):
             PathText,
             doc("NIR file of the model that the device runs; empty: the shipped one."),
         ] = ""
+        network: Annotated[
+            Kind,
+            doc(
+                "Kind of the model: of cnn `model` is a .tflite file over the features"
+                " of a second."
+            ),
+        ] = "spiking"
 
     @classmethod
     def replica(
         cls, settings: Settings, facts: Mapping[str, Any], entries: Sequence[Entry]
-    ) -> AscReplica:
+    ) -> AscReplica | AscCnnReplica:
         """Return a stand-in that has labels, recordings and scores, and no audio."""
         if settings.samples not in (0, len(entries)):
             raise DataError(
@@ -132,6 +147,8 @@ class AscTask(SignalTask):
                 "provenance.json calls data official that are not: by their cities,"
                 " their counts, or bench.toml"
             )
+        if settings.network == CNN:
+            return AscCnnReplica.of(cls.name, facts, entries)
         return AscReplica.of(cls.name, cls.phases, facts, entries)
 
     @classmethod
@@ -141,17 +158,16 @@ class AscTask(SignalTask):
         """
         shipped = not settings.model
         if settings.data != GENERATED or settings.files_per_class > _FILES_MAX:
-            model = read_model(SHIPPED_MODEL)
-            facts = (
-                {"model": model.identity, "model_sha256": model.sha256}
-                if shipped
-                else {}
-            )
+            facts = _of_shipped(settings.network) if shipped else {}
             return Regeneration(facts, unknown="the recordings are not at hand")
         folder = ensure(
             cache_folder("", BenchContext()), settings.files_per_class, settings.seed
         )
-        task = cls(replace(settings, cache=""), open_dataset(folder), SHIPPED_MODEL)
+        audio = cls(replace(settings, cache=""), open_dataset(folder), SHIPPED_MODEL)
+        is_of_cnn = settings.network == CNN
+        task: Task = audio
+        if is_of_cnn:
+            task = AscCnnTask(audio, audio.bank, SHIPPED_CNN)
         facts = task.provenance()
         if shipped:
             return Regeneration(facts, task.catalogue(), task, lasting=_LASTING)
@@ -167,7 +183,7 @@ class AscTask(SignalTask):
         return has_format(model)
 
     @classmethod
-    def open(cls, settings: Settings, context: BenchContext) -> AscTask:
+    def open(cls, settings: Settings, context: BenchContext) -> AscTask | AscCnnTask:
         """Open the data and the model; DataError or ConfigError if they are not as the
         rules want them.
         """
@@ -179,12 +195,13 @@ class AscTask(SignalTask):
             )
         else:
             folder = context.folder / expanded(settings.data)
-        model = (
-            context.folder / expanded(settings.model)
-            if settings.model
-            else SHIPPED_MODEL
-        )
-        return cls(settings, open_dataset(folder), model)
+        dataset = open_dataset(folder)
+        named = context.folder / expanded(settings.model)
+        if settings.network == CNN:
+            path = named if settings.model else SHIPPED_CNN
+            audio = cls(settings, dataset, SHIPPED_MODEL)
+            return AscCnnTask(audio, audio.bank, path)
+        return cls(settings, dataset, named if settings.model else SHIPPED_MODEL)
 
     def __init__(self, settings: Settings, dataset: TauDataset, path: Path) -> None:
         self._settings, self._dataset, self._model = settings, dataset, read_model(path)
@@ -252,6 +269,11 @@ class AscTask(SignalTask):
             Entry(CLASSES[sample.clip.label], sample.clip.path.stem, sample.clip.city)
             for sample in self._samples
         ]
+
+    @property
+    def bank(self) -> FilterBank:
+        """Return the filters of the front end."""
+        return self._model.bank
 
     def score(self, index: int, output: bytes) -> Score:
         """Take the class with the most spikes, then the highest membrane, then the
@@ -366,6 +388,15 @@ def made_up(cities: frozenset[str]) -> bool:
     """Check whether recordings of these cities are the generator's: there are no such
     cities."""
     return cities <= frozenset(CITIES)
+
+
+def _of_shipped(kind: Kind) -> dict[str, str]:
+    """Return the facts of a shipped model."""
+    if kind == CNN:
+        cnn = network_of.read(SHIPPED_CNN)
+        return {"model": cnn.identity, "model_sha256": cnn.sha256}
+    spiking = read_model(SHIPPED_MODEL)
+    return {"model": spiking.identity, "model_sha256": spiking.sha256}
 
 
 @lru_cache(maxsize=4)
