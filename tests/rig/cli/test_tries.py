@@ -32,6 +32,7 @@ CONTEXTS = {
     "rig/bench/config.py": ("run", "probe", "plan", "compare", "serve", "qubo largest"),
     "rig/bench/contact_file.py": ("probe",),
     "rig/cli/boards/firmware_model.py": ("firmware build",),
+    "rig/cli/boards/firmware_sww.py": ("firmware build",),
     "rig/cli/boards/firmware_tflite.py": ("firmware build",),
     "rig/cli/compare_backends.py": ("compare",),
     "rig/cli/measure_windows.py": ("measure",),
@@ -47,6 +48,7 @@ CONTEXTS = {
         *("model inspect", "model check", "model run", "model quantize", "model map"),
         *("model sense", "compare", "firmware build"),
     ),
+    "scenarios/tasks/mlperf_tiny": ("tiny",),
     "scenarios/tasks/qubo": ("qubo targets",),
     "sut_backends/loihi": ("model map", "model sense"),
     "sut_backends/sdk": ("sdk install", "sdk doctor"),
@@ -145,7 +147,9 @@ def keys(section: str, kind: str) -> frozenset[str]:
     settings = (
         BenchSettings if section == "bench" else plugins.find(section, kind).Settings
     )
-    result = {key for key, _ in flat(fields_of(settings))}
+    result = set()
+    for key, field in flat(fields_of(settings)):
+        result |= {key} | {f"{key}.{part}" for part, _ in flat(field.nested or ())}
     prefixes: set[str] = set()
     for key in result:
         prefixes |= {key[: match.start()] for match in re.finditer(r"\.|$", key)}
