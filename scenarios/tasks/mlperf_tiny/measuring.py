@@ -286,6 +286,8 @@ def _generated(
 
 
 def _say_next(wanted: TinyRun, folder: Path) -> None:
+    files = sorted(path.name for path in folder.iterdir() if path.is_file())
+    say_plain(f"{folder}: {', '.join(files)}", "made ")
     if wanted.on not in BACKENDS:
         say_plain(
             f"rig firmware flash {folder / _FIRMWARE} --workload tflite", "next: "

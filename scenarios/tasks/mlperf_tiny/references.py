@@ -45,7 +45,7 @@ class TinyReference:
         raise ConfigError(
             f"{clone} is no clone of mlcommons/tiny",
             path="--from",
-            evidence=f"{found} is missing",
+            evidence=f"no {found.name} in its folder {Path(self.model).parent}",
             try_next=CLONE,
         )
 

@@ -22,11 +22,12 @@ from sut_backends.served.serve import Server
 from tests import screens
 from tests.conftest import ROOT
 from tests.rig.cli.test_screens import SCREENS
+from tests.scenarios.tasks.mlperf_tiny import fake_clone
 
 _VECTORS = ROOT / "tests" / "vectors" / "nir"
-#: The head of a linked program (ELF) for a little-endian machine of 32 bits.
 _SQUARE = "p edge 4 8\ne 1 2\ne 2 3\ne 3 4\ne 4 1\ne 1 2\n"
 _MATRIX = "%%MatrixMarket matrix coordinate integer symmetric\n2 2 1\n2 1 3\n"
+#: The head of a linked program (ELF) for a little-endian machine of 32 bits.
 _ELF = b"\x7fELF\x01\x01\x01" + bytes(9) + b"\x02\x00"
 
 #: Name of a screen -> the words after `rig`.
@@ -112,6 +113,11 @@ SHOWN: dict[str, str] = {
     "serve-nowhere": "serve bench.toml",
     "sessions-no-folder": "sessions --sessions nosuch",
     "sessions-no-option": "sessions --tags good",
+    "tiny": "tiny kws --from clone --on virtual --no-run",
+    "tiny-no-benchmark": "tiny kwss --from clone",
+    "tiny-no-clone": "tiny kws --from full",
+    "tiny-no-device": "tiny kws --from clone --on qemus",
+    "tiny-no-option": "tiny kws",
     "view-no-number": "view text.jls --rate fast",
     "view-no-option": "view text.jls --markers",
     "view-no-path": "view",
@@ -179,6 +185,7 @@ def furnish(folder: Path) -> None:
     (folder / "square.col").write_text(_SQUARE, encoding="utf-8")
     (folder / "cut-off.txt").write_text("3 2\n1 2 1\n", encoding="utf-8")
     (folder / "square.mtx").write_text(_MATRIX, encoding="utf-8")
+    fake_clone.clone(folder / "clone")
 
 
 @contextmanager

@@ -151,6 +151,9 @@ TABLE = {
         "sessions sessions-none-found sessions-unreadable",
         "sessions-no-folder sessions-no-option sessions-no-tagged",
     ),
+    "tiny": Screens(
+        "tiny", "tiny-no-benchmark tiny-no-clone tiny-no-device tiny-no-option"
+    ),
     "view": Screens(
         "",
         "view-no-number view-no-option view-no-path",
