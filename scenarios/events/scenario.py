@@ -20,7 +20,7 @@ from rig.interfaces.scenario import Scenario
 from rig.interfaces.sut import SutInfo
 from rig.interfaces.task import EVENT, NO_EVENT, EventTask, Task
 from rig.model.declaration import DeclaredMetric, DeclaredMetrics
-from rig.model.metric import Metric, Prominence, Statistic
+from rig.model.metric import Metric, Prominence
 from rig.model.steps import Idle, Load, Plan, Query, Scene, Step, Stream
 from rig.model.trial import Measured, Sample, Streamed
 from rig.problems import Problem
@@ -45,7 +45,7 @@ from scenarios.events.scoring import (
 #: A window that is played, and one that is loaded meanwhile.
 SLOTS = 2
 RECALL = "recall"
-FALSE_RATE = "false_positive_rate"
+FALSE_SHARE = "false_positive_share"
 
 
 class EventDetection(Scenario):
@@ -155,11 +155,9 @@ class EventDetection(Scenario):
             outcomes += [False] * len(detected.missed_s)
             metrics[RECALL] = Metric.of_share(outcomes, True, Prominence.HEADLINE)
         if self.settings.mode == "accuracy":
-            length_s = len(measured.samples) * HOP_S
-            return metrics | {FALSE_RATE: _false_rate(length_s, detected)}
-        whole_s = math.fsum(stream.whole.latency_s for stream in measured.streams)
+            return metrics | {FALSE_SHARE: _false_share(measured, detected)}
         metrics |= {
-            FALSE_RATE: _false_rate(whole_s, detected),
+            FALSE_SHARE: _false_share(measured, detected),
             "throughput": headline(_throughput(measured.samples)),
             "period": of_mean(_periods_s(measured), "s"),
         }
@@ -172,7 +170,7 @@ class EventDetection(Scenario):
         """Declare detections, times, and powers of the stream."""
         found = {
             RECALL: declared.SHARE,
-            FALSE_RATE: DeclaredMetric("1/s", higher_is_better=False),
+            FALSE_SHARE: DeclaredMetric("1", higher_is_better=False, bounded=True),
         }
         if self.settings.mode == "accuracy":
             return DeclaredMetrics(found)
@@ -264,15 +262,12 @@ class EventDetection(Scenario):
         )
 
 
-def _false_rate(length_s: float, detected: Detected) -> Metric:
-    """Return false positives a second; without some windows there are fewer."""
-    return Metric(
-        value=len(detected.false_s) / length_s if length_s else math.nan,
-        unit="1/s",
-        higher_is_better=False,
-        statistic=Statistic.TOTAL,
-        prominence=Prominence.HEADLINE,
-    )
+def _false_share(measured: Measured, detected: Detected) -> Metric:
+    """Return the part of the windows with a false positive."""
+    false = len(detected.false_s)
+    outcomes = [True] * false
+    outcomes += [False] * (len(measured.samples) - false)
+    return Metric.of_share(outcomes, False, Prominence.HEADLINE)
 
 
 def _throughput(samples: Sequence[Sample]) -> Metric:

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "nr_network_sums.h"
 
+#include <stddef.h>
+
 #include "nr_network_arithmetic.h"
 #include "nr_network_pairs.h"
 
@@ -43,7 +45,7 @@ static inline struct outputs outputs_from(const struct nr_network_rows *rows, in
     struct outputs found;
 
     found.bias = &rows->bias[row];
-    found.output = &rows->output[row * rows->stride];
+    found.output = &rows->output[(ptrdiff_t)row * rows->stride];
     found.stride = rows->stride;
     found.factor = rows->factor;
     found.shift = rows->shift;
@@ -85,7 +87,7 @@ static APART void sum_word(const uint32_t *weights, int32_t words, const int16_t
     uint32_t even = 0, odd = 0;
 
     for (; ones < end; ones++) {
-        uint32_t word = weights[*ones * words];
+        uint32_t word = weights[(ptrdiff_t)*ones * words];
 
         even = nr_pairs_even(even, word);
         odd = nr_pairs_odd(odd, word);
@@ -101,7 +103,7 @@ static inline void add_pairs(const uint32_t *weights, int32_t words, const int16
     uint32_t odd_0 = 0, odd_1 = 0, odd_2 = 0, odd_3 = 0;
 
     for (; ones < end; ones++) {
-        const uint32_t *column = &weights[*ones * words];
+        const uint32_t *column = &weights[(ptrdiff_t)*ones * words];
         uint32_t word = column[0];
 
         even_0 = nr_pairs_even(even_0, word);
@@ -167,11 +169,11 @@ static APART void add_others(const uint32_t *weights, int32_t words,
                        const struct nr_network_events *events, int32_t *sums)
 {
     const int16_t *end = &events->entries[events->size];
-    const int16_t *entry = end - 2 * events->others;
+    const int16_t *entry = end - (ptrdiff_t)2 * events->others;
     int32_t sum_0 = sums[0], sum_1 = sums[1], sum_2 = sums[2], sum_3 = sums[3];
 
     for (; entry < end; entry += 2) {
-        uint32_t word = weights[entry[0] * words];
+        uint32_t word = weights[(ptrdiff_t)entry[0] * words];
         int32_t value = entry[1];
 
         sum_0 += value * nr_signed_8(word);
@@ -236,7 +238,7 @@ void nr_network_sum_events(const struct nr_network_rows *rows,
 
         sum_ones(weights, words, together, events, sums);
         for (n = 0; events->others > 0 && n < together; n++) {
-            add_others(&weights[n], words, events, &sums[4 * n]);
+            add_others(&weights[n], words, events, &sums[(ptrdiff_t)4 * n]);
         }
         give_all(rows, 4 * word, sums, 4 * together);
         word += together;

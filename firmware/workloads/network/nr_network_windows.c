@@ -235,7 +235,7 @@ static void take_events(const struct group *group, const uint16_t *marks, struct
 
         at += columns.start + columns.first * window->dilation_width;
         for (column = columns.first; column < columns.end; column++) {
-            take_marked(group, &marks[at * numbers], at, place, events);
+            take_marked(group, &marks[(ptrdiff_t)at * numbers], at, place, events);
             at += window->dilation_width;
             place += group->channels;
         }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "nr_sww_features.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "nr_sww_tables.h"
@@ -56,7 +57,7 @@ static void take(struct nr_sww_features *features, const uint8_t *hop)
     memmove(features->samples, &features->samples[NR_SWW_HOP],
             (NR_SWW_HOP + 1) * sizeof features->samples[0]);
     for (n = 0; n < NR_SWW_HOP; n++) {
-        int32_t value = hop[2 * n] | hop[2 * n + 1] << 8;
+        int32_t value = hop[(ptrdiff_t)2 * n] | hop[(ptrdiff_t)2 * n + 1] << 8;
 
         to[n] = (int16_t)(value >= 32768 ? value - 65536 : value);
     }

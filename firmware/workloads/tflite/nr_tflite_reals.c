@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "nr_tflite_reals.h"
 
+#include <stddef.h>
 #include <string.h>
 
 enum {
@@ -44,7 +45,7 @@ void nr_tflite_quantise(const uint8_t *reals, int32_t count, const struct nr_tfl
     int32_t n;
 
     for (n = 0; n < count; n++) {
-        int32_t value = rounded(real_of(&reals[n * REAL_B]) / unit->scale) + unit->zero;
+        int32_t value = rounded(real_of(&reals[(ptrdiff_t)n * REAL_B]) / unit->scale) + unit->zero;
 
         value = value < INT8_MIN ? INT8_MIN : value;
         values[n] = (int8_t)(value > INT8_MAX ? INT8_MAX : value);
@@ -59,7 +60,7 @@ float nr_tflite_distance(const uint8_t *reals, int32_t count, const struct nr_tf
 
     for (n = 0; n < count; n++) {
         float difference =
-            unit->scale * (float)(values[n] - unit->zero) - real_of(&reals[n * REAL_B]);
+            unit->scale * (float)(values[n] - unit->zero) - real_of(&reals[(ptrdiff_t)n * REAL_B]);
 
         sum += difference * difference;
     }
