@@ -100,18 +100,15 @@ class Ina3221(CounterDriver):
             tuple[str, ...],
             MinLen(1),
             doc(
-                "Labels of the rails that are added up; `rig scan` lists them. VDD_IN"
-                " is the input of a Jetson module."
+                "Labels of rails to add up; `rig scan` lists them. VDD_IN is the input"
+                " of a Jetson module."
             ),
         ] = ("VDD_IN",)
         poll_hz: Annotated[
             int,
             Interval(ge=1, le=500),
             Unit("Hz"),
-            doc(
-                "Readings a second; about 75 are possible of one rail, 25 of three,"
-                " unless `update_interval` of the chip is shorter."
-            ),
+            doc("Readings a second; about 75 are possible of one rail, 25 of three."),
         ] = 20
         longest_s: Longest = 0.25
         gain_limit: Annotated[

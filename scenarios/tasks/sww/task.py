@@ -55,8 +55,8 @@ class SwwTask(EventTask):
         model: Annotated[
             PathText,
             doc(
-                "The .tflite file over rows of 40 features, quantised to int8; empty:"
-                " an example for the generated signal."
+                "A .tflite file over rows of 40 features; empty: an example for the"
+                " generated signal."
             ),
         ] = ""
         audio: Annotated[

@@ -195,6 +195,8 @@ class Workload(ctypes.Structure):
         ("result", RESULT),
         ("optimize", ctypes.c_void_p),
         ("memory_bytes", ctypes.c_uint32),
+        ("start", ctypes.c_void_p),
+        ("features", ctypes.c_void_p),
     )
 
 
