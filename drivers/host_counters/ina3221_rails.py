@@ -79,6 +79,12 @@ def chosen(known: Sequence[PowerRail], labels: Sequence[str]) -> list[PowerRail]
             evidence=f"there are {', '.join(by_label)}",
             try_next="rails: some of these",
         )
+    twice = [label for label in labels if labels.count(label) > 1]
+    if twice:
+        raise BenchError(
+            f"the rail {twice[0]} is named twice, and would count twice",
+            try_next="rails: each label once",
+        )
     found = [by_label[label] for label in labels]
     for rail in found:
         if rail.enable is not None and number(rail.enable, rail.label) == 0:

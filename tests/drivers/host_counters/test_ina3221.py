@@ -198,6 +198,11 @@ def test_files_that_another_program_writes_are_polled_in_real_time(
 # ---- errors ----
 
 
+def test_a_rail_named_twice_is_not_added_twice(tmp_path: Path) -> None:
+    with pytest.raises(BenchError, match="VDD_IN is named twice"):
+        opened(hwmon(tmp_path), "VDD_IN", "CVB", "VDD_IN")
+
+
 def test_a_rail_that_is_not_there_is_answered_with_those_that_are(
     tmp_path: Path,
 ) -> None:
