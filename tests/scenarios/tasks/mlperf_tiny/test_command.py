@@ -184,7 +184,7 @@ def test_errors_name_what_is_missing_and_write_nothing(
     to = ("--to", folder, "--on", "cpu")
     with pytest.raises(ConfigError) as no_clone:
         rig_tiny("kws", "--from", empty, *to)
-    assert "kws_ref_model.tflite is missing" in str(no_clone.value.evidence)
+    assert "no kws_ref_model.tflite in its folder" in str(no_clone.value.evidence)
     assert "git clone https://github.com/mlcommons/tiny" in str(no_clone.value.try_next)
     with pytest.raises(DataError, match="has no data of kws01"):
         rig_tiny("kws", "--from", clone, "--inputs", empty, *to)
