@@ -173,16 +173,18 @@ class TextClient:
         No byte that is lost makes a whole line vanish, let alone twice. Raises
         RemoteProtocolError where it does both.
         """
+        sent_s = self._clock()
         first = self.ask("timestamp")
         self.tells_time = bool(first) or bool(self.ask("timestamp"))
         if self.tells_time:
-            self._stamp(first)
+            self._stamp(first, sent_s)
 
     def timestamp(self) -> int:
         """Return the DUT's time in microseconds, or the host's where the DUT reports
         none; the DUT pulses SYNC once.
         """
-        return self._stamp(self.ask("timestamp"))
+        sent_s = self._clock()
+        return self._stamp(self.ask("timestamp"), sent_s)
 
     def load(self, content: bytes) -> None:
         """Bring `content` into the DUT's memory. Lost and doubled digits are found; a
@@ -221,12 +223,12 @@ class TextClient:
         """
         sent_s = self._clock()
         lines = self.ask(f"infer {repeat} 0", limit_s)
-        now_s = self._clock()
+        received_s = self._clock()
         arrived_s = self._arrived_s
         answer = take_apart(lines, repeat, self.tells_time)
         if self.tells_time:
             start_us, stop_us = self._laps.judge_pair(
-                answer.laps_us[0], answer.laps_us[1], now_s, now_s - sent_s
+                *answer.laps_us[:2], sent_s=sent_s, received_s=received_s
             )
         else:
             start_us, stop_us = (
@@ -302,16 +304,16 @@ class TextClient:
             " not printable"
         )
 
-    def _stamp(self, lines: list[str]) -> int:
-        now_s = self._clock()
+    def _stamp(self, lines: list[str], sent_s: float) -> int:
+        received_s = self._clock()
         lap = LAP.fullmatch(lines[0]) if len(lines) == 1 else None
         if self.tells_time and lap is not None:
-            return self._laps.judge(int(lap[1]), now_s)
+            return self._laps.judge(int(lap[1]), sent_s=sent_s, received_s=received_s)
         if self.tells_time or lines:
             raise RemoteProtocolError(
                 "the answer to `timestamp` is no time stamp", evidence=repr(lines)
             )
-        return round(now_s * _US_PER_S)
+        return round(received_s * _US_PER_S)
 
     def _lines(self, timeout_s: float) -> list[str]:
         block = self.line.read(timeout_s)
