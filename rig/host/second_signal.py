@@ -5,8 +5,12 @@ once, also inside a library that never returns to Python.
 
 from __future__ import annotations
 
+import _thread
 import ctypes
+import os
 import signal
+import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -18,17 +22,20 @@ _Handler = Callable[[int, FrameType | None], object]
 #: The second one of these ends the process. A closing terminal may send two HUPs.
 _ONCE = ("SIGINT", "SIGTERM")
 _ALWAYS = ("SIGHUP",)
+#: How long a signal in an import waits until it is sent again.
+_IMPORT_POLL_S = 0.02
 
 
 def handle_once(handler: _Handler = signal.default_int_handler) -> None:
     """Call `handler` at a HUP and at the first Ctrl-C or TERM; the next one of the same
     kind ends the process at any point. Signals that are ignored, as under nohup, stay
-    so.
+    so. While a module is being imported, signals wait for its end.
     """
+    after = _after_imports(handler)
     for number in _heeded(_ALWAYS):
-        signal.signal(number, handler)
+        signal.signal(number, after)
     for number in _heeded(_ONCE):
-        _set_once(number, handler)
+        _set_once(number, after)
 
 
 @contextmanager
@@ -80,6 +87,39 @@ def _heeded(names: tuple[str, ...]) -> list[signal.Signals]:
     return [
         number for number in there if signal.getsignal(number) is not signal.SIG_IGN
     ]
+
+
+def _after_imports(handler: _Handler) -> _Handler:
+    """Return a handler that is called again until no import is under way: modules in C
+    may drop an exception that is raised while they are initialised.
+    """
+
+    def called(number: int, frame: FrameType | None) -> object:
+        if not _is_importing(frame):
+            return handler(number, frame)
+        if signal.Signals(number).name in _ONCE:
+            _set_once(signal.Signals(number), called)
+        timer = threading.Timer(_IMPORT_POLL_S, _send_again, (number,))
+        timer.daemon = True
+        timer.start()
+        return None
+
+    return called
+
+
+def _is_importing(frame: FrameType | None) -> bool:
+    while frame is not None:
+        if frame.f_code.co_filename.startswith("<frozen importlib"):
+            return True
+        frame = frame.f_back
+    return False
+
+
+def _send_again(number: int) -> None:
+    if sys.platform == "win32":  # os.kill would end the process there
+        _thread.interrupt_main(signal.Signals(number))
+    else:
+        os.kill(os.getpid(), number)
 
 
 def _forgetting(handler: _Handler) -> _Handler:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from rig.host import second_signal
+from tests.conftest import ROOT
 from tests.programs import captured
 from tests.waiting import eventually
 
@@ -41,6 +43,26 @@ def cleans_up():
         time.sleep(600)  # until the second
 
 main()
+"""
+
+
+#: A library that drops whatever is raised while it is imported, as some C extensions do.
+DROPS = """
+import time
+print("in", flush=True)
+try:
+    time.sleep(1)  # the import is under way when the signal comes
+except BaseException:
+    pass
+"""
+IMPORTS = """
+import time
+from rig.host.second_signal import handle_once
+
+handle_once()
+import drops
+print("imported", flush=True)
+time.sleep(600)  # until the signal
 """
 
 
@@ -104,3 +126,32 @@ def test_signals_that_are_ignored_stay_so() -> None:
     )
     done = captured([sys.executable, "-c", code], timeout=LIMIT_S)
     assert done.stdout == "alive\n"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no signals to a process")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_the_first_is_not_lost_in_a_library_that_is_being_imported(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    (tmp_path / "drops.py").write_text(DROPS, encoding="utf-8")
+    words = [sys.executable, "-c", IMPORTS]
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join(map(str, (ROOT, tmp_path))),
+    }
+    with subprocess.Popen(
+        words,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment,
+    ) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "in\n"
+            process.send_signal(number)
+            output, errors = process.communicate(timeout=LIMIT_S)
+        finally:
+            process.kill()
+    assert output == "imported\n"
+    assert errors.rstrip().endswith("KeyboardInterrupt")
