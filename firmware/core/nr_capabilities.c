@@ -17,7 +17,8 @@ bool nr_knows_batch(const struct nr_shim *shim)
 
 bool nr_knows_optimize(const struct nr_shim *shim)
 {
-    return NR_WITH_OPTIMIZE && shim->workload->optimize != NULL;
+    return NR_WITH_OPTIMIZE && shim->workload->optimize != NULL
+           && shim->workload->start == NULL;
 }
 
 static uint64_t record_most_b(const struct nr_shim *shim)

@@ -201,7 +201,7 @@ static void text_infer(struct nr_shim *shim, uint32_t repeat, uint32_t warmups)
 /* True where the workload answers for windows that follow each other, else said. */
 static bool text_streams(struct nr_shim *shim)
 {
-    if (shim->workload->start == NULL) {
+    if (shim->workload->start == NULL || shim->workload->infer == NULL) {
         say(shim, "e-[this workload is no stream's]");
         return false;
     }

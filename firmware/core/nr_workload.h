@@ -65,7 +65,7 @@ struct nr_workload {
     /* Goes to the state before the first window of a STREAM; returns 0 or a code. NULL: answers
        depend on their own input alone. A workload that has it answers for the windows of a stream
        one after the other, each once: its preprocess and infer need not give the same result when
-       repeated, and RUN, BATCH and `infer` are refused. */
+       repeated, and RUN, BATCH, OPTIMIZE and `infer` are refused. */
     int (*start)(void *state);
 
     /* Returns `count` values that preprocess made of the last window, which the text layer prints

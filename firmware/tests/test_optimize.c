@@ -295,6 +295,14 @@ static void what_only_searches_cannot_be_run(void)
     CHECK(fake.preprocesses == 0);
 }
 
+static void a_workload_with_a_state_is_not_searched(void)
+{
+    start();
+    fake_is_stateful(&fake);
+    expect_error(request(NR_OPTIMIZE, optimize(1000, 0, NULL, 0)), NR_E_UNSUPPORTED, 0);
+    CHECK(fake.preprocesses == 0);
+}
+
 static void a_repeated_request_is_searched_once(void)
 {
     uint8_t own;
@@ -389,6 +397,7 @@ int main(void)
     RUN(arguments_are_checked);
     RUN(what_is_no_search_cannot_be_searched);
     RUN(what_only_searches_cannot_be_run);
+    RUN(a_workload_with_a_state_is_not_searched);
     RUN(a_repeated_request_is_searched_once);
     RUN(a_search_that_fails_ends_with_a_mark_and_an_error);
     RUN(an_input_that_cannot_be_taken_in_is_no_window);

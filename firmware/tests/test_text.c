@@ -359,8 +359,19 @@ static void windows_of_a_stream_come_one_by_one(void)
     expect("start_uart_stream%", "e-[the workload failed, code 4]\r\nm-ready\r\n");
 }
 
+static void a_search_has_no_windows_of_a_stream(void)
+{
+    restart();
+    fake_is_stateful(&fake);
+    fake_only_searches(&fake);
+    (void)ask("db load 1%db 07%");
+    expect("start_uart_stream%", "e-[this workload is no stream's]\r\nm-ready\r\n");
+    expect("extract_uart_stream%", "e-[this workload is no stream's]\r\nm-ready\r\n");
+}
+
 int main(void)
 {
+    RUN(a_search_has_no_windows_of_a_stream);
     RUN(windows_of_a_stream_come_one_by_one);
     RUN(it_says_what_it_is);
     RUN(a_command_may_come_in_pieces);
