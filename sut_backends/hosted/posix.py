@@ -306,7 +306,8 @@ def _start(
         raise
     finally:
         os.close(write_fd)
-    edges = EdgeWire(read_fd, context.world, settings.power_w, origin_ns)
+    power_w = settings.power_w.of_task(context)
+    edges = EdgeWire(read_fd, context.world, power_w, origin_ns)
     stack.callback(edges.close)
     stack.callback(process.close)
     return process, edges

@@ -193,7 +193,8 @@ def _start(
         settings.emulator, settings.machine, program, settings.icount_shift
     )
     stack.callback(process.line.close)
-    edges = GuestWire(process.wire.detach(), context.world, settings.power_w, origin_ns)
+    power_w = settings.power_w.of_task(context)
+    edges = GuestWire(process.wire.detach(), context.world, power_w, origin_ns)
     stack.callback(edges.close)
     stack.callback(process.close)
     return process, edges

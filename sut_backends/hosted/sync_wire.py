@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 from annotated_types import Unit, doc
@@ -18,6 +18,7 @@ from annotated_types import Unit, doc
 from rig.errors import DeadlineError, DeviceLost, ProtocolError, RemoteProtocolError
 from rig.host.pseudo_terminal import do_not_block
 from rig.host.ready import ready
+from rig.interfaces.context import BenchContext
 from rig.model.completion import BATCH, END, REACHED, STREAM, SYNC
 from rig.simulation.world import World
 from sut_backends.processes.child_process import ChildProcess
@@ -45,9 +46,19 @@ class Power:
     preprocess: Annotated[
         float, Unit("W"), doc("While it preprocesses, and while it searches.")
     ] = 0.030
-    infer: Annotated[float, Unit("W"), doc("While it infers.")] = 0.050
+    infer: Annotated[
+        float, Unit("W"), doc("While it infers, also where that is the only phase.")
+    ] = 0.050
     sync: Annotated[float, Unit("W"), doc("During a pulse of a SYNC burst.")] = 0.012
     batch: Annotated[float, Unit("W"), doc("In a batch.")] = 0.045
+
+    def of_task(self, context: BenchContext) -> Power:
+        """Return the powers by the numbers of a task's phases: the only phase infers,
+        unless it is a search.
+        """
+        if len(context.phases) > 1 or context.searcher is not None:
+            return self
+        return replace(self, preprocess=self.infer)
 
     def of(self, phase: int, level: bool) -> float:
         """Return the power from an edge on that starts `phase` or, for SYNC, ends its

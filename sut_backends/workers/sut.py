@@ -69,7 +69,8 @@ class WorkerSut(Backend):
             clock=HOST_CLOCK,
         )
         self._process = worker
-        self._wire = ImaginedWire(context.world, settings.power_w, hold_ns)
+        power_w = settings.power_w.of_task(context)
+        self._wire = ImaginedWire(context.world, power_w, hold_ns)
         self._slots = SlotMap(settings.slots)
         self._closed = False
         self._apart_ns = 2 * hold_ns
