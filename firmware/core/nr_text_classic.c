@@ -241,6 +241,7 @@ static void text_extract(struct nr_shim *shim)
         say(shim, "e-[no input is loaded]");
         return;
     }
+    shim->slot_loaded[0] = false; /* a window is taken once, also one that fails on the way */
     code = nr_preprocess(shim, 0, 1);
     if (code == 0) {
         code = nr_infer(shim, 1);
@@ -250,7 +251,6 @@ static void text_extract(struct nr_shim *shim)
         say_number(shim, "e-[the workload failed, code ", (uint64_t)code, "]");
         return;
     }
-    shim->slot_loaded[0] = false; /* a window is taken once */
     if (workload->features != NULL) {
         uint32_t count = 0;
         const int8_t *features = workload->features(workload->state, &count);

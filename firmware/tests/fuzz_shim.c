@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* libFuzzer target: a device fed with anything. Each input byte goes to the device; a byte 0xFE
    also takes a frame description from the bytes behind it, so that the fuzzer gets past the CRC;
-   0xFD lets 101 ms pass, 0xFC makes outputs short, 0xFB shorter by one, and 0xFA has the workload
-   fail or work again. The sanitizers look for memory errors; what is demanded here: nothing is sent
-   in a window, nothing runs but an input as it was accepted, DONE tells the iterations there were,
-   no window of a stream runs before it was played, and a workload with a state runs in streams
-   alone, each window once after its start. */
+   0xFD lets 101 ms pass, 0xFC makes outputs short, 0xFB shorter by one, 0xFA has the workload fail
+   or work again, and 0xF9 has it refuse inputs and starts or not. The bits of the first byte are
+   those of `enum option`: what the workload can do is drawn too. The sanitizers look for memory
+   errors; what is demanded here: nothing is sent in a window, nothing runs but an input as it was
+   accepted, DONE tells the iterations there were, no window of a stream runs before it was played,
+   and a workload with a state runs in streams alone, each window once after its start. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,12 +16,24 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { INFERS_MAX = 300, SHORT_OUTPUT_B = 16, FAILED = 7, A_READ_US = 50 };
 
+enum option {
+    STARTS_IN_FRAMES = 1, /* else in the text layer */
+    SEARCHES = 2,
+    HAS_STATE = 4,
+    SEARCHES_AND_INFERS = 8,
+    TIMES_ONE_PHASE = 16,
+    HAS_NO_FEATURES = 32,
+    ANSWERS_AS_LONG = 64, /* as its input */
+    HAS_NO_ROOM = 128     /* for the outputs of a batch */
+};
+
 static struct fake fake;
 static uint8_t drained[FAKE_OUTPUT_B];
 static uint32_t accepted_crc[FAKE_SLOTS];
 static bool counting;      /* between the marks of an inference of the workload */
 static uint32_t infers_ok; /* since then */
 static uint32_t since_start; /* windows of a workload with a state, in frames */
+static bool waits[FAKE_SLOTS]; /* input: accepted, and in no window of a stream since */
 
 static void need(bool condition)
 {
@@ -52,12 +65,16 @@ static int load(void *state, const uint8_t *data, uint32_t length_b)
     need(length_b <= FAKE_SLOT_B);
     accepted_crc[slot] = nr_crc32(0, data, length_b);
     need(fake.shim.layer == NR_LAYER_TEXT || accepted_crc[slot] == fake.shim.upload_crc);
+    waits[slot] = fake.load_code == 0;
     return fake_load(state, data, length_b);
 }
 
 static int begin(void *state)
 {
     since_start = 0;
+    for (int i = 0; i < FAKE_SLOTS; i++) {
+        waits[i] = fake.shim.slot_loaded[i]; /* what was played may be played again */
+    }
     return fake_begin(state);
 }
 
@@ -68,6 +85,8 @@ static int preprocess(void *state, const uint8_t *data, uint32_t length_b)
              && fake.shim.stream.done == since_start);
         since_start++;
     }
+    need(fake.workload.start == NULL || waits[slot_of(data)]);
+    waits[slot_of(data)] = false;
     need(nr_crc32(0, data, length_b) == accepted_crc[slot_of(data)]);
     return fake_preprocess(state, data, length_b);
 }
@@ -75,13 +94,15 @@ static int preprocess(void *state, const uint8_t *data, uint32_t length_b)
 static int infer(void *state)
 {
     int code = fake_infer(state);
+    need(fake.workload.start == NULL || fake.shim.layer == NR_LAYER_TEXT
+         || fake.shim.stream.state == NR_STREAM_PLAYING);
     infers_ok += code == 0;
     return code;
 }
 
 static int optimize(void *state, const struct nr_search *search)
 {
-    need(search->threshold_count <= NR_THRESHOLDS_MAX
+    need(fake.workload.start == NULL && search->threshold_count <= NR_THRESHOLDS_MAX
          && search->end_tick > fake.tick - FAKE_MOVE_US);
     for (uint8_t i = 1; i < search->threshold_count; i++) {
         need(search->thresholds[i] < search->thresholds[i - 1]);
@@ -123,20 +144,27 @@ static uint64_t mark(void *context, uint8_t phase, uint16_t hold_us)
     return fake_mark(context, phase, hold_us);
 }
 
-static void start(uint8_t *slots, uint8_t *output, bool searches, bool stateful)
+/* ---- a device of some options ---- */
+
+static void give_state(void)
 {
-    fake_start(&fake);
-    if (stateful) {
-        fake_is_stateful(&fake);
-        fake_begin = fake.workload.start;
-        fake.workload.start = begin;
+    fake_is_stateful(&fake);
+    fake_begin = fake.workload.start;
+    fake.workload.start = begin;
+}
+
+static void give_search(void)
+{
+    for (int i = 0; i < FAKE_COSTS; i++) {
+        fake.search_costs[i] = -3 * i;
     }
-    since_start = 0;
-    fake.infers_max = INFERS_MAX; /* `infer 4000000000` is no finding */
-    /* time must pass for a device that looks at its timer instead of waiting */
-    fake.tick_a_read = A_READ_US;
-    fake.shim.memory.slots = slots;
-    fake.shim.memory.output = output;
+    fake_only_searches(&fake);
+    fake_optimize = fake.workload.optimize;
+    fake.workload.optimize = optimize;
+}
+
+static void watch(void)
+{
     fake_load = fake.workload.load;
     fake_preprocess = fake.workload.preprocess;
     fake_infer = fake.workload.infer;
@@ -145,15 +173,39 @@ static void start(uint8_t *slots, uint8_t *output, bool searches, bool stateful)
     fake.workload.preprocess = preprocess;
     fake.workload.infer = infer;
     fake.port.mark = mark;
-    if (searches) {
-        for (int i = 0; i < FAKE_COSTS; i++) {
-            fake.search_costs[i] = -3 * i;
-        }
-        fake_only_searches(&fake);
-        fake_optimize = fake.workload.optimize;
-        fake.workload.optimize = optimize;
+}
+
+static void start(uint8_t *slots, uint8_t *output, uint8_t options)
+{
+    fake_start(&fake);
+    if ((options & HAS_STATE) != 0) {
+        give_state();
     }
+    fake.infers_max = INFERS_MAX; /* `infer 4000000000` is no finding */
+    /* time must pass for a device that looks at its timer instead of waiting */
+    fake.tick_a_read = A_READ_US;
+    fake.shim.memory.slots = slots;
+    fake.shim.memory.output = output;
+    watch();
+    if ((options & SEARCHES) != 0) {
+        give_search();
+    }
+    if ((options & SEARCHES_AND_INFERS) != 0) {
+        fake.workload.infer = infer;
+    }
+    if ((options & TIMES_ONE_PHASE) != 0) {
+        fake.workload.phases = 1;
+    }
+    if ((options & HAS_NO_FEATURES) != 0) {
+        fake.workload.features = NULL;
+    }
+    if ((options & HAS_NO_ROOM) != 0) {
+        fake.shim.memory.output_b = FAKE_OUTPUT_BYTES;
+    }
+    fake.output_as_input = (options & ANSWERS_AS_LONG) != 0;
+    since_start = 0;
     memset(accepted_crc, 0, sizeof accepted_crc);
+    memset(waits, 0, sizeof waits);
     counting = false;
 }
 
@@ -230,12 +282,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     size_t at = 0;
     /* of their own, so that the sanitizer sees their ends */
     uint8_t *slots = malloc((size_t)FAKE_SLOTS * FAKE_SLOT_B);
-    uint8_t *output = malloc((size_t)FAKE_SLOTS * FAKE_OUTPUT_BYTES);
+    uint8_t options = size != 0 ? data[0] : STARTS_IN_FRAMES;
+    size_t output_b = (options & HAS_NO_ROOM) != 0 ? FAKE_OUTPUT_BYTES
+                                                   : (size_t)FAKE_SLOTS * FAKE_OUTPUT_BYTES;
+    uint8_t *output = malloc(output_b);
     need(slots != NULL && output != NULL);
-    start(slots, output, size != 0 && data[0] % 4 >= 2, size != 0 && data[0] % 8 >= 4);
-    fake_send(&fake, "frame 1%", 8);
-    if (size != 0 && data[0] % 2 == 0) {
-        fake.input_used = 0; /* these stay in the text layer */
+    start(slots, output, options);
+    if ((options & STARTS_IN_FRAMES) != 0) {
+        fake_send(&fake, "frame 1%", 8);
     }
     step();
     while (at < size) {
@@ -254,6 +308,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             fake.infer_code ^= FAILED;
             fake.preprocess_code ^= FAILED;
             fake.search_code ^= FAILED;
+        } else if (byte == 0xF9) {
+            fake.load_code ^= FAILED;
+            fake.start_code ^= FAILED;
         } else {
             fake_send(&fake, &byte, 1);
         }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libFuzzer target: the parser of the text layer's commands, and the printer of its results. The
-   input is what a host sends; the same bytes, four at a time, are the numbers of an output. */
+/* libFuzzer target: the parser of the text layer's commands, and the printers of its results. The
+   input is what a host sends; the same bytes, four at a time, are the numbers of an output, and
+   one at a time those of a window of a stream. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -92,6 +93,23 @@ static void check_results(const uint8_t *numbers, size_t count)
     need(!are_shares(numbers, count) || (thousandths > 999.9 && thousandths < 1000.1));
 }
 
+static void check_bytes(const int8_t *numbers, size_t count)
+{
+    static struct print print;
+    struct nr_text_tx tx;
+    char *at = print.text;
+    print.used_b = 0;
+    nr_text_tx_init(&tx, append, &print);
+    nr_text_put_bytes(&tx, numbers, count);
+    nr_text_flush(&tx);
+    print.text[print.used_b] = '\0';
+    for (size_t i = 0; i < count; i++) {
+        need(i == 0 || (*at++ == ',' && *at++ == ' '));
+        need(strtol(at, &at, 10) == numbers[i]);
+    }
+    need(*at == '\0');
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct nr_text_rx rx;
@@ -107,5 +125,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (count != 0) {
         check_results(data, count);
     }
+    check_bytes((const int8_t *)data, size < OUTPUTS_MAX ? size : OUTPUTS_MAX);
     return 0;
 }
