@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Real numbers around a network: its input is quantised before a run, and the answer is the mean
-   squared distance of its output from it. Single precision, in the order in which MLPerf Tiny's
-   anomaly detection computes it. */
+/* The answer of a network that gives back its input: the mean squared distance of its output from
+   it. Single precision, in the order in which MLPerf Tiny's anomaly detection computes it. */
 #ifndef NR_TFLITE_REALS_H
 #define NR_TFLITE_REALS_H
 
@@ -13,12 +12,8 @@ struct nr_tflite_unit {
     int32_t zero;
 };
 
-/* Quantises `count` numbers, each four bytes (IEEE 754, little endian): to the nearest step, halves
-   away from zero, limited to int8. */
-void nr_tflite_quantise(const uint8_t *reals, int32_t count, const struct nr_tflite_unit *unit,
-                        int8_t *values);
-
-/* Returns the mean squared distance of `count` values from as many numbers. */
+/* Returns the mean squared distance of `count` values from as many numbers, each four bytes
+   (IEEE 754, little endian). */
 float nr_tflite_distance(const uint8_t *reals, int32_t count, const struct nr_tflite_unit *unit,
                          const int8_t *values);
 

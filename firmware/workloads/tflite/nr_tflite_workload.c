@@ -61,6 +61,9 @@ static void take_input(struct nr_tflite_memory *memory, const uint8_t *data)
         memory->input[n] = quantised(key_of(&data[4 * n]));
     }
     memory->network.input = memory->input;
+#ifdef NR_TFLITE_REALS
+    memory->reals = data;
+#endif
 }
 
 #else
@@ -73,13 +76,7 @@ static int unfit(const uint8_t *data)
 
 static void take_input(struct nr_tflite_memory *memory, const uint8_t *data)
 {
-#ifdef NR_TFLITE_REALS
-    memory->reals = data;
-    nr_tflite_quantise(data, NR_TFLITE_INPUT_B, &nr_tflite_unit_in, memory->quantised);
-    memory->network.input = memory->quantised;
-#else
     memory->network.input = (const int8_t *)data;
-#endif
 }
 
 #endif
@@ -140,7 +137,7 @@ void nr_tflite_workload(struct nr_workload *out, struct nr_tflite_memory *memory
     out->model = NR_TFLITE_MODEL;
     out->slot_bytes = NR_TFLITE_SLOT_B;
     out->output_bytes = NR_TFLITE_ANSWER_B;
-    out->phases = NR_TFLITE_REAL_INPUT ? 2 : 1;
+    out->phases = NR_TFLITE_PHASES;
     out->state = memory;
     out->load = tflite_load;
     out->preprocess = tflite_preprocess;

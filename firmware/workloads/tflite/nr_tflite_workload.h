@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The network of nr_tflite_model.h as a workload of the shim. A payload is its input as the model
-   takes it, an int8 for each value; the output is its output, the same. Where the header defines
-   NR_TFLITE_REALS, a payload is real numbers and the output one (nr_tflite_reals.h). */
+   takes it, an int8 for each value; the output is its output, the same. */
 #ifndef NR_TFLITE_WORKLOAD_H
 #define NR_TFLITE_WORKLOAD_H
 
@@ -9,16 +8,18 @@
 #include "nr_tflite_model.h"
 #include "nr_workload.h"
 
-/* 1: a payload has real numbers, of single precision, which the first phase quantises. */
+/* 1: a payload has real numbers, of single precision, which are quantised: in a phase of their own,
+   but where the header defines NR_TFLITE_REALS. The output is then one number, how far that of the
+   network is from the input (nr_tflite_reals.h), and the inference alone is timed. */
 #ifndef NR_TFLITE_REAL_INPUT
 #define NR_TFLITE_REAL_INPUT 0
 #endif
 
-#ifdef NR_TFLITE_REALS
-enum { NR_TFLITE_SLOT_B = 4 * NR_TFLITE_INPUT_B, NR_TFLITE_ANSWER_B = 4 };
-#else
-enum { NR_TFLITE_ANSWER_B = NR_TFLITE_OUTPUT_B };
 enum { NR_TFLITE_SLOT_B = NR_TFLITE_REAL_INPUT ? 4 * NR_TFLITE_INPUT_B : NR_TFLITE_INPUT_B };
+#ifdef NR_TFLITE_REALS
+enum { NR_TFLITE_ANSWER_B = 4, NR_TFLITE_PHASES = 1 };
+#else
+enum { NR_TFLITE_ANSWER_B = NR_TFLITE_OUTPUT_B, NR_TFLITE_PHASES = NR_TFLITE_REAL_INPUT ? 2 : 1 };
 #endif
 
 /* Codes of load and infer; the host sees them as ERROR 7. */
@@ -40,7 +41,6 @@ struct nr_tflite_memory {
 #endif
 #ifdef NR_TFLITE_REALS
     const uint8_t *reals;
-    int8_t quantised[NR_TFLITE_INPUT_B];
 #endif
 };
 

@@ -21,10 +21,10 @@ from rig.firmware import project as projects
 from rig.firmware.part import BoardMemory
 from rig.network.tflite import network
 from rig.network.tflite.c_header import header
-from rig.network.tflite.distance import REAL_B
 from rig.network.tflite.form import IntegerNetwork
 from rig.network.tflite.inputs import to_inputs
 from rig.network.tflite.kernels import Kernels
+from rig.network.tflite.real_input import REAL_B
 from rig.network.tflite.sizes import IntegerSizes, sizes, with_real_input
 
 #: In a project.
@@ -59,7 +59,7 @@ def put_tflite(
     read = network.read(path)
     found = sizes(read, kernels)
     real_input = options.real_input
-    if real_input:
+    if real_input or reals:
         found = with_real_input(found)
     if inputs is not None:
         to_inputs(read, array_of(inputs))
@@ -122,13 +122,11 @@ def _needs(found: IntegerSizes, *, reals: bool) -> Needs:
         f"{each.name}: {each.constant_b:,} B of flash, {each.tensor_b:,} of RAM"
         for each in found.largest()
     )
-    input_b = REAL_B * found.input_b if reals else found.input_b
     return Needs(
         flash_b=found.constant_b + found.code_b,
-        # Numbers are quantised beside the slot that received them.
-        memory_b=found.memory_b + (found.input_b if reals else 0),
-        input_b=input_b,
+        memory_b=found.memory_b,
+        input_b=found.input_b,
         answer_b=REAL_B if reals else found.output_b,
         largest=f"the largest operators: {largest}",
-        try_next=f"a larger part, or a smaller model (an input is {input_b:,} B)",
+        try_next=f"a larger part, or a smaller model (an input is {found.input_b:,} B)",
     )

@@ -11,7 +11,7 @@ import numpy as np
 
 from rig.network.c_arrays import numbers, rows
 from rig.network.tflite.distance import identity
-from rig.network.tflite.form import IntegerNetwork, IntegerTensor
+from rig.network.tflite.form import IntegerNetwork
 from rig.network.tflite.kernels import Kernels
 from rig.network.tflite.real_input import identity_of, thresholds
 from rig.network.tflite.sizes import sizes
@@ -61,11 +61,11 @@ def header(
 ) -> str:
     """Return the text of nr_tflite_model.h; `slots`: so many inputs in the memory of
     the device, else as many as its board has for workloads; `real_input`: the device
-    quantises real numbers; `reals`: it answers how far the output is from such an
-    input (distance.py).
+    quantises real numbers in a phase of its own; `reals`: it does so untimed, and
+    answers how far the output is from such an input (distance.py).
     """
     defines = "" if slots is None else f"#define NR_TFLITE_SLOTS {slots}\n"
-    if real_input:
+    if real_input or reals:
         defines += "#define NR_TFLITE_REAL_INPUT 1\n"
     if reals:
         defines += "#define NR_TFLITE_REALS\n"
@@ -110,23 +110,19 @@ def header_of(
         output_at=made.output_at,
     )
     arrays = [*_arrays(made, name)]
-    if real_input:
+    if real_input or reals:
         keys = thresholds(network.tensors[network.input])
         arrays += numbers("int32_t", f"{name}_thresholds", keys)
-    units = _units(network) if reals else ""
+    units = _output_unit(network) if reals else ""
     return head + "\n".join(arrays) + "\n" + units + foot
 
 
-def _units(network: IntegerNetwork) -> str:
-    ends = (("in", network.input), ("out", network.output))
-    lines = [_unit(name, network.tensors[number]) for name, number in ends]
-    return '\n#include "nr_tflite_reals.h"\n\n' + "".join(lines)
-
-
-def _unit(name: str, tensor: IntegerTensor) -> str:
+def _output_unit(network: IntegerNetwork) -> str:
+    tensor = network.tensors[network.output]
     scale = float(np.float32(tensor.scale)).hex()
     return (
-        f"static const struct nr_tflite_unit nr_tflite_unit_{name} ="
+        '\n#include "nr_tflite_reals.h"\n\n'
+        "static const struct nr_tflite_unit nr_tflite_unit_out ="
         f" {{{scale}f, {tensor.zero_point}}};\n"
     )
 

@@ -9,12 +9,8 @@ import numpy as np
 
 from rig.errors import DataError
 from rig.network.tflite import interpreter
-from rig.network.tflite.form import HIGH, LOW, IntegerNetwork, IntegerTensor, Ints
-
-#: Bytes of a real number, and of the answer.
-REAL_B = 4
-#: Farther from a zero point than any int8.
-_STEPS_MAX = np.float32(512)
+from rig.network.tflite.form import IntegerNetwork, Ints
+from rig.network.tflite.real_input import REAL_B, quantised
 
 
 def identity(network: IntegerNetwork) -> str:
@@ -33,17 +29,22 @@ def require_alike(network: IntegerNetwork) -> None:
 
 
 def reals_of(network: IntegerNetwork, payload: bytes) -> Ints:
-    """Return the numbers of a payload; raises ValueError for another length."""
+    """Return the numbers of a payload; raises ValueError for another length, and for
+    numbers that are not finite.
+    """
     due_b = REAL_B * network.tensors[network.input].size
     if len(payload) != due_b:
         raise ValueError(f"{len(payload)} bytes, the model takes {due_b}")
-    return np.frombuffer(payload, "<f4")
+    reals = np.frombuffer(payload, "<f4")
+    if not np.isfinite(reals).all():
+        raise ValueError("a number that is not finite")
+    return reals
 
 
 def distances(network: IntegerNetwork, reals: Ints) -> Ints:
     """Return the distance of each of several inputs (samples, numbers)."""
     tensor = network.tensors[network.input]
-    inputs = quantised(tensor, reals).reshape(len(reals), *tensor.shape[1:])
+    inputs = quantised(tensor, reals)[0].reshape(len(reals), *tensor.shape[1:])
     outputs = interpreter.run(network, inputs).reshape(len(reals), -1)
     unit = network.tensors[network.output]
     steps = (outputs.astype(np.int32) - unit.zero_point).astype(np.float32)
@@ -51,18 +52,4 @@ def distances(network: IntegerNetwork, reals: Ints) -> Ints:
     # One by one, as the firmware adds them; sum() adds pairs.
     sums = np.add.accumulate(apart * apart, axis=1, dtype=np.float32)[:, -1]
     found: Ints = (sums / np.float32(apart.shape[1])).astype("<f4")
-    return found
-
-
-def quantised(tensor: IntegerTensor, reals: Ints) -> Ints:
-    """Return numbers of single precision as a tensor has them: the nearest step, halves
-    away from zero.
-    """
-    # Not a number counts as low.
-    numbers = np.where(np.isnan(reals), -np.inf, reals).astype(np.float32)
-    steps = np.clip(numbers / np.float32(tensor.scale), -_STEPS_MAX, _STEPS_MAX)
-    whole = np.trunc(steps)
-    rest = steps - whole
-    nearest = whole + np.sign(rest) * (np.abs(rest) >= np.float32(0.5))
-    found: Ints = np.clip(nearest + tensor.zero_point, LOW, HIGH).astype(np.int8)
     return found

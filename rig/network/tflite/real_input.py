@@ -27,10 +27,16 @@ def identity_of(network: IntegerNetwork, real_input: bool) -> str:
 
 
 def quantised(tensor: IntegerTensor, reals: Ints) -> tuple[Ints, int]:
-    """Return finite real numbers as values of a tensor, halves away from zero, and how
-    many did not fit and were limited.
+    """Return finite real numbers as values of a tensor, and how many did not fit and
+    were limited.
+
+    As TFLite's kernel QUANTIZE: a division in single precision, whose result is rounded
+    with halves away from zero.
     """
-    steps = reals.astype(np.float64) / tensor.scale
+    with np.errstate(over="ignore"):
+        quotients = reals.astype(np.float32) / np.float32(tensor.scale)
+    # Here a half can be added without rounding.
+    steps = quotients.astype(np.float64)
     rounded = np.copysign(np.floor(np.abs(steps) + 0.5), steps) + tensor.zero_point
     limited = np.clip(rounded, LOW, HIGH)
     return limited.astype(np.int8), int(np.count_nonzero(limited != rounded))

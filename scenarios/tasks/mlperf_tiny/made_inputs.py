@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from rig.network.tflite import distance
+from rig.network.tflite.real_input import REAL_B
 from scenarios.tasks.mlperf_tiny.answer import scores
 from scenarios.tasks.mlperf_tiny.benchmarks import Benchmark
 from scenarios.tasks.mlperf_tiny.generate import FRAMES, LABELS, STRIDE_B
@@ -51,7 +51,7 @@ def _whole(made: TinyModel, files: int) -> list[bytes]:
 def _windowed(made: TinyModel, files: int) -> list[bytes]:
     """Return files of several windows: real numbers in the range of the model."""
     tensor = made.network.tensors[made.network.input]
-    count = FRAMES * STRIDE_B // distance.REAL_B
+    count = FRAMES * STRIDE_B // REAL_B
     values: NDArray[np.float32] = samples((count,), files).astype(np.float32)
     reals = (values - np.float32(tensor.zero_point)) * np.float32(tensor.scale)
     # Between the steps, so that quantising them does something.

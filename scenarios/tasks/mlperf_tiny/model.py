@@ -18,6 +18,7 @@ from rig.errors import ConfigError, DataError
 from rig.interfaces.cpu_program import Program, Routine
 from rig.network.tflite import distance, network
 from rig.network.tflite.form import IntegerNetwork
+from rig.network.tflite.real_input import REAL_B
 from scenarios.tasks.mlperf_tiny.answer import Format
 from scenarios.tasks.mlperf_tiny.benchmarks import BENCHMARKS, Benchmark, Values
 from scenarios.tasks.tflite import programs as plain
@@ -129,7 +130,7 @@ def _refuse_other(path: Path, read: IntegerNetwork, known: Benchmark) -> None:
     entry, last = read.tensors[read.input], read.tensors[read.output]
     due = known.tensor_b
     if known.values == "reals":
-        due //= distance.REAL_B
+        due //= REAL_B
         distance.require_alike(read)
     if entry.size != due:
         raise DataError(

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 pytest.importorskip("tflite", reason="pip install 'neurorig[tflite]'")
 
 from rig.errors import DataError
-from rig.network.tflite import network
+from rig.network.tflite import distance, network
 from rig.network.tflite.form import IntegerTensor
 from rig.network.tflite.inputs import to_inputs, to_real_inputs
 from rig.network.tflite.real_input import identity_of, reals_of, thresholds
@@ -31,8 +31,11 @@ ZEROS = st.integers(-128, 127)
 
 
 def by_division(real: float, scale: float, zero_point: int) -> int:
-    """Return a value as TFLite's documents define it: halves away from zero."""
-    steps = abs(real / scale)
+    """Return a value as TFLite's kernel QUANTIZE: `value / static_cast<float>(scale)`
+    in single precision, rounded with halves away from zero.
+    """
+    with np.errstate(over="ignore"):
+        steps = abs(float(np.float32(real) / np.float32(scale)))
     whole = 10_000 if steps > 10_000 else math.floor(steps + 0.5)
     value = zero_point + (whole if real >= 0 else -whole)
     return max(-128, min(127, value))
@@ -84,6 +87,16 @@ def test_samples_are_kept_as_the_numbers_that_they_are() -> None:
         to_real_inputs(read, np.full(shape, 1e300))
     with pytest.raises(DataError, match="inputs of uint8"):
         to_real_inputs(read, np.zeros(shape, np.uint8))
+
+
+def test_a_distance_takes_finite_numbers_alone() -> None:
+    read = network.read(VECTORS / "example.tflite")
+    reals = np.zeros(read.tensors[read.input].size, "<f4")
+    assert np.array_equal(distance.reals_of(read, reals.tobytes()), reals)
+    for refused in (np.nan, np.inf):
+        reals[-1] = refused
+        with pytest.raises(ValueError, match="not finite"):
+            distance.reals_of(read, reals.tobytes())
 
 
 def test_a_device_that_quantises_has_another_name() -> None:
