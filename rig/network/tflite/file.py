@@ -122,7 +122,8 @@ def read(path: Path) -> FileGraph:
     schema = package("tflite", _KIND)
     try:
         model = schema.Model.GetRootAs(content, 0)
-        return _graph(schema, model, sha256(content).hexdigest())
+        digest = sha256(content).hexdigest()
+        return _graph(schema, model, digest, _Vectors(len(content)))
     except Refused:
         raise
     except Exception as error:  # an offset that leads anywhere
@@ -160,7 +161,36 @@ def package(name: str, kind: str) -> Any:
         ) from error
 
 
-def _graph(package: Any, model: Any, digest: str) -> FileGraph:
+class _Vectors:
+    """Vectors of a file with so many entries at most, all of them together: tables of a
+    hostile file may share one vector, which is then read for each of them.
+    """
+
+    def __init__(self, entries_max: int) -> None:
+        self._left = entries_max
+
+    def numbers(self, vector: Any) -> tuple[Any, ...]:
+        """Return the numbers of a vector, which the package gives as 0 where there is
+        none.
+        """
+        if not isinstance(vector, np.ndarray):
+            return ()
+        self._take(vector.size)
+        return tuple(np.atleast_1d(vector).tolist())
+
+    def text(self, stated: bytes | None) -> str:
+        """Return the beginning of a text."""
+        content = stated or b""
+        self._take(len(content))
+        return content[:_NAME_MAX].decode("utf-8", "replace")
+
+    def _take(self, count: int) -> None:
+        self._left -= count
+        if self._left < 0:
+            raise ValueError("its vectors have more entries than the file has bytes")
+
+
+def _graph(package: Any, model: Any, digest: str, vectors: _Vectors) -> FileGraph:
     if model.SubgraphsLength() != 1:
         raise Refused(
             f"it has {model.SubgraphsLength()} subgraphs",
@@ -168,15 +198,15 @@ def _graph(package: Any, model: Any, digest: str) -> FileGraph:
         )
     graph = model.Subgraphs(0)
     codes = _listed(model.OperatorCodesLength, model.OperatorCodes)
-    names = [_operator_name(package, code) for code in codes]
+    names = [_operator_name(package, code, vectors) for code in codes]
     buffers = _listed(model.BuffersLength, model.Buffers)
     tensors = _listed(graph.TensorsLength, graph.Tensors)
     operators = _listed(graph.OperatorsLength, graph.Operators)
     return FileGraph(
-        tuple(_tensor(package, tensor, buffers) for tensor in tensors),
-        tuple(_operator(package, operator, names) for operator in operators),
-        _numbers(graph.InputsAsNumpy()),
-        _numbers(graph.OutputsAsNumpy()),
+        tuple(_tensor(package, tensor, buffers, vectors) for tensor in tensors),
+        tuple(_operator(package, operator, names, vectors) for operator in operators),
+        vectors.numbers(graph.InputsAsNumpy()),
+        vectors.numbers(graph.OutputsAsNumpy()),
         digest,
     )
 
@@ -188,21 +218,12 @@ def _listed(length: Callable[[], int], each: Callable[[int], Any]) -> list[Any]:
     return [each(index) for index in range(count)]
 
 
-def _numbers(vector: Any) -> tuple[int, ...]:
-    """Return the whole numbers of a vector, which the package gives as 0 where there
-    is none.
-    """
-    return (
-        tuple(np.atleast_1d(vector).tolist()) if isinstance(vector, np.ndarray) else ()
-    )
-
-
 def _name(names: type, value: int) -> str:
     known = {number: name for name, number in vars(names).items() if name.isupper()}
     return known.get(value, f"number {value}")
 
 
-def _operator_name(package: Any, code: Any) -> str:
+def _operator_name(package: Any, code: Any, vectors: _Vectors) -> str:
     # The package shows the newer one of two fields above 127 only.
     table = code._tab
     place = table.Offset(_NEWER_CODE)
@@ -211,26 +232,26 @@ def _operator_name(package: Any, code: Any) -> str:
     number = max(code.DeprecatedBuiltinCode(), newer)
     name = _name(package.BuiltinOperator, number)
     if name == "CUSTOM":
-        custom = code.CustomCode() or b""
-        return f"CUSTOM {custom[:_NAME_MAX].decode('utf-8', 'replace')}"
+        return f"CUSTOM {vectors.text(code.CustomCode())}"
     return name
 
 
-def _tensor(package: Any, tensor: Any, buffers: list[Any]) -> FileTensor:
-    shape = _numbers(tensor.ShapeAsNumpy())
+def _tensor(
+    package: Any, tensor: Any, buffers: list[Any], vectors: _Vectors
+) -> FileTensor:
+    shape = vectors.numbers(tensor.ShapeAsNumpy())
     kind = _name(package.TensorType, tensor.Type())
     if len(shape) > _AXES_MAX or any(size < 0 for size in shape):
         raise ValueError(f"a tensor of the shape {shape[:8]}")
-    signature = _numbers(tensor.ShapeSignatureAsNumpy())
+    signature = vectors.numbers(tensor.ShapeSignatureAsNumpy())
     quantization = tensor.Quantization()
     scales: tuple[float, ...] = ()
     zero_points: tuple[int, ...] = ()
     if quantization is not None:
-        scales = _numbers(quantization.ScaleAsNumpy())
-        zero_points = _numbers(quantization.ZeroPointAsNumpy())
-    name = tensor.Name() or b""
+        scales = vectors.numbers(quantization.ScaleAsNumpy())
+        zero_points = vectors.numbers(quantization.ZeroPointAsNumpy())
     return FileTensor(
-        name=name[:_NAME_MAX].decode("utf-8", "replace"),
+        name=vectors.text(tensor.Name()),
         shape=shape,
         kind=kind,
         scales=scales,
@@ -249,7 +270,9 @@ def _data(buffer: Any, kind: int, shape: tuple[int, ...]) -> Ints | None:
     return numbers
 
 
-def _operator(package: Any, operator: Any, names: list[str]) -> FileOperator:
+def _operator(
+    package: Any, operator: Any, names: list[str], vectors: _Vectors
+) -> FileOperator:
     name = names[operator.OpcodeIndex()]
     options: dict[str, float] = {}
     table = operator.BuiltinOptions()
@@ -262,7 +285,7 @@ def _operator(package: Any, operator: Any, names: list[str]) -> FileOperator:
         options = {field: getattr(stated, field)() for field in fields}
     return FileOperator(
         name,
-        _numbers(operator.InputsAsNumpy()),
-        _numbers(operator.OutputsAsNumpy()),
+        vectors.numbers(operator.InputsAsNumpy()),
+        vectors.numbers(operator.OutputsAsNumpy()),
         options,
     )

@@ -29,7 +29,7 @@ from rig.network.tflite.form import (
     Sum,
     Weighted,
 )
-from rig.network.tflite.sizes import macs_of
+from rig.network.tflite.sizes import work_of
 
 #: Samples that are run together at most, and as this work allows: patches of images
 #: take eight bytes for each value of it.
@@ -62,14 +62,11 @@ def run(network: IntegerNetwork, inputs: Ints) -> Ints:
 
 
 def work(network: IntegerNetwork) -> int:
-    """Return the products of a sample, and the values that its pools read."""
-    total = 0
-    for each in network.operators:
-        output = network.tensors[each.output]
-        total += macs_of(each.body, output)
-        if isinstance(each.body, Pooling):
-            total += output.size * each.body.window.height * each.body.window.width
-    return total
+    """Return the products of a sample, the values that its pools read, and those that
+    its operators write.
+    """
+    tensors = network.tensors
+    return sum(work_of(each.body, tensors[each.output]) for each in network.operators)
 
 
 def together(network: IntegerNetwork) -> int:

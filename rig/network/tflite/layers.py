@@ -25,6 +25,9 @@ from rig.network.tflite.form import (
 _SUM_MAX = 2**31 - 1
 #: No microcontroller runs larger kernels and strides.
 _SIDE_MAX = 1 << 12
+#: Values of a padded image, or below all places of a kernel: half a gigabyte when they
+#: are computed with.
+_BELOW_MAX = 1 << 26
 _SAME, _VALID = 0, 1
 _ACTIVATIONS = {1: (0.0, math.inf), 2: (-1.0, 1.0), 3: (0.0, 6.0)}
 _OTHER_ACTIVATIONS = {4: "TANH", 5: "SIGN_BIT"}
@@ -126,7 +129,7 @@ def depthwise(reader: OperatorReader) -> Depthwise:
         raise Refused(
             f"it has weights {weights.shape} for {channels_in} channels", "a whole file"
         )
-    window = window_of(reader, height, width)
+    window = window_of(reader, height, width, each_channel=True)
     _require_shape(reader.output, channels_out)
     low, high = limits(reader)
     made = _factors(reader, weights[0], 2)
@@ -163,8 +166,12 @@ def image_of(tensor: IntegerTensor) -> tuple[int, int, int]:
     return height, width, channels
 
 
-def window_of(reader: OperatorReader, height: int, width: int) -> KernelWindow:
-    """Return the window of an operator, whose output has the size that it gives."""
+def window_of(
+    reader: OperatorReader, height: int, width: int, *, each_channel: bool = False
+) -> KernelWindow:
+    """Return the window of an operator, whose output has the size that it gives;
+    `each_channel`: it makes each channel of its output of one of its input.
+    """
     rates = [reader.option(f"Dilation{side}Factor") for side in "HW"]
     if any(rate > 1 for rate in rates):
         raise Refused(
@@ -178,6 +185,7 @@ def window_of(reader: OperatorReader, height: int, width: int) -> KernelWindow:
     inputs = image_of(reader.input)
     outputs = image_of(reader.output)
     before = []
+    padded = []
     for axis, kernel, stride in ((0, height, sides[2]), (1, width, sides[3])):
         count = -(-inputs[axis] // stride)
         first = 0
@@ -188,14 +196,31 @@ def window_of(reader: OperatorReader, height: int, width: int) -> KernelWindow:
         elif padding == _VALID:
             count = -(-(inputs[axis] - kernel + 1) // stride)
         known = padding in (_SAME, _VALID, EXPLICIT)
-        if not known or count != outputs[axis] or not 0 <= first <= _SIDE_MAX:
+        if not known or count != outputs[axis]:
             raise Refused(
                 f"{inputs[axis]} places become {outputs[axis]}, by its window"
                 f" {max(count, 0)}",
                 "a whole file",
             )
-        missing = max((count - 1) * stride + kernel - inputs[axis], 0)
-        before.append(missing // 2 if padding == _SAME else first)
+        covered = (count - 1) * stride + kernel
+        if padding == _SAME:
+            first = max(covered - inputs[axis], 0) // 2
+        last = covered - kernel - first
+        if not 0 <= first < kernel or last >= inputs[axis]:
+            raise Refused(
+                f"its kernel of {kernel} places lies in the padding alone at an edge",
+                "padding of fewer places than the kernel has",
+            )
+        before.append(first)
+        padded.append(covered)
+    channels = max(inputs[2], outputs[2] if each_channel else 0)
+    below = outputs[0] * outputs[1] * height * width
+    if max(padded[0] * padded[1], below) * channels > _BELOW_MAX:
+        raise Refused(
+            f"a kernel of {height} x {width} over {reader.input.shape} takes more than"
+            f" {_BELOW_MAX:,} values in memory",
+            "a smaller model",
+        )
     return KernelWindow(
         height=height,
         width=width,

@@ -19,14 +19,14 @@ from rig.network.tflite.form import (
     Operator,
     Reshape,
 )
-from rig.network.tflite.sizes import macs_of
+from rig.network.tflite.sizes import work_of
 
 TFLITE, ONNX = ".tflite", ".onnx"
 #: Suffixes of files that are read here.
 SUFFIXES = (TFLITE, ONNX)
 #: A larger tensor or network would keep a computer busy, and fits no device.
 _VALUES_MAX = 1 << 24
-_MACS_MAX = 10**10
+_WORK_MAX = 10**10
 _CONVERT = (
     "converter.optimizations = [tf.lite.Optimize.DEFAULT], a representative_dataset,"
     " inference_input_type = inference_output_type = tf.int8"
@@ -73,14 +73,15 @@ def of_graph(graph: FileGraph) -> IntegerNetwork:
     entry = values.activation(_only(graph.inputs, "input"))
     known = {entry}
     operators = []
-    macs = 0
+    work = 0
     for number, stated in enumerate(graph.operators):
         try:
             operator = _operator(values, known, stated)
-            macs += macs_of(operator.body, values.tensors[operator.output])
-            if macs > _MACS_MAX:
+            work += work_of(operator.body, values.tensors[operator.output])
+            if work > _WORK_MAX:
                 raise Refused(
-                    f"it takes more than {_MACS_MAX:.0e} products", "a device's"
+                    f"the model takes more than {_WORK_MAX:.0e} products and values",
+                    "a model for a microcontroller, which takes a thousandth of it",
                 )
         except Refused as refused:
             cause = f"operator {number}, {stated.name}: {refused.cause}"
@@ -89,7 +90,7 @@ def of_graph(graph: FileGraph) -> IntegerNetwork:
         operators.append(operator)
     last = _only(graph.outputs, "output")
     found = values.numbers.get(last, -1)
-    if found not in known or all(isinstance(one.body, Reshape) for one in operators):
+    if found not in known or all(isinstance(each.body, Reshape) for each in operators):
         raise Refused("no operator computes its output", "a whole model")
     return IntegerNetwork(
         tensors=tuple(values.tensors),

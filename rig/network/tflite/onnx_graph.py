@@ -10,7 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from rig.network.tflite.file import EXPLICIT, FileOperator, FileTensor, Refused
+from rig.network.tflite.file import (
+    EXPLICIT,
+    FILE_B,
+    FileOperator,
+    FileTensor,
+    Refused,
+)
 from rig.network.tflite.form import Ints
 
 QUANTISE, REAL = "QuantizeLinear", "DequantizeLinear"
@@ -19,7 +25,7 @@ EXPORT = (
     "onnxruntime.quantization.quantize_static(quant_format=QuantFormat.QDQ,"
     " activation_type=QuantType.QInt8, weight_type=QuantType.QInt8)"
 )
-APART = "Relu or Clip right behind Conv, Gemm, Add or a pool, before QuantizeLinear"
+APART = "Relu or Clip right after Conv, Gemm, Add or a pool, before QuantizeLinear"
 _OF_VALUES, _OF_WEIGHTS = "activation_type", "weight_type"
 #: Operators of TFLite that an activation can be part of.
 _RECTIFIED = (
@@ -46,12 +52,12 @@ class OnnxGraph:
     images: dict[int, tuple[int, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        to_array = self.onnx.numpy_helper.to_array
         graph = self.stated
-        self.constants = {each.name: to_array(each) for each in graph.initializer}
+        self.constants = {each.name: self._array(each) for each in graph.initializer}
         for node in graph.node:
             if node.op_type == "Constant" and node.attribute[0].name == "value":
-                self.constants[node.output[0]] = to_array(node.attribute[0].t)
+                self.constants[node.output[0]] = self._array(node.attribute[0].t)
+        self._turned_b = 0
         self.shapes: dict[str, tuple[int, ...]] = {}
         for each in (*graph.value_info, *graph.input, *graph.output):
             axes = each.type.tensor_type.shape.dim
@@ -62,6 +68,17 @@ class OnnxGraph:
             self.makers |= dict.fromkeys(node.output, node)
             for name in node.input:
                 self.takers.setdefault(name, []).append(node)
+
+    def _array(self, tensor: Any) -> Any:
+        """Return the numbers of a constant; raises Refused where another file has them,
+        of which no SHA-256 of the model speaks.
+        """
+        if self.onnx.external_data_helper.uses_external_data(tensor):
+            raise Refused(
+                f"its constant {tensor.name[:60]} lies in a file of its own",
+                "onnx.save_model(onnx.load(MODEL), FILE, save_as_external_data=False)",
+            )
+        return self.onnx.numpy_helper.to_array(tensor)
 
     def shape(self, tensor: int) -> tuple[int, ...]:
         """Return the shape of a tensor, images with their channels last."""
@@ -149,7 +166,7 @@ class OnnxGraph:
         if found in self.images and not rows:
             raise Refused(
                 "it reads an image whose values a Flatten put in a row",
-                "a Flatten with nothing but Gemm behind it",
+                "a Flatten that Gemm or MatMul alone read",
             )
         return found
 
@@ -215,6 +232,12 @@ class OnnxGraph:
         if len(scales) > 1 and own % numbers.ndim != self.channel_axis(node):
             raise Refused("its weights have scales on another axis", "per_channel=True")
         found = turned(np.asarray(numbers))
+        self._turned_b += found.nbytes
+        if self._turned_b > FILE_B:
+            raise Refused(
+                f"its weights, turned for each operator, take more than {FILE_B:,} B",
+                "a smaller model",
+            )
         stated = {"scales": scales, "zero_points": points, "axis": axis}
         kind = "INT8" if numbers.dtype == np.int8 else str(numbers.dtype).upper()
         made = [self.add(found.shape, kind, data=found, **stated)]

@@ -17,6 +17,7 @@ from rig.network.tflite.form import (
     Keep,
     Mean,
     Operator,
+    Pooling,
     Reshape,
     Softmax,
     Sum,
@@ -127,6 +128,16 @@ def macs_of(body: Body, output: IntegerTensor) -> int:
         case Depthwise():
             return output.size * body.window.height * body.window.width
     return 0
+
+
+def work_of(body: Body, output: IntegerTensor) -> int:
+    """Return the multiplications with weights, the values that a pool reads, and the
+    values that are written.
+    """
+    total = output.size + macs_of(body, output)
+    if isinstance(body, Pooling):
+        total += output.size * body.window.height * body.window.width
+    return total
 
 
 def constants_of(body: Body, kernels: Kernels = Kernels.PORTABLE) -> int:

@@ -15,11 +15,11 @@ import pytest
 pytest.importorskip("tflite", reason="pip install 'neurorig[tflite]'")
 pytest.importorskip("onnx", reason="pip install 'neurorig[onnx]'")
 
-from onnx import TensorProto, helper, numpy_helper
+from onnx import TensorProto, external_data_helper, helper, numpy_helper
 
 from rig.errors import DataError
 from rig.interfaces.context import BenchContext
-from rig.network.tflite import checks, interpreter, network
+from rig.network.tflite import checks, interpreter, network, onnx_graph
 from rig.network.tflite.inputs import to_inputs
 from scenarios.tasks.tflite.task import TfliteTask
 from tests.commands import rig
@@ -181,6 +181,52 @@ def test_what_has_no_equal_is_named(tmp_path: Path) -> None:
     net.node("Sigmoid", ["x_r"], "y")
     net.unit("y", 0.1)
     assert "Sigmoid is not supported" in net.refused(tmp_path)
+
+
+@pytest.mark.parametrize("kind", ["AveragePool", "MaxPool", "Conv"])
+@pytest.mark.parametrize("pads", [[2, 0, 0, 0], [0, 0, 2, 0], [0, 2, 0, 0]])
+def test_a_kernel_in_the_padding_alone_is_refused(
+    kind: str, pads: list[int], tmp_path: Path
+) -> None:
+    sides = (6 + pads[0] + pads[2] - 1, 6 + pads[1] + pads[3] - 1)
+    net = Small((1, 4, 6, 6), (1, 4, *sides))
+    read = ["x_r"]
+    if kind == "Conv":
+        read.append(net.weights("w", ones(4, 4, 2, 2)))
+    net.node(kind, read, "y", kernel_shape=[2, 2], pads=pads)
+    net.unit("y", 0.1)
+    assert "lies in the padding alone" in net.refused(tmp_path)
+
+
+def test_weights_in_another_file_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    net = Small((1, 4), (1, 2))
+    net.node("Gemm", ["x_r", net.weights("w", ones(4, 2))], "y")
+    net.unit("y", 0.1)
+    (weights,) = (each for each in net.constants if each.name == "w_w")
+    external_data_helper.set_external_data(weights, "weights.bin")
+    (tmp_path / "weights.bin").write_bytes(weights.raw_data)
+    weights.ClearField("raw_data")
+    said = net.refused(tmp_path)
+    assert "w_w lies in a file of its own" in said
+    assert "save_as_external_data=False" in said
+
+
+def test_weights_that_operators_share_are_not_turned_without_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(onnx_graph, "FILE_B", 10_000)
+    net = Small((1, 40), (1, 40))
+    weights = net.weights("w", ones(40, 40))
+    before = "x_r"
+    for number in range(7):
+        name = "y" if number == 6 else f"h{number}"
+        net.node("Gemm", [before, weights], name)
+        net.unit(name, 0.1)
+        before = f"{name}_r"
+    assert "turned for each operator" in net.refused(tmp_path)
 
 
 def test_what_is_not_quantised_is_named_with_the_call_that_does_it(

@@ -212,9 +212,20 @@ def without_operators(net: Layers) -> None:
     net.reshape(1, 8, 24)
 
 
-def of_endless_work(net: Layers) -> None:
+def of_a_large_kernel(net: Layers) -> None:
     net.tensors[0]["shape"] = (1, 4000, 1000, 3)
     net.convolution(4, (30, 30))
+
+
+def of_wide_gaps(net: Layers) -> None:
+    net.tensors[0]["shape"] = (1, 1, 1 << 22, 3)
+    net.convolution(4, (4096, 1), (1, 4096))
+
+
+def of_endless_work(net: Layers) -> None:
+    net.tensors[0]["shape"] = (1, 260, 260, 1)
+    for _ in range(180):
+        net.pool("MAX_POOL_2D", (30, 30), (1, 1), padding=0)
 
 
 REFUSED: list[tuple[Callable[[Layers], None], str]] = [
@@ -236,6 +247,8 @@ REFUSED: list[tuple[Callable[[Layers], None], str]] = [
     (in_a_circle, "no operator before it gives"),
     (of_tensors_that_are_not_there, "tensor 99, which is not there"),
     (without_operators, "no operator computes its output"),
+    (of_a_large_kernel, "more than 67,108,864 values in memory"),
+    (of_wide_gaps, "more than 67,108,864 values in memory"),
     (of_endless_work, "more than 1e+10 products"),
 ]
 
@@ -328,6 +341,30 @@ def test_an_input_that_is_no_file_or_larger_than_any_is_refused(tmp_path: Path) 
         stream.truncate(1 << 27)
     with pytest.raises(DataError, match="more than 67,108,864 bytes"):
         network.read(large)
+
+
+def test_a_vector_that_tables_share_is_not_read_for_each(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    numbers = make_tflite._numbers
+    shared: list[int] = []
+
+    def written_once(builder: Any, stated: Any) -> int:
+        if np.asarray(stated).dtype != np.float32 or np.size(stated) != 1:
+            return numbers(builder, stated)
+        if not shared:
+            shared.append(numbers(builder, np.ones(1000, np.float32)))
+        return shared[0]
+
+    monkeypatch.setattr(make_tflite, "_numbers", written_once)
+    net = Layers((1, 4), 1)
+    net.dense(3)
+    for _ in range(100):
+        net.tensor((1, 3), 0.1, 0)
+    path = saved(tmp_path, net)
+    assert path.stat().st_size < 100 * 1000
+    with pytest.raises(DataError, match="more entries than the file has bytes"):
+        network.read(path)
 
 
 def mutated(content: bytes, rng: np.random.Generator) -> bytes:
