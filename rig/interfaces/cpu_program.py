@@ -55,7 +55,9 @@ class Routine:
     is searched has `search` instead of phases: called with the loaded value and a seed,
     it begins a Search, in timed time. `batch` does all phases of many values at once,
     where that is quicker than one by one. `about` describes the routine, JSON-able;
-    `end` is called once, as the last.
+    `end` is called once, as the last. A workload whose answers depend on the windows
+    before has `begin`, which is called before each stream, untimed: it answers for
+    windows of streams alone, and each phase runs once for a window.
     """
 
     load: Callable[[bytes], Any]
@@ -64,6 +66,7 @@ class Routine:
     search: Callable[[Any, int], Search] | None = None
     batch: Callable[[Sequence[Any]], Sequence[Any]] | None = None
     about: Mapping[str, Any] = field(default_factory=dict)
+    begin: Callable[[], None] | None = None
     end: Callable[[], None] | None = None
 
     def close(self) -> None:

@@ -20,15 +20,14 @@ from rig.interfaces.context import BenchContext, Listener
 from rig.interfaces.task import EventTask, Regeneration
 from rig.model.catalogue import Entry
 from rig.model.scores import Score
-from rig.network.tflite.interpreter import RowByRow
 from rig.network.wake import c_header
-from rig.network.wake.features import HOP, SAMPLE_HZ, FeatureScale, FeatureStream
+from rig.network.wake.features import HOP, SAMPLE_HZ
 from rig.results.labels import refuse_other
 from rig.settings.declare import Number, Or, PathText
 from scenarios.tasks.sww import answer, data, generate
+from scenarios.tasks.sww.programs import NAME, WordListener, hop_of, programs
 from scenarios.tasks.sww.replica import SwwReplica, labels_of
 
-NAME = "sww"
 #: Made by examples/make_sww.py.
 EXAMPLE = Path(__file__).with_name("example.tflite")
 _GENERATED = ("generated", "random")
@@ -116,7 +115,9 @@ class SwwTask(EventTask):
                 try_next="both, or none for a generated signal",
             )
         self._settings = settings
-        self._network = c_header.read(_of(folder, settings.model) or EXAMPLE)
+        path = _of(folder, settings.model) or EXAMPLE
+        self._network = c_header.read(path)
+        self.programs = programs(path, self._network)
         audio, truth = _of(folder, settings.audio), _of(folder, settings.truth)
         if audio is not None and truth is not None:
             self._signal = data.recording(audio, truth)
@@ -154,14 +155,10 @@ class SwwTask(EventTask):
 
     def listening(self) -> Listener:
         """Begin a stream, and return what gives a device's answers to its windows."""
-        features = FeatureStream(
-            FeatureScale.of(self._network.tensors[self._network.input])
-        )
-        network = RowByRow(self._network)
+        heard = WordListener(self._network)
 
         def answers(windows: Sequence[bytes]) -> Sequence[bytes]:
-            hops = [np.frombuffer(window, "<i2") for window in windows]
-            found = network.answers(features.rows(np.stack(hops)))
+            found = heard.answers(heard.rows(np.stack(list(map(hop_of, windows)))))
             return [output.tobytes() for output in found]
 
         return answers

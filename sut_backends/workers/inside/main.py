@@ -50,6 +50,7 @@ def main(order: str) -> None:
 
 def _about(routine: Routine) -> WorkerAbout:
     numpy = sys.modules.get("numpy")
+    state = {} if routine.begin is None else {"stateful": True}
     return WorkerAbout(
         python=_python(),
         numpy=getattr(numpy, "__version__", "not used"),
@@ -59,7 +60,7 @@ def _about(routine: Routine) -> WorkerAbout:
         overhead_ns=overhead_ns(len(routine.phases)),
         phases=len(routine.phases),
         searches=routine.search is not None,
-        details=dict(routine.about),
+        details={**routine.about, **state},
     )
 
 

@@ -68,6 +68,8 @@ def _carried_out(
                 routine, heard.results
             )
         case RunRequest():
+            if routine.begin is not None:
+                raise ValueError("this program answers for windows of streams alone")
             work = batched if request.batch else phased
             values = [slots[slot] for slot in request.slots]
             marks, results = uncollected(work, routine, values, request.repeat)

@@ -147,6 +147,8 @@ def played(
     marks = [(STREAM, 0)]
     results = []
     ending = ""
+    if routine.begin is not None:
+        routine.begin()
     with no_collector():
         marks = [(STREAM, time.monotonic_ns())]
         tell()
