@@ -15,6 +15,7 @@ from zlib import crc32
 
 from rig.bench import plugins
 from rig.check.reasons import cannot, cause
+from rig.check.streams_again import StreamsAgain, WindowAgain, windows_in
 from rig.check.versions import is_this_revision
 from rig.check.written_again import difference_of
 from rig.errors import DataError, NotInSession, RigError
@@ -42,6 +43,9 @@ class DataAgain:
     fault: str = ""
     is_kept: bool = False
     _right: dict[int, bytes] = field(default_factory=dict, compare=False, repr=False)
+    _streams: list[StreamsAgain] = field(
+        default_factory=list, compare=False, repr=False
+    )
 
     @classmethod
     def of(cls, folder: SessionFolder, context: Context) -> DataAgain:
@@ -166,9 +170,11 @@ class DataAgain:
         reference = getattr(self.made.task, "reference", None)
         task = self.made.task
         are_known = plugins.speaks_for(kind, "answers", "do")
-        if not are_known and not self.is_kept:
+        if task is None or not (are_known or self.is_kept):
             return
-        if reference is None or task is None:
+        if hasattr(task, "listening"):
+            yield from self._heard(name, records, task, are_known=are_known)
+        if reference is None:
             return
         right = self._right
         same = []
@@ -197,6 +203,50 @@ class DataAgain:
         if self.is_kept and same:
             said = f"{sum(same)} of {len(same)} outputs are those of the model kept"
             yield Finding(name, True, f"{said} in the session, run again")
+
+    def _heard(
+        self, name: str, records: Sequence[StepRecord], task: Task, *, are_known: bool
+    ) -> Iterator[Finding]:
+        """Yield the answer to a window of a stream that the device cannot have given,
+        and how many are those of the model.
+        """
+        choice = self.context.config.sut
+        kind = plugins.find("sut", choice.kind)
+        count = 0
+        others: list[WindowAgain] = []
+        if not self._streams:
+            self._streams.append(StreamsAgain(task, self.made.answered_max))
+        try:
+            for window in self._streams[0].heard(records):
+                count += 1
+                if window.output != window.right:
+                    others.append(window)
+        except (RigError, ValueError) as error:
+            yield Finding(name, False, cannot("the answers to its stream", error))
+            return
+        if not count:
+            return
+        for window in others if are_known else ():
+            possible = kind.answers(choice.settings, window.right)
+            if possible is not None and window.output not in possible:
+                said = (
+                    f"step {window.step} has the output {window.output.hex()[:32]} to"
+                    f" window {window.window}, which [sut.{choice.kind}] cannot give:"
+                    f" the right one is {window.right.hex()[:32]}"
+                )
+                yield Finding(name, False, said)
+                return
+        due = windows_in(records)
+        where = "the model kept in the session" if self.is_kept else "the task's model"
+        said = (
+            f"{count - len(others)} of {count} outputs are those of {where}, run again"
+        )
+        if others:
+            first = others[0]
+            said += f"; the first other one is of window {first.window}"
+        if count < due:
+            said += f"; of {due} windows the other {due - count} were not run again"
+        yield Finding(name, True, said)
 
 
 def _may_be(

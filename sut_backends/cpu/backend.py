@@ -56,6 +56,11 @@ class CpuSut(WorkerSut):
         start_s: StartLimit = 60.0
 
     @classmethod
+    def answers(cls, settings: Settings, right: bytes) -> tuple[bytes, ...] | None:
+        """Return the right output of a program in whole numbers; others round."""
+        return (right,) if settings.program == "integer" else None
+
+    @classmethod
     def open(cls, settings: Settings, context: BenchContext) -> CpuSut:
         """Start the program; ConfigError where the task has none of that name or the
         core does not exist.

@@ -110,7 +110,7 @@ def opened_sut(port: str) -> PosixSut | QemuSut:
 
 @pytest.mark.parametrize(("port", "hops"), [("posix", 16), ("stm32f405", 60)])
 def test_a_stream_begins_anew_and_gives_the_tasks_bytes(port: str, hops: int) -> None:
-    task = SwwTask(SwwTask.Settings(length_s=3.0), Path())
+    task = SwwTask.open(SwwTask.Settings(length_s=3.0), BenchContext())
     windows = [task.payload(index) for index in range(hops)]
     due = b"".join(task.listening()(windows))
     scene = Scene("none", tuple(range(hops)), hops * HOP)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import wave
 from dataclasses import dataclass
+from hashlib import sha1
 from pathlib import Path
 from typing import Any
 
@@ -29,14 +30,31 @@ _TRUTH = (
 Event = tuple[int, int]
 
 
+#: Git's ids of the benchmark's recording and of its words, long_wav.wav and
+#: sww_long_test.json of mlcommons/tiny, version 1.4 (commit 1afd2c9).
+OFFICIAL = (
+    "8af6a23b74e080826eacc84c766e5fc121520a4e",
+    "442afb12b2b1d151faa68e282f702b87d0d0c131",
+)
+OFFICIAL_WORDS = 50
+
+
 @dataclass(frozen=True, slots=True)
 class WordSignal:
     """Samples of 16 bits, whole hops of them; of each word its first sample and the one
-    after its last.
+    after its last. `ids` are Git's of the files of recording and words, empty where
+    there are none; `available` counts the samples that it is the first part of.
     """
 
     samples: Ints
     words: tuple[Event, ...]
+    ids: tuple[str, ...] = ()
+    available: int = 0
+
+    def first(self, length: int) -> WordSignal:
+        """Return the first samples, and the words that end within them."""
+        words = tuple(word for word in self.words if word[1] <= length)
+        return WordSignal(self.samples[:length], words, self.ids, len(self.samples))
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +73,19 @@ def recording(audio: Path, truth: Path) -> WordSignal:
         raise ConfigError(
             f"{audio} has {len(samples)} samples", path="task.sww.audio", try_next=_WAV
         )
-    return WordSignal(samples[:length], _words(truth, audio.name, length))
+    words = _words(truth, audio.name, length)
+    ids = (
+        git_id(foreign_files.read_bytes(audio)),
+        git_id(small_text.read_block(truth)),
+    )
+    return WordSignal(samples[:length], words, ids, length)
+
+
+def git_id(content: bytes) -> str:
+    """Return the id that Git gives a file."""
+    return sha1(
+        b"blob %d\0" % len(content) + content, usedforsecurity=False
+    ).hexdigest()
 
 
 def _samples(path: Path) -> Ints:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The task as a program for this computer's processor, in a process of its own: features
-in whole numbers and the interpreter, row by row, which answer as a device does.
+"""The task as a program for this computer's processor, in a process of its own: the
+features in whole numbers and the interpreter, row by row, which answer as a device
+does.
 """
 
 from __future__ import annotations

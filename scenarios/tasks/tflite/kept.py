@@ -9,6 +9,7 @@ import io
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -36,9 +37,11 @@ def fits(values: Ints) -> bool:
     return values.nbytes <= _INPUTS_B
 
 
-def files(path: Path, network: IntegerNetwork, values: Ints) -> dict[str, bytes]:
-    """Return the contents of a model's file and of its inputs; raises DataError where
-    the file has changed since it was read.
+def files(
+    path: Path, network: IntegerNetwork, values: Ints, most_b: int = _INPUTS_B
+) -> dict[str, bytes]:
+    """Return the contents of a model's file and of its inputs, of at most so many
+    bytes; raises DataError where the file has changed since it was read.
     """
     content = path.read_bytes()
     if sha256(content).hexdigest() != network.sha256:
@@ -47,7 +50,7 @@ def files(path: Path, network: IntegerNetwork, values: Ints) -> dict[str, bytes]
             try_next="start the run again",
         )
     found = {f"{_MODEL}{path.suffix}": content}
-    if fits(values):
+    if values.nbytes <= most_b:
         stream = io.BytesIO()
         np.save(stream, values, allow_pickle=False)
         found[_INPUTS] = stream.getvalue()
@@ -70,6 +73,18 @@ def inputs_in(
     """Return the inputs that a session kept, None where it kept none; raises DataError
     where they are not those of its model.
     """
+    values = array_in(folder, np.dtype(np.float32 if real_input else np.int8))
+    if values is None:
+        return None
+    take = to_real_inputs if real_input else to_inputs
+    # As the device gets them: images have their channels last already.
+    return take(replace(network, channels_first=False), values)[0]
+
+
+def array_in(folder: Path, kind: np.dtype[Any]) -> Ints | None:
+    """Return the array of this type that a session kept, None where it kept none;
+    raises DataError for anything else.
+    """
     try:
         content = foreign_files.read_bytes(folder / _INPUTS)
     except FileNotFoundError:
@@ -78,12 +93,9 @@ def inputs_in(
         values = np.load(io.BytesIO(content), allow_pickle=False)
     except (ValueError, EOFError, MemoryError) as error:
         raise DataError(f"{_INPUTS} is no array", evidence=str(error)) from error
-    kind = np.dtype(np.float32 if real_input else np.int8)
     if not isinstance(values, np.ndarray) or values.dtype != kind:
         raise DataError(f"{_INPUTS} holds no {kind}")
-    take = to_real_inputs if real_input else to_inputs
-    # As the device gets them: images have their channels last already.
-    return take(replace(network, channels_first=False), values)[0]
+    return values
 
 
 def too_large(network: IntegerNetwork, samples: int) -> str:

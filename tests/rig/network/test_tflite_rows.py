@@ -23,7 +23,7 @@ from tests.length import length
 from tests.rig.network.tflite_models import drawn_window
 
 #: A clone of mlcommons/tiny.
-CLONE = "MLPERF_TINY"
+CLONE = "MLPERF_TINY_CLONE"
 
 
 def saved(folder: Path, net: Layers) -> IntegerNetwork:

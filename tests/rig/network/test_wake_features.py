@@ -22,7 +22,7 @@ from rig.network.wake.float_features import float_features
 from tests.length import length
 
 #: A clone of mlcommons/tiny.
-CLONE = "MLPERF_TINY"
+CLONE = "MLPERF_TINY_CLONE"
 SUBMISSION = "benchmark/reference_submissions/streaming_wakeword/sww_ref_l4r5zi"
 #: That of the reference model.
 ROW = IntegerTensor("row", (1, 1, 1, 40), 0.003701042616739869, -128)

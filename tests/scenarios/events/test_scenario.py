@@ -45,7 +45,9 @@ def accuracy(result: SessionResult) -> tuple[int, ...]:
 
 
 def words() -> int:
-    return len(SwwTask(SwwTask.Settings(length_s=LENGTH_S), Path()).events())
+    return len(
+        SwwTask.open(SwwTask.Settings(length_s=LENGTH_S), BenchContext()).events()
+    )
 
 
 def test_known_words_on_the_virtual_bench(tmp_path: Path) -> None:
@@ -96,7 +98,7 @@ def test_the_firmware_as_a_process_hears_every_word_in_real_time(
     short = "scenario.events.duration_s=6.0"
     result = run("posix-sww", tmp_path, program, short)
     assert result.content["problems"] == []
-    due = [end for _, end in SwwTask(SwwTask.Settings(), Path()).events()]
+    due = [end for _, end in SwwTask.open(SwwTask.Settings(), BenchContext()).events()]
     heard = sum(end < 4 * 16000 for end in due)
     assert heard >= 1
     assert accuracy(result)[0] >= heard
@@ -146,7 +148,7 @@ def test_one_by_one_needs_the_text_layer(tmp_path: Path) -> None:
 
 
 def stream(**settings: float) -> Stream:
-    task = SwwTask(SwwTask.Settings(length_s=20.0), Path())
+    task = SwwTask.open(SwwTask.Settings(length_s=20.0), BenchContext())
     scenario = EventDetection(EventDetection.Settings(**settings))  # type: ignore[arg-type]
     return next(step for step in scenario.plan(task, 1) if isinstance(step, Stream))
 
@@ -154,7 +156,7 @@ def stream(**settings: float) -> Stream:
 def test_a_stream_is_the_signal_without_a_gap() -> None:
     from rig.kinds.stream import StreamKind
 
-    task = SwwTask(SwwTask.Settings(length_s=20.0), Path())
+    task = SwwTask.open(SwwTask.Settings(length_s=20.0), BenchContext())
     step = stream()
     played = StreamKind().payloads(task, step)
     assert list(played) == [task.payload(index) for index in range(len(task))]
@@ -167,7 +169,7 @@ def test_a_stream_is_the_signal_without_a_gap() -> None:
 
 
 def test_a_word_that_the_end_cuts_is_none() -> None:
-    task = SwwTask(SwwTask.Settings(length_s=20.0), Path())
+    task = SwwTask.open(SwwTask.Settings(length_s=20.0), BenchContext())
     begin, end = task.events()[0]
     cut = stream(duration_s=(begin + end) / 2 / 16000)
     assert [scene.label for scene in cut.scenes] == ["none"]

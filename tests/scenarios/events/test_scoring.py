@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from scenarios.events.scoring import Detected, result_lines, scored
 
-CLONE = "MLPERF_TINY"
+CLONE = "MLPERF_TINY_CLONE"
 WORDS = [(1.0, 1.5), (10.0, 10.6)]
 
 

@@ -27,7 +27,7 @@ def opened(task: SwwTask) -> CpuSut:
 
 
 def test_each_stream_begins_anew_and_single_windows_are_refused() -> None:
-    task = SwwTask(SwwTask.Settings(length_s=4.0), Path())
+    task = SwwTask.open(SwwTask.Settings(length_s=4.0), BenchContext())
     first = task.events()[0][0] // HOP
     windows = [task.payload(first + index) for index in range(HOPS)]
     due = b"".join(task.listening()(windows))
@@ -54,11 +54,13 @@ def test_each_stream_begins_anew_and_single_windows_are_refused() -> None:
 def test_a_model_that_changed_after_the_bench_was_opened_is_refused(
     tmp_path: Path,
 ) -> None:
-    example = SwwTask(SwwTask.Settings(length_s=4.0), Path())
+    example = SwwTask.open(SwwTask.Settings(length_s=4.0), BenchContext())
     copy = tmp_path / "model.tflite"
     entry = example.programs["integer"].arguments["path"]
     copy.write_bytes(Path(entry).read_bytes())
-    task = SwwTask(SwwTask.Settings(length_s=2.0, model=copy.name), tmp_path)
+    task = SwwTask.open(
+        SwwTask.Settings(length_s=2.0, model=copy.name), BenchContext(folder=tmp_path)
+    )
     copy.write_bytes(copy.read_bytes() + bytes(4))
     with pytest.raises(BenchError, match="another file") as refused:
         opened(task)

@@ -22,7 +22,7 @@ from rig.errors import ConfigError, DataError, NotInSession, RemoteProtocolError
 from rig.interfaces.context import BenchContext
 from scenarios.tasks.sww.task import EXAMPLE, SwwTask
 
-CLONE = "MLPERF_TINY"
+CLONE = "MLPERF_TINY_CLONE"
 
 
 def wav(path: Path, frames: Any, rate_hz: int = 16000, width_b: int = 2) -> Path:
@@ -147,7 +147,7 @@ def test_a_model_over_other_rows_is_refused(tmp_path: Path) -> None:
 
 
 def test_detection_is_above_115_of_output_0() -> None:
-    task = SwwTask(SwwTask.Settings(), Path())
+    task = SwwTask.open(SwwTask.Settings(), BenchContext())
     decided = [task.score(0, bytes([share, 0, 0])).answer for share in (115, 116, 255)]
     assert decided == ["none", "event", "none"]
     with pytest.raises(RemoteProtocolError):
@@ -156,7 +156,7 @@ def test_detection_is_above_115_of_output_0() -> None:
 
 def test_a_replica_scores_as_the_task_and_has_no_sound() -> None:
     settings = SwwTask.Settings(length_s=20.0)
-    task = SwwTask(settings, Path())
+    task = SwwTask.open(settings, BenchContext())
     facts = json.loads(json.dumps(task.provenance()))
     replica = SwwTask.replica(settings, facts, task.catalogue())
     assert replica.events() == task.events()
@@ -179,13 +179,11 @@ def test_the_reference_model_on_the_benchmarks_short_recording() -> None:
     clone = Path(os.environ[CLONE]) / "benchmark"
     data = clone / "runner" / "sww_data_dir"
     models = clone / "training" / "streaming_wakeword" / "trained_models"
-    task = SwwTask(
-        SwwTask.Settings(
-            model=str(models / "str_ww_ref_model.tflite"),
-            audio=str(data / "short_wav_easy10s.wav"),
-            truth=str(data / "sww_short_test.json"),
-        ),
-        Path(),
+    task = opened(
+        clone,
+        model=str(models / "str_ww_ref_model.tflite"),
+        audio=str(data / "short_wav_easy10s.wav"),
+        truth=str(data / "sww_short_test.json"),
     )
     assert len(task.events()) == 3
     outputs = task.listening()([task.payload(index) for index in range(len(task))])
