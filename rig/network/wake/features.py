@@ -220,20 +220,19 @@ def _values(powers: Ints, scale: FeatureScale) -> Ints:
     """Return the features of spectra as the network takes them."""
     found = bands()
     smaller = powers >> _POWER_SHIFT
-    values = np.empty((len(powers), BANDS), np.int8)
+    sums = np.empty((len(powers), BANDS), np.int64)
     at = 0
     for band, (start, length) in enumerate(
         zip(found.starts, found.lengths, strict=True)
     ):
         weights = found.weights[at : at + length]
         at += length
-        sums = smaller[:, start : start + length] @ weights
-        raw = ((scale.gain * _log2(sums)) >> LOG_BITS) + scale.offset
-        cut = np.where(raw < 0, -(-raw >> LOG_BITS), raw >> LOG_BITS)
-        values[:, band] = np.where(
-            sums == 0, scale.least, np.clip(cut, scale.least, HIGH)
-        )
-    return values
+        sums[:, band] = smaller[:, start : start + length] @ weights
+    raw = ((scale.gain * _log2(sums)) >> LOG_BITS) + scale.offset
+    cut = np.where(raw < 0, -(-raw >> LOG_BITS), raw >> LOG_BITS)
+    limited = np.clip(cut, scale.least, HIGH)
+    result: Ints = np.where(sums == 0, scale.least, limited).astype(np.int8)
+    return result
 
 
 def _log2(numbers: Ints) -> Ints:
