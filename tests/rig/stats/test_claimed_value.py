@@ -115,6 +115,9 @@ def test_counts_are_compared_as_fisher_does(
     assert compare_counts((count, n), (claimed, other), True).chance == pytest.approx(
         expected, abs=1e-9
     )
+    opposite = float(scipy.stats.fisher_exact(table, alternative="greater").pvalue)
+    both = compare_counts((count, n), (claimed, other), None).chance
+    assert both == pytest.approx(min(2 * min(expected, opposite), 1.0), abs=1e-9)
 
 
 @given(st.dictionaries(st.sampled_from("abcdefgh"), st.floats(0, 1), min_size=1))

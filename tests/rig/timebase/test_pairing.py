@@ -381,6 +381,26 @@ def test_the_vote_goes_to_the_edge_that_others_follow_and_then_to_the_nearest() 
     assert alone == 7
 
 
+@pytest.mark.parametrize(
+    ("followers", "vote"), [((5, 6, 7, 8), 0), ((6, 7, 8, 9), None)]
+)
+def test_eight_marks_vote_and_half_of_them_elect(
+    followers: tuple[int, ...], vote: int | None
+) -> None:
+    marks = [float(number) for number in range(11)]
+    edges = [5.0, *(5.0 + number for number in followers)]
+    series = pairing._Series(marks, edges, np.array(edges), 0.02, 0.01)
+    clock = _ClockFilter(0.0, 5.0, 1.0, 0.0, 0.0)
+    assert pairing._by_vote(series, 0, 0, clock, due_s=5.0, within_s=0.5) == vote
+
+
+def test_a_mark_has_no_vote_for_its_own_edge() -> None:
+    series = pairing._Series([0.0, 1.0], [5.0], np.array([5.0]), 0.02, 0.01)
+    clock = _ClockFilter(0.0, 5.0, 1.0, 0.0, 0.0)
+    vote = pairing._by_vote(series, 0, 0, clock, due_s=5.0, within_s=0.5)
+    assert vote is None
+
+
 @pytest.mark.parametrize("any_rate", [False, True])
 @pytest.mark.parametrize(("late_s", "fits"), [(2.9e-3, True), (3.1e-3, False)])
 @pytest.mark.parametrize("sign", [1, -1])

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from rig.errors import DataError
 from rig.trace import voltage_edges
 from rig.trace.edges import Edges, from_levels
-from rig.trace.trace import Trace
+from rig.trace.trace import SYNC, Trace, reading
 from rig.trace.writer import TraceWriter
 from tests.length import length
 from tests.traces import trace_writer
@@ -175,6 +175,26 @@ def test_an_input_that_is_no_number_is_a_gap_each_run_by_itself(tmp_path: Path) 
         writer.analog(current[60:], voltage[60:])
     result = [(gap.start, gap.stop) for gap in Trace.open(tmp_path / "trace.jls").gaps]
     assert result == [(10, 13), (50, 51), (70, 71)]
+
+
+@pytest.mark.parametrize("ratio", [1, 4])
+@pytest.mark.parametrize("last", [0b0111_1111, 0b1000_0000])
+def test_a_gap_has_the_last_level_of_the_line_as_long_as_the_samples_take(
+    tmp_path: Path, ratio: int, last: int
+) -> None:
+    with trace_writer(tmp_path, HZ, ratio * HZ) as writer:
+        for _ in range(ratio):
+            writer.sync_packed(np.array([255, last], np.uint8))
+        writer.analog(np.zeros(16), np.zeros(16))
+        writer.skip(800, "lost")
+        writer.sync(np.ones(8 * ratio, np.uint8))
+        writer.analog(np.zeros(8), np.zeros(8))
+    trace = Trace.open(tmp_path / "trace.jls")
+    assert trace.length == 824
+    assert trace.sync_s == pytest.approx(824 / HZ)
+    with reading(trace.path) as reader:
+        held = reader.fsr(SYNC, 16 * ratio, 800 * ratio)
+    assert held.tolist() == [255 if last >> 7 else 0] * (100 * ratio)
 
 
 @given(

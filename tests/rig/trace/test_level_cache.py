@@ -108,3 +108,20 @@ def test_what_was_unused_for_longest_goes(
     monkeypatch.setattr(level_cache, "_MOST_B", 200)
     level_cache._tidy(folder)
     assert len(list(folder.iterdir())) == 3
+
+
+def test_a_change_anywhere_in_a_file_of_its_length_and_time_gives_another_key(
+    tmp_path: Path,
+) -> None:
+    trace = recorded(tmp_path / "a", 200_000)
+    about = trace.path.stat()
+    original = trace.path.read_bytes()
+    key = level_cache.fingerprint(trace)
+    # Pieces lie further apart than the length of one, so some of these bytes are read.
+    for part in range(8):
+        changed = bytearray(original)
+        start = len(original) * part // 8
+        changed[start : start + len(original) // 8] = bytes(len(original) // 8)
+        trace.path.write_bytes(changed)
+        os.utime(trace.path, ns=(about.st_atime_ns, about.st_mtime_ns))
+        assert level_cache.fingerprint(trace) != key

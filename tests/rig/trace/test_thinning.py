@@ -162,6 +162,22 @@ def test_what_is_kept_is_as_it_was_and_only_what_is_quiet_is_left_out(
             assert end == length or wide <= 0 or not kept[begin:end].all()
 
 
+def test_any_part_of_a_reduced_span_reads_as_a_part_of_the_whole(
+    tmp_path: Path,
+) -> None:
+    marks = marks_of([3000, 9000])
+    record(tmp_path, marks, marks[-1] + 5000, [(0, Quiet(2, WINDOW / HZ))])
+    trace = Trace.open(tmp_path / "trace.jls")
+    [span] = trace.reduced
+    with reading(trace.path) as reader:
+        whole = trace.samples(reader, 0, trace.length)
+        for first in range(span.start - 150, span.start + 450, 37):
+            for count in (1, 99, 101, 350):
+                part = trace.samples(reader, first, count)
+                for read, due in zip(part, whole, strict=True):
+                    assert np.array_equal(read, due[first : first + count])
+
+
 def test_energy_and_lost_samples_near_a_reduced_span_are_reported(
     tmp_path: Path,
 ) -> None:
