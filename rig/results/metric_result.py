@@ -79,11 +79,8 @@ def _binomial(single: Sequence[Metric], shared: bool) -> BinomialInterval:
     of one recording are not.
     """
     n = single[0].n if shared else sum(metric.n for metric in single)
-    low, high = (
-        Share(mean([metric.value for metric in single]) * n, n).interval()
-        if n
-        else (0.0, 1.0)
-    )
+    count = mean([metric.value for metric in single]) * n if n else 0.0
+    low, high = Share(count, n).interval()
     method = "Clopper and Pearson 1934, as if all samples were independent"
     return BinomialInterval(low, high, method, n)
 

@@ -115,6 +115,7 @@ def test_the_interval_holds_the_share_at_least_95_times_in_100_whatever_it_is(
 
 def test_nothing_has_no_share() -> None:
     assert math.isnan(Share(0, 0).value)
+    assert Share(0, 0).interval() == (0.0, 1.0)
 
 
 @given(n=st.integers(1, 120), share=st.floats(0.01, 0.99))

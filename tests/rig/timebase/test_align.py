@@ -288,6 +288,7 @@ def test_a_spike_just_before_a_pulse_is_extra_and_the_pulse_keeps_its_mark() -> 
     assert [problem.detail.split("; ")[1:] for problem in alignment.problems] == [
         ["no mark for edge 31"]
     ]
+    assert [problem.edge for problem in alignment.problems] == [31]
 
 
 def test_marks_whose_edges_fell_into_lost_samples_are_not_missing() -> None:
