@@ -8,6 +8,7 @@ the file: (cost + offset) / scale, with the other sign where the file asks for t
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -89,6 +90,12 @@ class QuadraticProblem:
         """The pairs alone."""
         return Graph(self.nodes, self.pairs.astype(np.uint64))
 
+    @property
+    def _least_cost(self) -> int:
+        """A cost that no vector is below."""
+        parts = (self.linear, self.quadratic)
+        return sum(int(np.minimum(part, 0).sum()) for part in parts)
+
     def cost(self, vector: ArrayLike) -> int:
         """Return the cost of a binary vector (nodes), in 64-bit integers; raise
         DataError where it is not binary or of another length.
@@ -113,24 +120,35 @@ class QuadraticProblem:
         sign = 1 if self.sense == "min" else -1
         return float(Fraction(sign * (cost + self.offset), self.scale))
 
-    def cost_of(self, value: float) -> int:
-        """Return the cost that a number of the file stands for; raise ConfigError where
-        no vector has it, or it is worse than choosing no node.
+    def cost_of(self, value: float, path: str) -> int:
+        """Return the cost that a number of the file stands for, the target at `path`;
+        raise ConfigError where no vector has it, or it is worse than choosing no node.
         """
+        if not math.isfinite(value):
+            raise ConfigError(f"{value}", path=path, try_next="a finite number")
         sign = 1 if self.sense == "min" else -1
         cost = sign * Fraction(str(value)) * self.scale - self.offset
         if cost.denominator != 1:
             unit = f"multiples of 1/{self.scale}" if self.scale > 1 else "whole numbers"
             raise ConfigError(
                 f"no vector has a {self.measure} of {value:g}, as weights are {unit}",
-                path="task.qubo.problems.target",
+                path=path,
+                try_next="a value as the file counts",
             )
         if cost > 0:
             raise ConfigError(
                 f"a target {self.measure} of {value:g} is worse than that of choosing"
                 f" nothing, {self.value(0):g}",
-                path="task.qubo.problems.target",
+                path=path,
                 try_next="the best known value, with its sign",
+            )
+        least = self._least_cost
+        if cost < least:
+            raise ConfigError(
+                f"no vector has a {self.measure} of {value:g}, as all weights together"
+                f" make {self.value(least):g}",
+                path=path,
+                try_next="the best known value, as the file counts",
             )
         return int(cost)
 

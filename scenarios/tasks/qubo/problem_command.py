@@ -110,19 +110,19 @@ def search(
     found = problem_file.read(file, wanted)
     problem = found.problem
     _print_file(file, found)
-    aim = COST_MIN if target is None else problem.cost_of(target)
+    aim = COST_MIN if target is None else problem.cost_of(target, "--target")
     solver = Solver(problem_wire.encode(problem))
     best: FoundVector | None = None
     for seed in seeds:
         solver.start(seed)
-        one = solver.search(seconds, aim)
-        value = problem.value(problem.cost(one.vector))
+        latest = solver.search(seconds, aim)
+        value = problem.value(problem.cost(latest.vector))
         say(
             Terminal(),
             f"seed {seed}: {problem.measure} {value:.10g}",
         )
-        if best is None or one.cost < best.cost:
-            best = one
+        if best is None or latest.cost < best.cost:
+            best = latest
             if out is not None:
                 content = _content(found, best, f"search of {seconds:g} s, seed {seed}")
                 session_folder.write_text(out, session_folder.json_text(content))

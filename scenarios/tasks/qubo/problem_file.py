@@ -21,7 +21,12 @@ from scenarios.tasks.qubo.formats import (
     edge_list,
     matrix_market,
 )
-from scenarios.tasks.qubo.formats.entries import Entries, whole
+from scenarios.tasks.qubo.formats.entries import (
+    ENTRIES_MAX,
+    Entries,
+    lines_of,
+    whole,
+)
 from scenarios.tasks.qubo.graph import NODES_MAX, Graph
 from scenarios.tasks.qubo.problem import (
     CUT,
@@ -39,7 +44,9 @@ from scenarios.tasks.qubo.problem import (
 
 #: A list of 12 million edges with weights.
 LARGEST_B = 1 << 28
-EDGES_MAX = 12_500_000
+EDGES_MAX = ENTRIES_MAX // 2
+#: Among so many characters, what a file is shows.
+_BEGINNING = 1 << 16
 Reader = Callable[[str, int], Entries]
 READERS: dict[str, Reader] = {
     dimacs.FORMAT: dimacs.read,
@@ -119,8 +126,8 @@ def _of(block: bytes, path: Path, wanted: Wanted) -> ProblemFile:
     form = wanted.format or recognised(text, path.suffix.lower())
     kind = _kind(form, wanted.kind)
     entries = READERS[form](text, NODES_MAX)
-    if len(entries.ends) > 2 * EDGES_MAX:
-        raise DataError(f"{len(entries.ends)} entries, {2 * EDGES_MAX} are possible")
+    if len(entries.ends) > ENTRIES_MAX:
+        raise DataError(f"{len(entries.ends)} entries, {ENTRIES_MAX} are possible")
     problem, notes = problem_of(entries, kind, complement=wanted.complement)
     if wanted.sense:
         problem = _turned(problem, wanted.sense)
@@ -130,7 +137,7 @@ def _of(block: bytes, path: Path, wanted: Wanted) -> ProblemFile:
 
 def recognised(text: str, suffix: str) -> str:
     """Return the form of a file by its beginning and its name; raise DataError."""
-    start = text.lstrip()[:4096]
+    start = text[:_BEGINNING].lstrip()
     if start.startswith("{"):
         return dimod_models.JSON
     if start.lower().startswith(matrix_market.MARK):
@@ -140,7 +147,7 @@ def recognised(text: str, suffix: str) -> str:
     if suffix in (".mc", ".bq"):
         return suffix[1:]
     first = next(
-        (line for line in text.splitlines() if line.strip()[:1] not in ("", "c", "#")),
+        (line for line in lines_of(text) if line.strip()[:1] not in ("", "c", "#")),
         "",
     ).split()
     if first[:1] == ["p"]:
@@ -155,19 +162,19 @@ def recognised(text: str, suffix: str) -> str:
 
 
 def _kind(form: str, wanted: str) -> Kind:
-    found = next((kind for kind in KINDS if kind == wanted), None) or KIND_OF.get(form)
-    if found is None:
+    kind = next((kind for kind in KINDS if kind == wanted), None) or KIND_OF.get(form)
+    if kind is None:
         raise DataError(
             "a matrix, which may be a graph or a cost",
             try_next=f"kind = one of {', '.join(KINDS)}",
         )
-    if form in (dimod_models.JSON, dimod_models.COO) and found != GENERAL:
+    if form in (dimod_models.JSON, dimod_models.COO) and kind != GENERAL:
         raise DataError(
-            f"a model of dimod is no {found}", try_next=f'kind = "{GENERAL}"'
+            f"a model of dimod is no {kind}", try_next=f'kind = "{GENERAL}"'
         )
-    if form == edge_list.BIQ_MAC_MATRIX and found != GENERAL:
-        raise DataError(f"a .bq file is no {found}", try_next=f'kind = "{GENERAL}"')
-    return found
+    if form == edge_list.BIQ_MAC_MATRIX and kind != GENERAL:
+        raise DataError(f"a .bq file is no {kind}", try_next=f'kind = "{GENERAL}"')
+    return kind
 
 
 def problem_of(
@@ -178,7 +185,10 @@ def problem_of(
     """
     notes = _announced(entries)
     if complement and kind != SET:
-        raise DataError(f"the complement of a file of kind {kind}")
+        raise DataError(
+            f"the complement of a file of kind {kind}",
+            try_next=f'kind = "{SET}", or leave out complement',
+        )
     if kind == GENERAL:
         return _general(entries, notes)
     weights, scale = whole(entries.weights or ["1"] * len(entries.ends))
@@ -194,10 +204,10 @@ def problem_of(
         )
     once = np.unique(pairs)
     if doubles := len(pairs) - len(once):
-        notes.append(f"{doubles} edges are listed again, and count once")
+        notes.append(f"edges listed again, which count once: {doubles}")
     if complement:
         once = _complement(entries.nodes, once)
-        notes.append(f"the complement, {len(once)} edges, is the graph")
+        notes.append(f"edges of the complement, which is the graph: {len(once)}")
     node_weights, scale = whole(entries.node_weights or ["1"] * entries.nodes)
     _refuse_sum(node_weights)
     if (node_weights < 1).any():
@@ -206,13 +216,13 @@ def problem_of(
             try_next="leave it out: it is in no best set",
         )
     graph = Graph(entries.nodes, once.astype(np.uint64))
-    found = independent_set(graph, node_weights)
-    return replace(found, scale=scale), tuple(notes)
+    problem = independent_set(graph, node_weights)
+    return replace(problem, scale=scale), tuple(notes)
 
 
 def _refuse_sum(weights: Whole) -> None:
     """Raise DataError where sums of weights would leave 64 bits."""
-    total = int(np.abs(weights.astype(object)).sum())
+    total = int(np.abs(weights).sum(dtype=np.float64))
     if total >= 2**40:
         raise DataError(
             f"the weights add up to {total}, in units of their last decimal",
@@ -224,7 +234,7 @@ def _announced(entries: Entries) -> list[str]:
     count = len(entries.ends)
     if entries.announced in (None, count):
         return []
-    return [f"{entries.announced} entries are announced, {count} are there"]
+    return [f"entries announced: {entries.announced}, in the file: {count}"]
 
 
 def _pairs(entries: Entries, weights: Whole, notes: list[str]) -> tuple[Whole, Whole]:
@@ -233,17 +243,17 @@ def _pairs(entries: Entries, weights: Whole, notes: list[str]) -> tuple[Whole, W
     ends = entries.ends
     loops = ends[:, 0] == ends[:, 1]
     if loops.any():
-        notes.append(f"{int(loops.sum())} loops are left out")
+        notes.append(f"loops left out: {int(loops.sum())}")
     ends, weights = ends[~loops], weights[~loops]
     below = ends[:, 0] > ends[:, 1]
     pairs = ends.min(axis=1) * entries.nodes + ends.max(axis=1)
     if not entries.is_matrix or entries.mirrored or not below.any():
         return pairs, weights
-    one = np.lexsort((weights[below], pairs[below]))
-    other = np.lexsort((weights[~below], pairs[~below]))
-    same = len(one) == len(other) and bool(
-        (pairs[below][one] == pairs[~below][other]).all()
-        and (weights[below][one] == weights[~below][other]).all()
+    lower = np.lexsort((weights[below], pairs[below]))
+    upper = np.lexsort((weights[~below], pairs[~below]))
+    same = len(lower) == len(upper) and bool(
+        (pairs[below][lower] == pairs[~below][upper]).all()
+        and (weights[below][lower] == weights[~below][upper]).all()
     )
     if same:
         return pairs[~below], weights[~below]
@@ -258,21 +268,24 @@ def _pairs(entries: Entries, weights: Whole, notes: list[str]) -> tuple[Whole, W
 def _summed(pairs: Whole, weights: Whole, notes: list[str]) -> tuple[Whole, Whole]:
     """Return each pair once, with the sum of its weights, in ascending order, without
     those of weight 0."""
-    once, place = np.unique(pairs, return_inverse=True)
+    once, which = np.unique(pairs, return_inverse=True)
     total = np.zeros(len(once), np.int64)
-    np.add.at(total, place, weights)
+    np.add.at(total, which, weights)
     if doubles := len(pairs) - len(once):
-        notes.append(f"{doubles} edges are listed again, and their weights added")
-    there = total != 0
-    if nothing := int((~there).sum()):
-        notes.append(f"{nothing} edges weigh 0, and are left out")
-    return once[there], total[there]
+        notes.append(f"edges listed again, whose weights are added: {doubles}")
+    kept = total != 0
+    if without := int((~kept).sum()):
+        notes.append(f"edges of weight 0, left out: {without}")
+    return once[kept], total[kept]
 
 
 def _complement(nodes: int, pairs: Whole) -> Whole:
-    every = nodes * (nodes - 1) // 2 - len(pairs)
-    if every > EDGES_MAX:
-        raise DataError(f"the complement has {every} edges, {EDGES_MAX} are possible")
+    edges = nodes * (nodes - 1) // 2 - len(pairs)
+    if edges > EDGES_MAX:
+        raise DataError(
+            f"the complement has {edges} edges, {EDGES_MAX} are possible",
+            try_next="a file with fewer nodes, or without complement",
+        )
     lesser, greater = np.triu_indices(nodes, 1)
     return np.setdiff1d(lesser * nodes + greater, pairs, assume_unique=True)
 

@@ -116,15 +116,16 @@ class ProblemFacts:
             wire = base64.b64decode(self.wire, validate=True)
         except ValueError as error:
             raise DataError(f"the problem {self.name} is not base 64") from error
-        found = problem_wire.decode(wire, self.kind).counted(
+        problem = problem_wire.decode(wire, self.kind).counted(
             self.offset, self.scale, self.sense
         )
-        told = (self.kind, self.nodes, self.edges, self.problem_sha256)
-        if (found.kind, found.nodes, found.edges, problem_wire.sha256(found)) != told:
+        stated = (self.kind, self.nodes, self.edges, self.problem_sha256)
+        sha256 = problem_wire.sha256(problem)
+        if (problem.kind, problem.nodes, problem.edges, sha256) != stated:
             raise DataError(
                 f"{PROVENANCE} has another problem {self.name} than it says"
             )
-        return found
+        return problem
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,7 +257,7 @@ class ProblemReplica(OptimizationTask):
 
     name: str
     phases: tuple[str, ...]
-    told: tuple[ProblemFacts, ...]
+    stated: tuple[ProblemFacts, ...]
     problems: tuple[QuadraticProblem, ...]
     facts: Mapping[str, Any]
 
@@ -271,34 +272,43 @@ class ProblemReplica(OptimizationTask):
         """Check the session's problems and their targets against its bench file; raises
         DataError."""
         labels.refuse_other(facts, **common_facts(parameters))
-        told = typed.from_json(ProblemsFacts, dict(facts), f"{PROVENANCE}, task")
+        stated = typed.from_json(ProblemsFacts, dict(facts), f"{PROVENANCE}, task")
         names = [each.name for each in settings]
         for where, found in (
             ("catalogue.csv", [entry.label for entry in entries]),
-            (PROVENANCE, [each.name for each in told.problems]),
+            (PROVENANCE, [each.name for each in stated.problems]),
         ):
             if found != names:
                 raise DataError(
                     f"{where} has the problems {str(found)[:80]}, bench.toml"
                     f" {str(names)[:80]}"
                 )
-        problems = tuple(each.problem for each in told.problems)
-        for own, problem, about in zip(settings, problems, told.problems, strict=True):
+        problems = tuple(each.problem for each in stated.problems)
+        for own, problem, about in zip(
+            settings, problems, stated.problems, strict=True
+        ):
             due = (own.target, target_cost(own, problem), own.target_source)
             if (about.target, about.target_cost, about.target_source) != due:
                 raise DataError(
                     f"{PROVENANCE} has another target for {own.name} than bench.toml"
                 )
-            wanted = (own.kind or about.kind, own.format or about.format)
-            if (about.kind, about.format) != wanted:
+            read_as = (
+                own.kind or about.kind,
+                own.format or about.format,
+                own.sense or about.sense,
+            )
+            if (about.kind, about.format, about.sense) != read_as:
                 raise DataError(
-                    f"{PROVENANCE} has another kind of {own.name} than bench.toml"
+                    f"{PROVENANCE} has another kind, format or sense of {own.name} than"
+                    " bench.toml"
                 )
-        return cls(ProblemTask.name, ProblemTask.phases, told.problems, problems, facts)
+        return cls(
+            ProblemTask.name, ProblemTask.phases, stated.problems, problems, facts
+        )
 
     def __len__(self) -> int:
         """Return the number of problems."""
-        return len(self.told)
+        return len(self.stated)
 
     def payload(self, index: int) -> bytes:
         """Raise NotInSession: no plan of searches asks for the content of a
@@ -307,16 +317,16 @@ class ProblemReplica(OptimizationTask):
 
     def score(self, index: int, output: bytes) -> Score:
         """Score an output as the task does, on the problem that the session keeps."""
-        about = self.told[index]
+        about = self.stated[index]
         return scored(about.name, self.problems[index], about.target_cost, output)
 
     def target(self, index: int) -> int | None:
         """Return the target that the session was measured against."""
-        return self.told[index].target_cost
+        return self.stated[index].target_cost
 
     def best_known(self, index: int) -> int | None:
         """Return the target that the session was measured against."""
-        return self.told[index].target_cost
+        return self.stated[index].target_cost
 
     def measure(self, index: int) -> str:
         """Return the word for the results of a problem."""
@@ -324,11 +334,11 @@ class ProblemReplica(OptimizationTask):
 
     def cell(self, index: int) -> str:
         """Return the name of a problem, as the task does."""
-        return self.told[index].name
+        return self.stated[index].name
 
     def workload(self, index: int) -> str:
         """Return the name of a problem, as the task does."""
-        return self.told[index].name
+        return self.stated[index].name
 
     def provenance(self) -> dict[str, Any]:
         """Return the session's own facts."""
@@ -378,7 +388,7 @@ def target_cost(settings: ProblemSettings, problem: QuadraticProblem) -> int | N
             path=f"{PATH}.target_source",
             try_next='the publication, or "a search of 60 s by ..."',
         )
-    return problem.cost_of(settings.target)
+    return problem.cost_of(settings.target, f"{PATH}.target")
 
 
 def refuse_names(settings: Sequence[ProblemSettings]) -> None:

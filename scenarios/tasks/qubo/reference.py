@@ -204,7 +204,7 @@ def library() -> Library:
     return Library(
         "qubo",
         [*search, core / "nr_frame.c"],
-        [sources / "nr_qubo.h", core / "nr_frame.h"],
+        [sources / "nr_qubo.h", core / "nr_frame.h", core / "nr_wire.h"],
         [core],
     )
 

@@ -14,6 +14,7 @@ from scenarios.tasks.qubo.formats.entries import (
     count,
     ends_of,
     fields_of,
+    flat_ends,
     node,
     wrong,
 )
@@ -27,7 +28,7 @@ def read(text: str, nodes_max: int) -> Entries:
     """Read a file; raise DataError where it is none."""
     nodes: int | None = None
     announced = 0
-    flat: list[int] = []
+    flat = flat_ends()
     weights: list[str] = []
     node_weights: list[str] = []
     for line, fields in fields_of(text, "c"):
@@ -40,7 +41,8 @@ def read(text: str, nodes_max: int) -> Entries:
         elif nodes is None:
             raise wrong(line, "an entry before `p edge N M`")
         elif fields[0] == "e" and len(fields) in (3, 4):
-            flat += (node(fields[1], line, nodes), node(fields[2], line, nodes))
+            flat.append(node(fields[1], line, nodes))
+            flat.append(node(fields[2], line, nodes))
             weights += fields[3:]
         elif fields[0] == "n" and len(fields) == 3:
             node_weights[node(fields[1], line, nodes)] = fields[2]

@@ -20,11 +20,14 @@ from scenarios.tasks.qubo.formats.entries import (
     count,
     ends_of,
     fields_of,
+    flat_ends,
     wrong,
 )
 
 JSON = "dimod-json"
 COO = "dimod-coo"
+#: JSON takes forty times its size of memory while it is read.
+JSON_LARGEST = 1 << 25
 #: The beginning of the binary file of `bqm.to_file()`.
 MAGIC = b"DIMODBQM"
 VARTYPE = re.compile(r"\s*#.*?vartype[:=]\s*(\w+)", re.ASCII)
@@ -34,6 +37,11 @@ _TRY = "json.dump(bqm.to_serializable(), file)"
 
 def read_json(text: str, nodes_max: int) -> Entries:
     """Read a model in JSON; raise DataError where it is none."""
+    if len(text) > JSON_LARGEST:
+        raise DataError(
+            f"JSON of {len(text)} characters, {JSON_LARGEST} are read",
+            try_next="dimod.serialization.coo.dump(bqm, file, vartype_header=True)",
+        )
     try:
         tree = json.loads(text, parse_float=Decimal, parse_constant=_refused)
     except (ValueError, RecursionError) as error:
@@ -51,7 +59,8 @@ def read_json(text: str, nodes_max: int) -> Entries:
     tails = _nodes(tree, "quadratic_tail", len(linear))
     if not len(heads) == len(tails) == len(quadratic):
         raise DataError(
-            f"{len(heads)} heads, {len(tails)} tails and {len(quadratic)} biases"
+            "heads, tails and biases are not equally many:"
+            f" {len(heads)}, {len(tails)} and {len(quadratic)}"
         )
     flat: list[int] = []
     for variable in range(len(linear)):
@@ -72,19 +81,20 @@ def read_json(text: str, nodes_max: int) -> Entries:
 
 def read_coo(text: str, nodes_max: int) -> Entries:
     """Read a model as text; raise DataError where it is none."""
-    told = VARTYPE.match(text)
-    if told is None:
+    header = VARTYPE.match(text)
+    if header is None:
         raise DataError(
             "no line `# vartype=BINARY`, or SPIN, at the beginning",
             try_next="coo.dump(bqm, file, vartype_header=True)",
         )
-    vartype = _vartype(told[1])
-    flat: list[int] = []
+    vartype = _vartype(header[1])
+    flat = flat_ends()
     weights: list[str] = []
     for line, fields in fields_of(text, "#"):
         if len(fields) != 3:
             raise wrong(line, f"{' '.join(fields)[:60]!r} is not `i j bias`")
-        flat += (count(each, line, nodes_max - 1) for each in fields[:2])
+        flat.append(count(fields[0], line, nodes_max - 1))
+        flat.append(count(fields[1], line, nodes_max - 1))
         weights.append(fields[2])
     return Entries(
         format=COO,
@@ -118,19 +128,19 @@ def _numbers(tree: Mapping[str, Any], key: str) -> list[str]:
 
 
 def _nodes(tree: Mapping[str, Any], key: str, variables: int) -> list[int]:
-    found: list[int] = []
+    nodes: list[int] = []
     for value in _list(tree, key):
         is_number = isinstance(value, int) and not isinstance(value, bool)
         if not is_number or not 0 <= value < variables:
             raise DataError(
                 f"{key} holds {str(value)[:60]!r}, and there are {variables} variables"
             )
-        found.append(value)
-    return found
+        nodes.append(value)
+    return nodes
 
 
 def _list(tree: Mapping[str, Any], key: str) -> list[Any]:
-    found = tree.get(key)
-    if not isinstance(found, list):
+    values = tree.get(key)
+    if not isinstance(values, list):
         raise DataError(f"no list {key}", try_next=_TRY)
-    return found
+    return values

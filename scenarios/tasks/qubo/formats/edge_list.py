@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from rig.errors import DataError
 from scenarios.tasks.qubo.formats.entries import (
     Entries,
     count,
     ends_of,
     fields_of,
+    flat_ends,
     node,
+    refuse_cut_off,
     wrong,
 )
 
@@ -35,19 +36,16 @@ def read(text: str, nodes_max: int, form: str) -> Entries:
         raise wrong(first, f"{' '.join(head)[:60]!r} is not `n m`")
     nodes = count(head[0], first, nodes_max)
     announced = count(head[1], first, _MOST)
-    flat: list[int] = []
+    flat = flat_ends()
     weights: list[str] = []
     for line, fields in lines:
         if len(fields) != 3 and (form == BIQ_MAC_MATRIX or len(fields) != 2):
             raise wrong(line, f"{' '.join(fields)[:60]!r} is not `i j w`")
-        flat += (node(fields[0], line, nodes), node(fields[1], line, nodes))
+        flat.append(node(fields[0], line, nodes))
+        flat.append(node(fields[1], line, nodes))
         weights.append(fields[2] if len(fields) == 3 else "1")
     ends = ends_of(flat)
-    if len(ends) < announced:
-        raise DataError(
-            f"{len(ends)} entries, {announced} announced: the file is cut off",
-            try_next="another copy of the file",
-        )
+    refuse_cut_off(len(ends), announced)
     is_matrix = form == BIQ_MAC_MATRIX
     return Entries(
         format=form,

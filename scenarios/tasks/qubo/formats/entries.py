@@ -6,9 +6,11 @@ nodes, and entries that are counted and not believed.
 from __future__ import annotations
 
 import re
+from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +22,10 @@ DECIMALS_MAX = 9
 _DIGITS_MAX = 12
 _WHOLE = re.compile(r"[+-]?[0-9]{1,15}\Z", re.ASCII)
 _QUOTED = 60
+#: Twice the edges that are possible, as a file may list each twice, and some heads.
+ENTRIES_MAX = 25_000_000
+LINES_MAX = ENTRIES_MAX + 100_000
+_PIECE = 1 << 16
 
 Lines = Iterator[tuple[int, list[str]]]
 
@@ -48,12 +54,27 @@ class Entries:
 
 def fields_of(text: str, comment: str) -> Lines:
     """Yield the number and the fields of each line that is not empty and does not begin
-    with `comment`.
+    with `comment`; raise DataError where there are more than any problem has.
     """
-    for number, line in enumerate(text.splitlines(), start=1):
+    left = LINES_MAX
+    for number, line in enumerate(lines_of(text), start=1):
         fields = line.split()
         if fields and not fields[0].startswith(comment):
+            if not left:
+                raise wrong(number, f"more than {LINES_MAX} entries")
+            left -= 1
             yield number, fields
+
+
+def lines_of(text: str) -> Iterator[str]:
+    """Yield the lines of a text, which are never there all at once: a list of them
+    takes many times the memory of a hostile text.
+    """
+    start = 0
+    while start < len(text):
+        end = text.find("\n", start + _PIECE) + 1 or len(text)
+        yield from text[start:end].splitlines()
+        start = end
 
 
 def count(text: str, line: int, most: int) -> int:
@@ -76,9 +97,24 @@ def wrong(line: int, what: str) -> DataError:
     return DataError(f"line {line}: {what}")
 
 
+def flat_ends() -> array[int]:
+    """Return an array for the ends of entries as they are read, in 8 bytes each."""
+    return array("q")
+
+
 def ends_of(flat: Sequence[int]) -> NDArray[np.int64]:
     """Return entries (count, 2)."""
     return np.array(flat, np.int64).reshape(-1, 2)
+
+
+def refuse_cut_off(entries: int, announced: int) -> None:
+    """Raise DataError where a file has fewer entries than it says."""
+    if entries < announced:
+        raise DataError(
+            "the file is cut off",
+            evidence=f"entries announced: {announced}, in the file: {entries}",
+            try_next="another copy of the file",
+        )
 
 
 def whole(texts: Sequence[str]) -> tuple[NDArray[np.int64], int]:
@@ -87,18 +123,23 @@ def whole(texts: Sequence[str]) -> tuple[NDArray[np.int64], int]:
     counted.
     """
     if all(map(_WHOLE.match, texts)):
-        return np.array(list(map(int, texts)), np.int64).reshape(-1), 1
-    numbers = [_decimal(text) for text in texts]
-    digits = max(-_exponent(number) for number in numbers)
+        return np.fromiter(map(int, texts), np.int64, len(texts)), 1
+    # Twice over the texts: a list of Decimals would take more memory than the file.
+    digits = max(-_exponent(_decimal(text)) for text in texts)
     scale = 10 ** max(digits, 0)
-    scaled = [int(number * scale) for number in numbers]
-    if max(map(abs, scaled), default=0) >= 2**62:
+    scaled = (_scaled(text, scale) for text in texts)
+    return np.fromiter(scaled, np.int64, len(texts)), scale
+
+
+def _scaled(text: str, scale: int) -> int:
+    number = int(_decimal(text) * scale)
+    if abs(number) >= 2**62:
         raise DataError(
-            f"weights up to {max(map(abs, numbers))} with {digits} decimals are not"
-            " counted in whole numbers",
+            f"the weight {text[:_QUOTED]} in units of 1/{scale} is too large to be"
+            " counted",
             try_next="fewer decimals",
         )
-    return np.array(scaled, np.int64), scale
+    return number
 
 
 def _exponent(number: Decimal) -> int:
@@ -107,14 +148,18 @@ def _exponent(number: Decimal) -> int:
     return exponent
 
 
+@lru_cache(1 << 16)  # most files have few weights
 def _decimal(text: str) -> Decimal:
     try:
         number = Decimal(text)
     except InvalidOperation:
         number = Decimal("NaN")
-    if not number.is_finite() or "_" in text or number.adjusted() > _DIGITS_MAX:
+    is_plain = number.is_finite() and "_" not in text and len(text) <= _QUOTED
+    if not is_plain or number.adjusted() > _DIGITS_MAX:
         raise DataError(f"{text[:_QUOTED]!r} is no weight")
-    if number and -_exponent(number) > DECIMALS_MAX:
+    # Normalising rounds to 28 digits.
+    is_rounded = number.normalize() != number
+    if number and (is_rounded or -_exponent(number) > DECIMALS_MAX):
         raise DataError(
             f"the weight {text[:_QUOTED]} has more than {DECIMALS_MAX} decimals, and"
             " costs are counted in whole numbers",

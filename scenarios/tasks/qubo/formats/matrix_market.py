@@ -12,7 +12,9 @@ from scenarios.tasks.qubo.formats.entries import (
     count,
     ends_of,
     fields_of,
+    flat_ends,
     node,
+    refuse_cut_off,
     wrong,
 )
 
@@ -47,20 +49,17 @@ def read(text: str, nodes_max: int) -> Entries:
     if nodes != columns:
         raise DataError(f"a matrix of {nodes} x {columns}: a problem has a square one")
     announced = count(head[2], first, _MOST)
-    flat: list[int] = []
+    flat = flat_ends()
     weights: list[str] = []
     for line, fields in lines:
         if len(fields) != _FIELDS[field]:
             raise wrong(
                 line, f"{' '.join(fields)[:60]!r} has not {_FIELDS[field]} fields"
             )
-        flat += (node(fields[0], line, nodes), node(fields[1], line, nodes))
+        flat.append(node(fields[0], line, nodes))
+        flat.append(node(fields[1], line, nodes))
         weights += fields[2:]
-    if len(flat) // 2 < announced:
-        raise DataError(
-            f"{len(flat) // 2} entries, {announced} announced: the file is cut off",
-            try_next="another copy of the file",
-        )
+    refuse_cut_off(len(flat) // 2, announced)
     return Entries(
         format=FORMAT,
         nodes=nodes,

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
-from rig.errors import DataError
+from rig.errors import ConfigError, DataError
 from scenarios.tasks.qubo import problem_file
 from scenarios.tasks.qubo.command import qubo
 from scenarios.tasks.qubo.problem_task import EXAMPLE
@@ -33,8 +33,8 @@ def test_inspect_prints_size_oddities_and_memory(tmp_path: Path) -> None:
     path.write_text("p col 4 9\ne 1 2\ne 2 1\ne 3 4\n")
     output = " ".join(command("inspect", path).output.split())
     assert "dimacs, independent-set of 4 nodes and 2 edges, weights 1" in output
-    assert "9 entries are announced, 3 are there" in output
-    assert "1 edges are listed again" in output
+    assert "entries announced: 9, in the file: 3" in output
+    assert "edges listed again, which count once: 1" in output
     assert "bytes of memory" in output
 
 
@@ -52,6 +52,22 @@ def test_a_search_finds_the_best_cut_and_keeps_its_vector(tmp_path: Path) -> Non
 def test_a_target_that_is_not_reached_is_an_exit_code() -> None:
     done = command("search", EXAMPLE, "--target=74", "--seconds=0.1")
     assert done.return_value == 1
+
+
+@pytest.mark.parametrize(
+    ("target", "said"),
+    [
+        ("nan", "nan"),
+        ("-inf", "-inf"),
+        ("1e12", "as all weights together make"),
+        ("-1", "worse than"),
+        ("7.5", "whole numbers"),
+    ],
+)
+def test_a_target_that_no_vector_has_is_refused(target: str, said: str) -> None:
+    with pytest.raises(ConfigError, match=said) as caught:
+        command("search", EXAMPLE, f"--target={target}")
+    assert caught.value.path == "--target" and caught.value.try_next
 
 
 def test_a_file_that_is_cut_off_is_refused(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ and one sentence for what is no problem.
 from __future__ import annotations
 
 import json
+import tracemalloc
 from itertools import combinations
 from pathlib import Path
 
@@ -17,7 +18,8 @@ from hypothesis import strategies as st
 
 from rig.errors import DataError
 from scenarios.tasks.qubo import problem_file
-from scenarios.tasks.qubo.formats.entries import whole
+from scenarios.tasks.qubo.formats import dimod_models, entries
+from scenarios.tasks.qubo.formats.entries import fields_of, lines_of, whole
 from scenarios.tasks.qubo.problem import QuadraticProblem
 from scenarios.tasks.qubo.problem_file import READERS, ProblemFile, Wanted
 from tests.scenarios.tasks.qubo.problems import least_cost
@@ -64,9 +66,9 @@ def test_edges_of_dimacs_are_counted_and_odd_ones_reported(tmp_path: Path) -> No
     )
     assert (problem.nodes, problem.edges) == (4, 5)
     assert found.notes == (
-        "10 entries are announced, 7 are there",
-        "1 loops are left out",
-        "1 edges are listed again, and count once",
+        "entries announced: 10, in the file: 7",
+        "loops left out: 1",
+        "edges listed again, which count once: 1",
     )
     # Nodes 2 and 4 have no edge: 5 + 1.
     assert problem.value(least_cost(problem)) == 6
@@ -102,9 +104,9 @@ def test_weights_of_edges_that_are_listed_again_are_added(tmp_path: Path) -> Non
     assert found.problem.edges == 1
     assert max(values(found.problem)) == 5
     assert found.notes == (
-        "1 loops are left out",
-        "1 edges are listed again, and their weights added",
-        "1 edges weigh 0, and are left out",
+        "loops left out: 1",
+        "edges listed again, whose weights are added: 1",
+        "edges of weight 0, left out: 1",
     )
 
 
@@ -205,6 +207,8 @@ def test_the_binary_file_of_dimod_is_refused_with_what_would_do(
         ("a.txt", "3 1\n1 2 nan\n", "is no weight"),
         ("a.txt", "3 1\n1 2 1e400\n", "is no weight"),
         ("a.txt", "3 1\n1 2 0.1234567891\n", "more than 9 decimals"),
+        ("a.txt", f"3 1\n1 2 0.3{'0' * 30}1\n", "more than 9 decimals"),
+        ("a.txt", f"3 1\n1 2 0.3{'0' * 60}\n", "is no weight"),
         ("a.txt", "3 2\n1 2 4000000000\n1 3 1\n", "add up to"),
         ("a.txt", "3 2\n1 2 4611686018427387904\n1 3 1\n", "is no weight|add up to"),
         ("a.txt", "3 2\n1 2 999999999999999\n1 3 1\n", "add up to"),
@@ -233,6 +237,43 @@ def test_what_is_no_problem_is_refused_in_a_sentence(
     with pytest.raises(DataError, match=match) as caught:
         read(tmp_path, name, text, kind=kind)
     assert caught.value.cause.startswith(name) and "\n" not in caught.value.cause
+
+
+def test_the_complement_of_a_cut_is_refused_with_what_would_do(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="complement of a file of kind max-cut") as seen:
+        read(tmp_path, "a.txt", GSET, complement=True)
+    assert 'kind = "independent-set"' in seen.value.try_next
+
+
+def test_entries_are_refused_while_they_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(entries, "LINES_MAX", 6)
+    with pytest.raises(DataError, match="line 7: more than 6 entries"):
+        read(tmp_path, "g.txt", GSET)
+    monkeypatch.setattr(entries, "LINES_MAX", 7)
+    assert read(tmp_path, "g.txt", GSET).problem.edges == 6
+    monkeypatch.setattr(dimod_models, "JSON_LARGEST", 10)
+    with pytest.raises(DataError, match="characters, 10 are read"):
+        read(tmp_path, "a.json", TEXTS["dimod-json"])
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_lines_are_those_of_the_text(end: str) -> None:
+    text = end.join(["3 1", "", *("#" * (n % 97) for n in range(3000)), "1 2 1"])
+    assert len(text) > 2 * entries._PIECE
+    assert list(lines_of(text)) == text.splitlines()
+    assert [line for line, _ in fields_of(text + end, "#")] == [1, 3003]
+
+
+def test_a_text_of_empty_lines_takes_no_memory() -> None:
+    text = "\n" * (1 << 20)
+    tracemalloc.start()
+    try:
+        assert not list(fields_of(text, "#"))
+        assert tracemalloc.get_traced_memory()[1] < len(text)
+    finally:
+        tracemalloc.stop()
 
 
 TEXTS = {
@@ -269,9 +310,8 @@ def test_damaged_files_are_read_or_refused_and_never_break_the_reader(
     damaged = text[:cut] + more + text[cut + data.draw(st.integers(0, 9)) :]
     kind = "qubo" if form in ("mtx", "dimod-coo", "dimod-json", "bq") else ""
     try:
-        entries = READERS[form](damaged, 1000)
         problem, _ = problem_file.problem_of(
-            entries, kind or problem_file.KIND_OF[form]
+            READERS[form](damaged, 1000), kind or problem_file.KIND_OF[form]
         )
     except DataError as error:
         assert error.cause and "\n" not in error.cause

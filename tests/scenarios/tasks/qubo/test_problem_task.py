@@ -184,6 +184,18 @@ def test_facts_that_contradict_the_problem_are_refused(
         ProblemReplica.of([settings], [], facts, task.catalogue())
 
 
+def test_facts_of_another_sense_than_the_bench_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "q.bq").write_text("2 2\n1 1 -2\n1 2 1\n")
+    facts = facts_of(tmp_path, ProblemSettings("q.bq", sense="max"))
+    provenance, entries = facts.provenance(), facts.catalogue()
+    for sense in ("", "max"):
+        kept = [ProblemSettings("q.bq", sense=sense)]
+        ProblemReplica.of(kept, [], provenance, entries)
+    with pytest.raises(DataError, match="kind, format or sense"):
+        kept = [ProblemSettings("q.bq", sense="min")]
+        ProblemReplica.of(kept, [], provenance, entries)
+
+
 def test_the_score_is_of_the_vector_and_not_of_the_claim(tmp_path: Path) -> None:
     gset(tmp_path / "a.txt", 20, 40, 1)
     task = facts_of(tmp_path, ProblemSettings("a.txt"))

@@ -5,6 +5,7 @@ seed, on the device's terms.
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import networkx
@@ -14,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rig.errors import BenchError, DeviceNotFound
-from scenarios.tasks.qubo import edges, targets
+from scenarios.tasks.qubo import edges, reference, targets
 from scenarios.tasks.qubo.cost import cost
 from scenarios.tasks.qubo.graph import Workload, from_edges, generate
 from scenarios.tasks.qubo.library import Library
@@ -196,3 +197,11 @@ def test_what_does_not_compile_is_reported_with_the_compilers_words(
     with pytest.raises(BenchError, match="wrong"):
         Library("wrong", [source]).compiled(tmp_path)
     assert not list(tmp_path.glob("*.so"))
+
+
+def test_the_hash_of_the_library_is_of_every_file_that_it_includes() -> None:
+    made = reference.library()
+    files = {path.name: path for path in (*made.sources, *made.headers)}
+    for path in files.values():
+        included = re.findall(r'^#include "(.*)"', path.read_text("utf-8"), re.M)
+        assert set(included) <= set(files)
