@@ -8,6 +8,7 @@ there is.
 from __future__ import annotations
 
 import io
+from tokenize import TokenError
 from typing import Any
 from zipfile import BadZipFile
 
@@ -22,7 +23,9 @@ UNREADABLE = (
     OverflowError,
     EOFError,
     MemoryError,
+    RecursionError,
     BadZipFile,
+    TokenError,
 )
 _VALUES = "values"
 _MEMBRANES = "membranes"

@@ -11,6 +11,7 @@ import numpy as np
 
 from rig.errors import ConfigError, DataError
 from rig.files import small_text
+from rig.network import array_file
 
 
 def array(path: Path, setting: str) -> Any:
@@ -18,36 +19,27 @@ def array(path: Path, setting: str) -> Any:
     need code to be read is refused.
     """
     try:
-        if path.suffix == ".npy":
-            values = np.load(path, allow_pickle=False)
-        else:
-            lines = small_text.read(path).split()
-            values = np.array(
-                [int(line) for line in lines[not lines[0].lstrip("-").isdigit() :]]
-            )
-    except (
-        OSError,
-        ValueError,
-        OverflowError,
-        EOFError,
-        IndexError,
-        MemoryError,
-    ) as error:
+        values = array_file.read(path) if path.suffix == ".npy" else _lines(path)
+    except (OSError, ValueError, OverflowError) as error:
         raise ConfigError(
             f"{path} is no array",
             path=setting,
             evidence=str(error),
             try_next="numpy.save",
         ) from error
-    if (
-        not isinstance(values, np.ndarray)
-        or values.dtype.kind not in "fiub"
-        or not values.size
-    ):
+    if not values.size:
         raise ConfigError(
             f"{path} holds no numbers", path=setting, try_next="numpy.save of one array"
         )
     return values
+
+
+def _lines(path: Path) -> Any:
+    """Return whole numbers, one a line; the first line may be a heading."""
+    lines = small_text.read(path).split()
+    if lines and not lines[0].lstrip("-").isdigit():
+        del lines[0]
+    return np.array([int(line) for line in lines], np.int64)
 
 
 def require_labels(labels: Any, samples: int, outputs: int) -> list[str]:

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-import numpy as np
 
 from rig.cli.models.conventions_options import conventions_options, dt_option
 from rig.cli.models.model_kinds import refuse_int8
@@ -22,7 +21,7 @@ from rig.cli.printed.terminal import (
     say_plain,
 )
 from rig.errors import DataError
-from rig.network import graph
+from rig.network import array_file, graph
 from rig.network.conventions import ConventionChoice, Conventions
 from rig.network.fixed import file
 from rig.network.fixed.make import BITS_MAX, BITS_MIN, Quantised, quantised
@@ -149,19 +148,14 @@ def step_and_conventions(
 def array_of(path: Path) -> Any:
     """Return the array in a file; one that would need code to be read is refused."""
     try:
-        values = np.load(path, allow_pickle=False)
+        return array_file.read(path)
     except FileNotFoundError as error:
         raise DataError(
             f"{path} does not exist", try_next="write it with numpy.save(FILE, array)"
         ) from error
-    except (OSError, ValueError, OverflowError, EOFError, MemoryError) as error:
+    except ValueError as error:
         raise DataError(
             f"{path} is no array of NumPy",
             evidence=str(error),
             try_next="write it with numpy.save(FILE, array)",
         ) from error
-    if not isinstance(values, np.ndarray) or values.dtype.kind not in "fiub":
-        raise DataError(
-            f"{path} holds no array of numbers", try_next="numpy.save of one array"
-        )
-    return values

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from rig.errors import DataError
-from rig.files import foreign_files
+from rig.network import array_file
 from rig.network.tflite import interpreter
 from rig.network.tflite.form import IntegerNetwork, Ints
 from rig.network.tflite.inputs import to_inputs, to_real_inputs
@@ -86,16 +86,15 @@ def array_in(folder: Path, kind: np.dtype[Any]) -> Ints | None:
     raises DataError for anything else.
     """
     try:
-        content = foreign_files.read_bytes(folder / _INPUTS)
+        values = array_file.read(folder / _INPUTS)
     except FileNotFoundError:
         return None
-    try:
-        values = np.load(io.BytesIO(content), allow_pickle=False)
-    except (ValueError, EOFError, MemoryError) as error:
+    except ValueError as error:
         raise DataError(f"{_INPUTS} is no array", evidence=str(error)) from error
-    if not isinstance(values, np.ndarray) or values.dtype != kind:
+    if values.dtype != kind:
         raise DataError(f"{_INPUTS} holds no {kind}")
-    return values
+    found: Ints = values
+    return found
 
 
 def too_large(network: IntegerNetwork, samples: int) -> str:

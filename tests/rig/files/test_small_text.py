@@ -160,6 +160,31 @@ def test_an_array_that_claims_more_than_its_file_holds_is_refused(
         array(path, "task.network.inputs")
 
 
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"PK\x03\x04, which is no archive",
+        b"\x93NUMPY\x01\0" + struct.pack("<H", 9000) + b"[" * 9000,
+        b"\x93NUMPY\x01\0" + struct.pack("<H", 9000) + b"-" * 8999 + b"1",
+    ],
+)
+def test_an_array_with_a_spoilt_head_is_refused(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "spoilt.npy"
+    path.write_bytes(content)
+    with pytest.raises(DataError, match="is no array of NumPy"):
+        array_of(path)
+    with pytest.raises(ConfigError, match="is no array"):
+        array(path, "task.network.inputs")
+
+
+def test_an_array_that_is_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    path = tmp_path / "pipe.npy"
+    os.mkfifo(path)
+    for read in (array_of, lambda each: array(each, "task.network.inputs")):
+        with pytest.raises(DataError, match="pipe"):
+            read(path)
+
+
 def test_a_line_without_an_end_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "endless.csv"
     rows = b"Timestamp(ms),Current(uA)\n" + b"".join(
