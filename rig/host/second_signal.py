@@ -29,7 +29,7 @@ _IMPORT_POLL_S = 0.02
 def handle_once(handler: _Handler = signal.default_int_handler) -> None:
     """Call `handler` at a HUP and at the first Ctrl-C or TERM; the next one of the same
     kind ends the process at any point. Signals that are ignored, as under nohup, stay
-    so. While a module is being imported, signals wait for its end.
+    so. While a module is being imported, the first signal waits for its end.
     """
     after = _after_imports(handler)
     for number in _heeded(_ALWAYS):
@@ -91,15 +91,30 @@ def _heeded(names: tuple[str, ...]) -> list[signal.Signals]:
 
 def _after_imports(handler: _Handler) -> _Handler:
     """Return a handler that is called again until no import is under way: modules in C
-    may drop an exception that is raised while they are initialised.
+    may drop an exception that is raised while they are initialised. A second Ctrl-C or
+    TERM ends the process then too, as an import may never end.
     """
+    waiting: set[int] = set()
+    sent_again: set[int] = set()
+
+    def send_again(number: int) -> None:
+        sent_again.add(number)
+        _send(number)
 
     def called(number: int, frame: FrameType | None) -> object:
+        is_once = signal.Signals(number).name in _ONCE
+        if is_once and number in waiting and number not in sent_again:
+            signal.signal(number, signal.SIG_DFL)
+            _send(number)
+            return None
+        sent_again.discard(number)
         if not _is_importing(frame):
+            waiting.discard(number)
             return handler(number, frame)
-        if signal.Signals(number).name in _ONCE:
+        waiting.add(number)
+        if is_once:
             _set_once(signal.Signals(number), called)
-        timer = threading.Timer(_IMPORT_POLL_S, _send_again, (number,))
+        timer = threading.Timer(_IMPORT_POLL_S, send_again, (number,))
         timer.daemon = True
         timer.start()
         return None
@@ -115,7 +130,7 @@ def _is_importing(frame: FrameType | None) -> bool:
     return False
 
 
-def _send_again(number: int) -> None:
+def _send(number: int) -> None:
     if sys.platform == "win32":  # os.kill would end the process there
         _thread.interrupt_main(signal.Signals(number))
     else:

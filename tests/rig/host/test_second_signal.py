@@ -55,6 +55,13 @@ try:
 except BaseException:
     pass
 """
+#: A library whose import never ends.
+NEVER_ENDS = """
+import time
+print("in", flush=True)
+while True:
+    time.sleep(0.01)  # until the second signal
+"""
 IMPORTS = """
 import time
 from rig.host.second_signal import handle_once
@@ -70,6 +77,26 @@ time.sleep(600)  # until the signal
 def begun(command: str) -> Iterator[subprocess.Popen[str]]:
     words = [sys.executable, "-c", HANGS, command]
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "in\n"
+            yield process
+        finally:
+            process.kill()
+
+
+@contextmanager
+def importing(folder: Path, library: str) -> Iterator[subprocess.Popen[str]]:
+    """Yield a process that is importing a library."""
+    (folder / "drops.py").write_text(library, encoding="utf-8")
+    paths = os.pathsep.join(map(str, (ROOT, folder)))
+    with subprocess.Popen(
+        [sys.executable, "-c", IMPORTS],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": paths},
+    ) as process:
         try:
             assert process.stdout is not None
             assert process.stdout.readline() == "in\n"
@@ -133,25 +160,22 @@ def test_signals_that_are_ignored_stay_so() -> None:
 def test_the_first_is_not_lost_in_a_library_that_is_being_imported(
     tmp_path: Path, number: signal.Signals
 ) -> None:
-    (tmp_path / "drops.py").write_text(DROPS, encoding="utf-8")
-    words = [sys.executable, "-c", IMPORTS]
-    environment = {
-        **os.environ,
-        "PYTHONPATH": os.pathsep.join(map(str, (ROOT, tmp_path))),
-    }
-    with subprocess.Popen(
-        words,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=environment,
-    ) as process:
-        try:
-            assert process.stdout is not None
-            assert process.stdout.readline() == "in\n"
-            process.send_signal(number)
-            output, errors = process.communicate(timeout=LIMIT_S)
-        finally:
-            process.kill()
+    with importing(tmp_path, DROPS) as process:
+        process.send_signal(number)
+        output, errors = process.communicate(timeout=LIMIT_S)
     assert output == "imported\n"
     assert errors.rstrip().endswith("KeyboardInterrupt")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no signals to a process")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_the_second_ends_an_import_that_never_ends(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    with importing(tmp_path, NEVER_ENDS) as process:
+        process.send_signal(number)
+        # Longer than the first one waits until it is sent again.
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(10 * second_signal._IMPORT_POLL_S)
+        process.send_signal(number)
+        assert process.wait(LIMIT_S) == -number
