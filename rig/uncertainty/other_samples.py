@@ -40,6 +40,9 @@ RANKS = (
 )
 TRIALS = "each trial had samples of its own: Student's t over trials, with the budget"
 
+#: Reasons why an area of 0 or 1 has no interval: without any of the samples it is the
+#: same, so that their scatter says nothing.
+_ALL_PAIRS = ("no pair is in order", "every pair is in order")
 #: An end is moved outwards if the move is more than this share of the half-width.
 _MOVED = 0.02
 #: Counts computed from shares are integers within this rounding.
@@ -235,7 +238,9 @@ def _mean(
         # Rounding must not make it narrower than the interval of the same samples.
         factor = max(factor, budget.expanded / combined if budget else 0.0)
     even = Interval.around(at, combined, factor, MEANS)
-    if single[0].bounded and 0 < at < 1:
+    if single[0].bounded:
+        if not 0 < at < 1:
+            return Interval.missing(_ALL_PAIRS[at > 0], MEANS)
         return same_samples.in_bounds(even, at)
     chosen_u = math.sqrt(scatter.chosen.value)
     skewness = knife.deleted[name].skewness(at)

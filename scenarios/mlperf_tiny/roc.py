@@ -17,8 +17,8 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Area:
-    """An area and its standard error over the choice of cases; `value` is NaN where one
-    side has no case.
+    """An area and its standard error over the choice of cases, None where it is not
+    known; `value` is NaN where one side has no case.
     """
 
     value: float
@@ -66,7 +66,9 @@ def _of(positive: NDArray[np.bool_], scores: Array) -> Area:
     moved = (
         np.sum([found for found in variances if found is not None], axis=0) / columns
     )
-    return Area(math.fsum(areas) / columns, math.sqrt(float(np.sum(moved**2))))
+    # Cases in perfect order move no area, which says nothing of others.
+    error = math.sqrt(float(np.sum(moved**2)))
+    return Area(math.fsum(areas) / columns, error or None)
 
 
 def _placements(positive: NDArray[np.bool_], scores: Array) -> Array:

@@ -248,6 +248,22 @@ def test_the_area_under_a_curve_has_an_interval_within_0_and_1() -> None:
     )
 
 
+@pytest.mark.parametrize("at", [0.0, 1.0])
+def test_an_area_without_scatter_at_its_end_has_no_interval_for_others(
+    at: float,
+) -> None:
+    draw = areas(20, 2)(random.Random(2))
+    metric = draw.trials[0].metrics["auc"]
+    value = replace(metric, value=at, standard_error=0.0)
+    trials = [replace(trial, metrics={"auc": value}) for trial in draw.trials]
+    knife = jackknife(trials, draw.catalogue, lambda measured: {"auc": value})
+    found = other_samples.intervals(
+        "auc", [value] * len(trials), budget.of_metric("auc", trials), knife
+    )
+    assert not found.other_samples.known
+    assert "pair is in order" in found.other_samples.reason
+
+
 def test_streams_differ_by_more_than_one_measured_again_and_no_more_than_others(
     run_stream: Run,
 ) -> None:

@@ -9,11 +9,12 @@ import math
 from collections.abc import Sequence
 from itertools import product
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scenarios.mlperf_tiny.roc import area, one_against_rest
+from scenarios.mlperf_tiny.roc import Area, area, one_against_rest
 
 #: Few different scores, so that ties are the rule.
 CASES = st.lists(
@@ -122,7 +123,7 @@ def test_the_standard_error_is_that_of_delong(cases: list[tuple[bool, float]]) -
     variance = sum(
         _variance(values) / len(values) for values in (of_positives, of_negatives)
     )
-    assert result == pytest.approx(math.sqrt(variance), abs=1e-9)
+    assert (result or 0.0) == pytest.approx(math.sqrt(variance), abs=1e-9)
 
 
 def _variance(values: Sequence[float]) -> float:
@@ -160,3 +161,12 @@ def test_one_side_without_cases_has_no_area() -> None:
     assert math.isnan(area([True, True], [1.0, 2.0]).value)
     assert math.isnan(area([], []).value)
     assert math.isnan(one_against_rest([1, 1], [[0.0, 1.0], [0.0, 1.0]]).value)
+
+
+def test_a_perfect_order_has_no_standard_error() -> None:
+    positive = [False, False, True, True]
+    for scores in ([0.1, 0.2, 0.8, 0.9], [0.9, 0.8, 0.2, 0.1], [0.5] * 4):
+        assert area(positive, scores).standard_error is None
+    labels = [0, 0, 1, 1, 2, 2]
+    rows = np.eye(3)[labels].tolist()
+    assert one_against_rest(labels, rows) == Area(1.0, None)
