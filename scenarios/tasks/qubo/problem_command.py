@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 
+from rig.cli import exit_codes
 from rig.cli.options import to_write
 from rig.cli.printed.terminal import Terminal, escape, say
 from rig.store import session_folder
@@ -106,6 +107,8 @@ def search(
 ) -> int:
     """Search a problem on one core of this computer by the firmware's own search, and
     print the value of the best vector, evaluated again.
+
+    The exit code is 1 if no search reaches the target.
     """
     found = problem_file.read(file, wanted)
     problem = found.problem
@@ -126,7 +129,12 @@ def search(
             if out is not None:
                 content = _content(found, best, f"search of {seconds:g} s, seed {seed}")
                 session_folder.write_text(out, session_folder.json_text(content))
-    return 0 if best is not None and (target is None or best.cost <= aim) else 1
+    if target is None:
+        return 0
+    is_reached = best is not None and best.cost <= aim
+    verdict = "reached" if is_reached else "not reached"
+    say(Terminal(), f"target {problem.measure} {target:.10g}: {verdict}")
+    return 0 if is_reached else exit_codes.FAIL
 
 
 def _print_file(file: Path, found: ProblemFile) -> None:

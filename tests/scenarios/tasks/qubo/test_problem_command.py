@@ -42,7 +42,7 @@ def test_a_search_finds_the_best_cut_and_keeps_its_vector(tmp_path: Path) -> Non
     out = tmp_path / "best.json"
     # 72 is the most: found by taking the grid row after row, all cuts at once.
     done = command("search", EXAMPLE, "--target=72", "--seconds=20", f"--out={out}")
-    assert done.return_value == 0 and "cut 72" in done.output
+    assert done.return_value == 0 and "target cut 72: reached" in done.output
     kept = json.loads(out.read_text())
     problem = problem_file.read(EXAMPLE).problem
     vector = np.array(list(map(int, kept["vector"])))
@@ -52,6 +52,7 @@ def test_a_search_finds_the_best_cut_and_keeps_its_vector(tmp_path: Path) -> Non
 def test_a_target_that_is_not_reached_is_an_exit_code() -> None:
     done = command("search", EXAMPLE, "--target=74", "--seconds=0.1")
     assert done.return_value == 1
+    assert "target cut 74: not reached" in done.output
 
 
 @pytest.mark.parametrize(
