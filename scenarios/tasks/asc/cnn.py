@@ -84,7 +84,9 @@ class AscCnnTask(Task):
         self._network = network.read(path)
         entry = self._network.tensors[self._network.input]
         last = self._network.tensors[self._network.output]
-        if (entry.size, last.size) != (STEPS * CHANNELS, len(CLASSES)):
+        sides = tuple(size for size in entry.shape if size > 1)
+        fits = sides in ((STEPS, CHANNELS), (STEPS * CHANNELS,))
+        if not fits or last.size != len(CLASSES):
             raise DataError(
                 f"{path.name} takes {entry.shape} and gives {last.shape}",
                 try_next=f"(1, {STEPS}, {CHANNELS}, 1) to (1, {len(CLASSES)})",

@@ -16,6 +16,7 @@ pytest.importorskip("tflite", reason="pip install 'neurorig[tflite]'")
 
 from click.testing import CliRunner
 
+from examples.make_tflite import Layers
 from rig.api.comparing.comparison import compare
 from rig.api.sessions.session import open_session
 from rig.cli.boards.firmware import firmware
@@ -81,6 +82,20 @@ def test_other_networks_and_answers_are_refused() -> None:
         opened(model=str(EXAMPLE))
     with pytest.raises(RemoteProtocolError, match="gives 4 B"):
         opened().score(0, bytes(16))
+
+
+def test_a_network_over_turned_images_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "turned.tflite"
+    for shape, fits in (((1, 16, 125, 1), False), ((1, 125, 16, 1), True)):
+        net = Layers(shape, 1)
+        net.reshape(1, 2000)
+        net.dense(4)
+        path.write_bytes(net.content())
+        if fits:
+            assert opened(model=str(path))
+            continue
+        with pytest.raises(DataError, match=r"takes \(1, 16, 125, 1\)"):
+            opened(model=str(path))
 
 
 def test_a_replica_scores_as_the_task_and_has_no_samples() -> None:
