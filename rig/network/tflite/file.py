@@ -141,6 +141,10 @@ def content_of(path: Path, kind: str) -> bytes:
     try:
         with foreign_files.opened(path) as stream:
             content = stream.read(FILE_B + 1)
+    except FileNotFoundError as error:
+        raise DataError(
+            f"{path} does not exist", try_next="the path of a model's file"
+        ) from error
     except OSError as error:
         raise _not_of(path, kind, str(error)) from error
     if len(content) > FILE_B:

@@ -105,7 +105,7 @@ class OnnxGraph:
         if len(scales) != 1:
             raise Refused(f"{name[:60]} has {len(scales)} scales, not one", EXPORT)
         shape = self.shapes.get(real, ())
-        if not shape or not all(shape):
+        if not shape or min(shape) < 1:
             raise Refused(
                 f"{name[:60]} has a shape that is not known before a run",
                 "a model with fixed shapes",

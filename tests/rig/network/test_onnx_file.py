@@ -198,6 +198,14 @@ def test_a_kernel_in_the_padding_alone_is_refused(
     assert "lies in the padding alone" in net.refused(tmp_path)
 
 
+@pytest.mark.parametrize("side", [0, -3])
+def test_a_side_below_one_is_not_known(side: int, tmp_path: Path) -> None:
+    net = Small((1, side), (1, side))
+    net.node("Softmax", ["x_r"], "y", axis=-1)
+    net.unit("y", 1 / 256)
+    assert "not known before a run" in net.refused(tmp_path)
+
+
 def test_weights_in_another_file_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

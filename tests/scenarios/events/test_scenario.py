@@ -16,6 +16,7 @@ from rig.bench.probe import probe
 from rig.errors import ConfigError, RigError
 from rig.interfaces.context import BenchContext
 from rig.model.steps import Stream
+from rig.model.trial import Hop, Measured, Streamed, Window
 from rig.session.session import SessionResult, open_bench
 from scenarios.events.scenario import EventDetection
 from scenarios.events.scoring import HOP_S
@@ -24,6 +25,7 @@ from tests.boards import image
 from tests.builds import built
 from tests.checking import check
 from tests.conftest import ROOT
+from tests.samples import sample_of
 
 LENGTH_S = 24.0
 SHORT = f"task.sww.length_s={LENGTH_S}"
@@ -145,6 +147,46 @@ def test_windows_one_by_one_over_the_text_layer_have_the_same_accuracy(
 def test_one_by_one_needs_the_text_layer(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="in the text layer alone"):
         run("virtual-sww", tmp_path, "scenario.events.mode=accuracy")
+
+
+def test_a_lost_window_and_the_first_one_count_as_the_runner_counts_them() -> None:
+    hop_s = 0.032
+    samples = []
+    for number in (0, 1, 40, 41):  # the device lost those between
+        captured_s = (number + 1) * hop_s
+        took_s = 0.0405 if number == 41 else 0.0085
+        decided = Window("response", captured_s, captured_s + took_s, took_s, None)
+        hop = Hop(number, 0, decided, decided)
+        phase = Window("infer", captured_s, captured_s + 0.008, 0.008, None)
+        answer = "event" if number in (0, 40) else "none"
+        samples.append(sample_of(1, [phase], indices=(number,), answer=answer, hop=hop))
+    whole = Window("stream", 0.0, 50 * hop_s, 50 * hop_s, None)
+    played = Streamed(
+        step=1,
+        whole=whole,
+        labels=("none",),
+        onsets_s=(0.0,),
+        due=50,
+        hop_s=hop_s,
+        window_s=hop_s,
+        preloaded=False,
+    )
+    measured = Measured(tuple(samples), (), (played,))
+    lines = EventDetection(EventDetection.Settings()).lines(measured)
+    # The first decision is the time zero, and no detection.
+    assert lines[1].endswith("0 False negatives, 1 False positives")
+    assert lines[3] == "Average period: 0.032 s"
+    assert "Decided before the next window was there: 3 of 50 windows." in lines
+
+
+def test_one_by_one_the_first_window_is_no_detection() -> None:
+    samples = [
+        sample_of(number, [], indices=(number,), answer="event", timed=False)
+        for number in (0, 40)
+    ]
+    scenario = EventDetection(EventDetection.Settings(mode="accuracy"))
+    lines = scenario.lines(Measured(tuple(samples), ()))
+    assert lines[1].endswith("0 False negatives, 1 False positives")
 
 
 def stream(**settings: float) -> Stream:
