@@ -55,7 +55,7 @@ def rails(devices: Path) -> list[PowerRail]:
     for name in sorted(devices.glob("*/name")):
         if _text(name) in _NAMES:
             found += _of_hwmon(name.parent) or _of_iio(name.parent)
-    return [rail for rail in found if rail.label and _UNUSED not in rail.label]
+    return [rail for rail in found if rail.label not in ("", _UNUSED)]
 
 
 def chosen(known: Sequence[PowerRail], labels: Sequence[str]) -> list[PowerRail]:
@@ -72,6 +72,14 @@ def chosen(known: Sequence[PowerRail], labels: Sequence[str]) -> list[PowerRail]
             ),
         )
     by_label = {rail.label: rail for rail in known}
+    found_labels = [rail.label for rail in known]
+    same = [label for label in labels if found_labels.count(label) > 1]
+    if same:
+        raise BenchError(
+            f"two rails have the label {same[0]}",
+            evidence=", ".join(str(rail.voltage) for rail in known),
+            try_next="root: a folder with one of both chips",
+        )
     missing = [label for label in labels if label not in by_label]
     if missing:
         raise DeviceNotFound(

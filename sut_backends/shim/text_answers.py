@@ -21,10 +21,8 @@ _NUMBER = r"-?\d+\.\d{3}"
 RESULTS = re.compile(rf"m-results-\[({_NUMBER}(?:,{_NUMBER})*),?\]")
 #: Signed bytes in brackets; the public firmware writes a sign before each.
 _BYTES = r"\[(\s*[+-]?\d{1,3}(?:, *[+-]?\d{1,3})*)\]"
-_WINDOW = (
-    re.compile(rf"m-features-{_BYTES}"),
-    re.compile(rf"m-activations-{_BYTES}"),
-)
+_FEATURES = re.compile(rf"m-features-{_BYTES}")
+_ACTIVATIONS = re.compile(rf"m-activations-{_BYTES}")
 _DONE = "m-infer-done"
 _WORDS = (
     "m-warmup-start-",
@@ -116,13 +114,12 @@ def thousandths(results: str) -> tuple[int, ...]:
 
 
 def activations(lines: Sequence[str]) -> tuple[int, ...] | None:
-    """Return the output in the answer to `extract_uart_stream`; None where that is not
-    whole.
+    """Return the output in the answer to `extract_uart_stream`, before which features
+    stand where the workload shows them; None where that is not whole.
     """
-    if len(lines) != len(_WINDOW):
+    *before, last = lines or [""]
+    output = _ACTIVATIONS.fullmatch(last)
+    if output is None or len(before) > 1 or not all(map(_FEATURES.fullmatch, before)):
         return None
-    found = [form.fullmatch(line) for form, line in zip(_WINDOW, lines, strict=True)]
-    if found[0] is None or found[1] is None:
-        return None
-    numbers = tuple(int(word) for word in found[1][1].split(","))
+    numbers = tuple(int(word) for word in output[1].split(","))
     return numbers if all(-128 <= number < 128 for number in numbers) else None

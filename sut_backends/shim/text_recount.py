@@ -77,7 +77,7 @@ class TextRecount:
             if opened and _STAMP.fullmatch(exchange.words):
                 opened = False
                 continue
-            steps = _with(steps, exchange)
+            _add(steps, exchange)
         return steps
 
     def _facts(self) -> dict[str, object]:
@@ -136,21 +136,23 @@ def _dropped(steps: Sequence[HeardStep]) -> list[HeardStep]:
     return [*steps[:kept], *(replace(step, dropped=True) for step in steps[kept:])]
 
 
-def _with(steps: list[HeardStep], exchange: _Exchange) -> list[HeardStep]:
-    """Return steps with that of an exchange. A window of a stream takes the stamp
-    before it for its beginning, and the one after it for its end.
+def _add(steps: list[HeardStep], exchange: _Exchange) -> None:
+    """Add the steps of an exchange. A window of a stream takes the stamp before it for
+    its beginning, and the one after it for its end.
     """
     if _EXTRACT.fullmatch(exchange.words):
-        before = steps[-1:] if steps and steps[-1].kind == "stamp" else []
-        kept = steps[: len(steps) - len(before)]
-        return [*kept, _window(exchange, before)]
+        before = [steps.pop()] if steps and steps[-1].kind == "stamp" else []
+        steps.append(_window(exchange, before))
+        return
     made = [*_steps(exchange)]
     last = steps[-1].answer if steps and steps[-1].kind == "query" else None
-    if last is None or len(last.marks) != 1 or not made or made[0].answer is None:
-        return [*steps, *made]
-    end = Mark(END, made[0].answer.marks[0].tick)
-    answer = replace(last, marks=(*last.marks, end))
-    return [*steps[:-1], replace(steps[-1], answer=answer), *made[1:]]
+    first = made[0].answer if made else None
+    if last is not None and len(last.marks) == 1 and first is not None:
+        end = Mark(END, first.marks[0].tick)
+        answer = replace(last, marks=(*last.marks, end))
+        steps[-1] = replace(steps[-1], answer=answer)
+        made = made[1:]
+    steps += made
 
 
 def _window(exchange: _Exchange, before: Sequence[HeardStep]) -> HeardStep:

@@ -19,8 +19,7 @@ static int sww_start(void *state)
 
     nr_sww_features_start(&memory->features);
     memset(memory->row, 0, sizeof memory->row);
-    nr_tflite_start(&memory->network);
-    return 0;
+    return nr_tflite_start(&memory->network) == 0 ? 0 : NR_SWW_E_KERNEL;
 }
 
 static int sww_preprocess(void *state, const uint8_t *data, uint32_t length_b)
@@ -39,8 +38,7 @@ static int sww_infer(void *state)
 {
     const struct nr_sww_memory *memory = state;
 
-    nr_tflite_run(&memory->network);
-    return 0;
+    return nr_tflite_run(&memory->network) == 0 ? 0 : NR_SWW_E_KERNEL;
 }
 
 static uint32_t sww_result(void *state, uint8_t *output)

@@ -11,7 +11,10 @@
 #include "nr_workload.h"
 
 /* Codes of load and infer; the host sees them as ERROR 7. */
-enum nr_sww_error { NR_SWW_E_LENGTH = 1 /* another length than that of a hop */ };
+enum nr_sww_error {
+    NR_SWW_E_LENGTH = 1, /* another length than that of a hop */
+    NR_SWW_E_KERNEL = 3  /* CMSIS-NN refuses an operator */
+};
 
 /* All memory of the workload; the caller owns it, nr_sww_workload initialises it. */
 struct nr_sww_memory {

@@ -203,6 +203,24 @@ def test_a_rail_named_twice_is_not_added_twice(tmp_path: Path) -> None:
         opened(hwmon(tmp_path), "VDD_IN", "CVB", "VDD_IN")
 
 
+@pytest.mark.parametrize("label", ["VDD_SYNC", "NC1"])
+def test_a_label_is_that_of_an_unused_channel_as_a_whole_only(
+    tmp_path: Path, label: str
+) -> None:
+    folder = hwmon(tmp_path)
+    (folder / "1-0041" / "hwmon" / "hwmon1" / "in1_label").write_text(f"{label}\n")
+    assert [rail.label for rail in ina3221_rails.rails(folder)][2:] == [label]
+
+
+def test_two_rails_of_one_label_are_not_told_apart(tmp_path: Path) -> None:
+    folder = hwmon(tmp_path)
+    (folder / "1-0041" / "hwmon" / "hwmon1" / "in1_label").write_text("VDD_IN\n")
+    with pytest.raises(BenchError, match="two rails have the label VDD_IN") as caught:
+        opened(folder, "VDD_IN")
+    assert "1-0041" in caught.value.evidence
+    opened(folder, "VDD_CPU_GPU_CV").close()
+
+
 def test_a_rail_that_is_not_there_is_answered_with_those_that_are(
     tmp_path: Path,
 ) -> None:

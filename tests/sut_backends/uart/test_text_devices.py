@@ -258,6 +258,13 @@ def test_windows_of_a_stream_go_to_the_public_firmware_one_by_one(
             sut.do(Query((2,), timed=False, window=3))
 
 
+def test_a_workload_need_not_show_its_features(context: BenchContext) -> None:
+    device = WakeWord(ENERGY)
+    device.shows_features = False
+    with driven(device, context) as sut:
+        assert windows_of(sut, 2) == sums(2)
+
+
 @pytest.mark.parametrize("lose", ["x", ", +1"])
 def test_a_spoilt_answer_to_a_window_is_refused(
     lose: str, context: BenchContext

@@ -116,6 +116,7 @@ class WakeWord(StreamingOnly):
     listens = False
     sum = 0
     lose = ""
+    shows_features = True
 
     def _obey(self, word: str, *rest: str) -> None:
         if word not in ("start", "stop", "extract_uart_stream", "start_uart_stream"):
@@ -144,5 +145,6 @@ class WakeWord(StreamingOnly):
         numbers = [(self.sum * factor) % 256 - 128 for factor in (1, 3, 7)]
         features = ", ".join(f"{number:+3d}" for number in numbers * 13 + numbers[:1])
         answer = ", ".join(f"{number:+3d}" for number in numbers)
-        self._say(f"m-features-[{features}]")
+        if self.shows_features:
+            self._say(f"m-features-[{features}]")
         self._say(f"m-activations-[{answer}]{self.lose}")
