@@ -114,3 +114,11 @@ def test_the_tables_are_those_of_the_reference_firmware() -> None:
     for band, (start, count) in enumerate(zip(starts, lengths, strict=True)):
         weights[start : start + count, band] = [next(packed) for _ in range(count)]
     assert np.abs(weights - features.mel_weights()).max() < 1e-4
+
+
+@pytest.mark.parametrize("zero_point", [-128, -3, 40])
+def test_silence_is_the_zero_of_the_models_input(zero_point: int) -> None:
+    row = IntegerTensor("", (1, 1, 1, 40), 0.01, zero_point)
+    stream = FeatureStream(FeatureScale.of(row))
+    rows = stream.rows(np.zeros((3, HOP), np.int64))
+    assert (rows == zero_point).all()
