@@ -231,6 +231,17 @@ def test_inputs_of_many_bytes_are_left_out_and_that_is_stated(
     assert "not checked against its data: inputs of more than" in output
 
 
+def test_a_model_of_much_work_is_too_large_for_a_check_of_one_sample(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    read = network.read(EXAMPLE)
+    work = interpreter.work(read)
+    monkeypatch.setattr(kept, "_MODEL_PRODUCTS_MAX", work)
+    assert kept.too_large(read, 1) == ""
+    monkeypatch.setattr(kept, "_MODEL_PRODUCTS_MAX", work - 1)
+    assert kept.too_large(read, 1) == f"1 samples of {work:,} products"
+
+
 def test_a_kept_model_that_would_keep_a_check_busy_is_not_run(
     kept_session: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
