@@ -45,6 +45,8 @@ ELSEWHERE = {
     "rig/api/archive/kept_rows.py": (1, OWN_CACHE),
     "rig/api/backends/images.py": (1, OWN_CACHE),
     "rig/api/backends/trains.py": (1, MEMORY),
+    "rig/api/campaign/campaign.py": (1, OWN_OUTPUT),
+    "rig/api/campaign/cell_process.py": (1, MEMORY),
     "rig/api/support/bundle.py": (1, MEMORY),
     "rig/api/traces/export.py": (1, OWN_OUTPUT),
     "rig/bench/bench_file.py": (1, NAMED),

@@ -50,7 +50,7 @@ from rig.interfaces.context import BenchContext
 from rig.interfaces.monitor import FoundInstrument, MonitorInfo, Sampling
 from rig.interfaces.plugin_classes import Driver
 from rig.model.wiring import Connection
-from rig.settings.declare import Number
+from rig.settings.declare import DEVICE, Number
 from rig.simulation.world import NS_PER_S
 from rig.uncertainty import accuracy
 
@@ -70,6 +70,7 @@ class Joulescope(Driver):
 
         device: Annotated[
             str,
+            DEVICE,
             doc(
                 'As "JS220-000415" or "u/js220/000415"; empty: the only one;'
                 ' "simulator".'

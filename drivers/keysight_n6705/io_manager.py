@@ -19,6 +19,7 @@ import serial
 from annotated_types import Gt, Unit, doc
 
 from rig.errors import BenchError, DeviceLost, DeviceNotFound, RemoteProtocolError
+from rig.settings.declare import DEVICE
 
 #: Message of an IO Manager for a falling edge: ^m-lap-us-([0-9]+)$ in EEMBC's runner.
 #: Its other messages are ignored.
@@ -36,7 +37,9 @@ class IoManagerSettings:
     100. Stamps drift against the samples by that much.
     """
 
-    port: Annotated[str, doc("Serial device, or URL as pyserial takes it.")] = ""
+    port: Annotated[str, DEVICE, doc("Serial device, or URL as pyserial takes it.")] = (
+        ""
+    )
     baud: Annotated[int, Gt(0), Unit("Bd"), doc("Line rate.")] = 9600
     ppm: Annotated[
         float,

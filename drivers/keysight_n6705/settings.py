@@ -14,7 +14,7 @@ from drivers.keysight_n6705.accuracy import RANGES_A
 from drivers.keysight_n6705.io_manager import IoManagerSettings
 from drivers.keysight_n6705.sim.settings import N6705SimulatorSettings
 from rig.errors import ConfigError
-from rig.settings.declare import Number, Or, Why
+from rig.settings.declare import DEVICE, Number, Or, Why
 
 PATH = "monitor.keysight_n6705"
 #: Shortest period for each parameter logged, over all channels, with FORM REAL (N6705C
@@ -30,7 +30,9 @@ class N6705Settings:
     """Settings: VISA address, supply, and how SYNC is seen."""
 
     resource: Annotated[
-        str, doc('VISA name, as "TCPIP::192.168.1.5::5025::SOCKET"; or "simulator".')
+        str,
+        DEVICE,
+        doc('VISA name, as "TCPIP::192.168.1.5::5025::SOCKET"; or "simulator".'),
     ]
     visa_library: Annotated[
         str, doc('VISA library: "@py" is pyvisa-py, "@ivi" the vendor\'s; or a file.')

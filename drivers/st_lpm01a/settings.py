@@ -12,6 +12,7 @@ from annotated_types import Gt, Interval, Len, Unit, doc
 from drivers.fields import CalibrationFile, StartTime
 from drivers.st_lpm01a.sim.simulator import Lpm01aSimulatorSettings
 from rig.errors import ConfigError
+from rig.settings.declare import DEVICE
 
 #: UM2269 table 13.
 RATES_HZ = (
@@ -45,6 +46,7 @@ class Lpm01aSettings:
 
     port: Annotated[
         str,
+        DEVICE,
         Len(1),
         doc('Serial device, pyserial URL, or "simulator"; `rig scan` lists them.'),
     ]

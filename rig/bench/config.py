@@ -352,15 +352,17 @@ def settings_of(section: str, kind: str, changes: Sequence[str]) -> Any:
 
 
 @cache
-def _hints(kind: type) -> dict[str, Any]:
+def hints(kind: type) -> dict[str, Any]:
+    """Return the annotations of a kind's settings by their names, with what declares
+    them."""
     return typing.get_type_hints(kind, include_extras=True)
 
 
 def programs(settings: Any) -> list[str]:
     """Return the names of the settings that name the program that a device is."""
-    hints = _hints(settings.__class__)
+    found = hints(settings.__class__)
     return [
-        name for name in hints if PROGRAM in getattr(hints[name], "__metadata__", ())
+        name for name in found if PROGRAM in getattr(found[name], "__metadata__", ())
     ]
 
 
@@ -368,11 +370,11 @@ def _absolute(settings: Any, values: Mapping[str, Any], folder: Path) -> Any:
     """Make relative paths absolute: they start at the bench file's folder, or at the
     working folder where the command line states them; `values` are as stated.
     """
-    hints = _hints(settings.__class__)
+    found = hints(settings.__class__)
     changes = {}
     for part in dataclasses.fields(settings):
         value = getattr(settings, part.name)
-        is_path = PATH in getattr(hints[part.name], "__metadata__", ())
+        is_path = PATH in getattr(found[part.name], "__metadata__", ())
         if is_path and value != part.default:
             stated = values.get(part.name)
             base = Path.cwd() if isinstance(stated, _CommandLineText) else folder

@@ -143,14 +143,15 @@ def _task(planned: Planned) -> Task | None:
 def _run(
     out: Terminal, planned: Planned, root: Path, task: Task | None, kept: KeptSession
 ) -> ComparedBackend:
-    before = runs.earlier(planned, root, task)
+    facts = runs.facts_of(task)
+    before = runs.earlier(planned, root, facts)
     if before is not None and before.status == "success":
         _say(out, f"  is there: {escape(str(before.path))}")
         backend = ComparedBackend(planned.name, before)
     else:
         stop = Stop()
         with stopped_by_signals(stop), RunProgress(out) as progress:
-            backend = runs.run(planned, root, task, (progress, kept), stop)
+            backend = runs.run(planned, root, facts, (progress, kept), stop)
     if backend.failure is not None:
         _say_failure(out, backend.failure)
     if backend.session is not None and task is not None:

@@ -38,6 +38,10 @@ COMMANDS = {
         "rig.cli.bundle:bundle",
         "Write a support bundle: one zip file without secrets",
     ),
+    "campaign": (
+        "rig.cli.campaign:campaign",
+        "Run a grid of benches, models and settings as sessions",
+    ),
     "check": (
         "rig.cli.check:check",
         "Recompute every number of a session; test a claim on it",

@@ -24,6 +24,9 @@ FolderText = Annotated[str, PATH, FOLDER]
 PROGRAM = "program"
 #: Names the program that a device is, which has to be there before anything is begun.
 ProgramText = Annotated[str, PATH, PROGRAM]
+#: Names the device or instrument that a session has for itself: a port, an address, a
+#: serial number. Of a kind without such a setting there is one.
+DEVICE = "device"
 #: A number of things.
 Count = Annotated[int, Unit("count")]
 #: Names one of several: it is neither counted nor measured.

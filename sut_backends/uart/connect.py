@@ -14,7 +14,7 @@ from rig.errors import DeadlineError, ProtocolError, RigError, SutError
 from rig.host.serial_port import SerialPort
 from rig.interfaces.context import BenchContext
 from rig.model.pace import Pace
-from rig.settings.declare import Count, Or
+from rig.settings.declare import DEVICE, Count, Or
 from sut_backends.lines.faults import FaultyLink, LineFaults
 from sut_backends.lines.io_manager import IoManagerLine
 from sut_backends.lines.line import DutLine
@@ -106,7 +106,7 @@ def pace(settings: LinkSettings, byte_s: float | None = None) -> Pace:
 class PortSettings(LinkSettings):
     """A line by its port."""
 
-    port: Annotated[str, doc("Serial device, or URL as pyserial takes it.")]
+    port: Annotated[str, DEVICE, doc("Serial device, or URL as pyserial takes it.")]
     simulated: Annotated[bool, doc("An emulator is behind the port.")] = False
 
 

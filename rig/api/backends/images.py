@@ -38,10 +38,12 @@ def needs_image(planned: Planned) -> bool:
     return _bench(planned).task.kind in _HEADERS
 
 
-def with_image(planned: Planned, task: Task | None, root: Path) -> Planned:
+def with_image(
+    planned: Planned, task: Task | None, root: Path, *, build: bool = True
+) -> Planned:
     """Return a bench whose program is an image of the task's network, built below
     `root` where it is not there yet; raises ConfigError and BenchError where none can
-    be made.
+    be made, or is to be built.
     """
     port = _port(planned)
     text = "" if task is None else task.firmware_header()
@@ -59,7 +61,12 @@ def with_image(planned: Planned, task: Task | None, root: Path) -> Planned:
     digest = sha256(text.encode()).hexdigest()[:8]
     name = f"{workload.model}-{port}-{digest}"
     folder = (root / FOLDER / name).resolve()
-    image = _built(folder, port, resolved.task.kind, text)
+    kind = resolved.task.kind
+    image = _there(folder, kind, text)
+    if image is None and not build:
+        raise BenchError(f"the image {folder} is not built yet")
+    if image is None:
+        image = _built(folder, port, kind, text)
     program = f"sut.{resolved.sut.kind}.program={image}"
     return replace(planned, text=overridden(resolved, [program]))
 
@@ -81,14 +88,18 @@ def _port(planned: Planned) -> str:
     return next((name for name, port in known.items() if port.machine == machine), "")
 
 
-def _built(folder: Path, name: str, workload: str, header: str) -> Path:
-    """Return the image of a project with this header of a workload, made where it is
-    not there.
-    """
+def _there(folder: Path, workload: str, header: str) -> Path | None:
+    """Return the image of a project with this header of a workload, if it is there."""
     place = folder / _HEADERS[workload]
     done = [path for path in projects.images(folder) if path.stem == workload]
     if done and place.read_text(encoding="utf-8") == header:
         return done[0]
+    return None
+
+
+def _built(folder: Path, name: str, workload: str, header: str) -> Path:
+    """Make the image of a project with this header of a workload, and return it."""
+    place = folder / _HEADERS[workload]
     if not (folder / projects.PORT_FILE).exists():
         projects.create(folder, name, projects.sources())
     port = projects.read_port(folder / projects.PORT_FILE)

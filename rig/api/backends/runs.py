@@ -259,12 +259,17 @@ def task_of(model: Path) -> str:
     )
 
 
-def earlier(planned: Planned, root: Path, task: Task | None) -> Session | None:
+def facts_of(task: Task | None) -> Mapping[str, Any]:
+    """Return the facts of a task's model and data as they are now; none without a
+    task."""
+    return task.provenance() if task is not None else {}
+
+
+def earlier(planned: Planned, root: Path, facts: Mapping[str, Any]) -> Session | None:
     """Return the newest session of the very same bench, finished or cut off, that is as
-    its run left it; None without one, or where the task's model or data are other ones
+    its run left it; None without one, or where the `facts` of the task are other ones
     now.
     """
-    facts = task.provenance() if task is not None else {}
     for path in sorted(
         (path.parent for path in root.glob(f"*/{EVENTS}")), reverse=True
     ):
@@ -272,19 +277,26 @@ def earlier(planned: Planned, root: Path, task: Task | None) -> Session | None:
         try:
             if SessionFolder(path).bench_text() != planned.text:
                 continue
-            told = found.results.provenance.task.stored
-            same = all(told.get(key) == value for key, value in facts.items())
-            if same and not found.changed:
+            if is_as_left(found, facts):
                 return found
         except (RigError, OSError, KeyError, AttributeError):
             continue
     return None
 
 
+def is_as_left(found: Session, facts: Mapping[str, Any]) -> bool:
+    """Check whether a session is as its run left it, of a task with these facts; raises
+    what a damaged session does.
+    """
+    told = found.results.provenance.task.stored
+    same = all(told.get(key) == value for key, value in facts.items())
+    return same and not found.changed
+
+
 def run(
     planned: Planned,
     root: Path,
-    task: Task | None,
+    facts: Mapping[str, Any],
     subscribers: Sequence[Subscriber] = (),
     stop: Stop | None = None,
 ) -> ComparedBackend:
@@ -292,7 +304,7 @@ def run(
     one. Where the backend cannot run, why; raises Stopped where `stop` was asked for.
     """
     try:
-        before = earlier(planned, root, task)
+        before = earlier(planned, root, facts)
         if before is not None and before.status == "success":
             return ComparedBackend(planned.name, before)
         if before is not None:

@@ -37,6 +37,11 @@ SHOWN: dict[str, str] = {
     "bench-list-no-command": "bench lst",
     "bench-list-no-option": "bench list --json",
     "bench-no-folder": "bench new virtual-asc nosuch/mine.toml",
+    "campaign-empty-axis": "campaign empty.toml",
+    "campaign-no-grid": "campaign nosuch.toml",
+    "campaign-none-done": "campaign grid.toml --status",
+    "campaign-too-many": "campaign grid.toml --most 3",
+    "campaign-wrong-setting": "campaign wrong.toml",
     "docs-extra": "docs CHECK extra",
     "docs-no-option": "docs --jsn",
     "firmware-build-idle": "firmware build nosuch --steps 3",
@@ -177,6 +182,13 @@ def furnish(folder: Path) -> None:
         text = config.load(ROOT / "benches" / f"virtual-{name}.toml").toml()
         path = folder / ("bench.toml" if name == "null" else "qubo.toml")
         path.write_text(text, encoding="utf-8")
+    head = '[grid]\nbench = "bench.toml"\nrepetitions = 2\n[axis]\n'
+    for name, axis in (
+        ("grid", "sut.virtual.idle_w = [0.005, 0.01]"),
+        ("empty", "sut.virtual.idle_w = []"),
+        ("wrong", "sut.virtual.idel_w = [0.005]"),
+    ):
+        (folder / f"{name}.toml").write_text(head + axis, encoding="utf-8")
     for name in ("text.jls", "bad.nir", "full/file.txt"):
         path = folder / name
         path.parent.mkdir(exist_ok=True)

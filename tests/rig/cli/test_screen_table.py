@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests import click_tree
+from tests.rig.cli import test_campaign_screens as on_grids
 from tests.rig.cli import test_command_screens as alone
 from tests.rig.cli import test_screens as parts
 from tests.rig.cli import test_session_screens as on_sessions
@@ -39,6 +40,11 @@ TABLE = {
     ),
     "bench new": Screens("bench-new", "bench-there bench-unknown bench-no-folder"),
     "bundle": Screens("bundle", "bundle-no-bench bundle-no-folder bundle-no-session"),
+    "campaign": Screens(
+        "campaign-done",
+        "campaign-empty-axis campaign-no-grid campaign-none-done campaign-status"
+        " campaign-table campaign-too-many campaign-wrong-setting",
+    ),
     "check": Screens(
         "check",
         "check-changed check-claim check-cut-off check-damaged-trace check-no-session"
@@ -164,7 +170,7 @@ TABLE = {
 SHARED = {"errors-files", "errors-idle", "errors-names", "errors-usage", "stopped"}
 COMPARED = {
     *(*parts.TEXTS, *parts.TABLES, *parts.ERRORS),
-    *(*on_sessions.READ, *on_sessions.WRITING, *alone.SHOWN),
+    *(*on_sessions.READ, *on_sessions.WRITING, *alone.SHOWN, *on_grids.SHOWN),
     *(f"run-{outcome}" for outcome in summary.OUTCOMES),
     *("sessions", "sessions-unreadable"),
 }

@@ -13,7 +13,6 @@ import sys
 import tomllib
 from pathlib import Path
 from subprocess import CompletedProcess
-from typing import Any
 
 import numpy as np
 import pytest
@@ -217,26 +216,23 @@ def test_a_comparison_that_was_interrupted_goes_on(tmp_path: Path) -> None:
         "virtual", RequestedRuns(MODEL, samples=4, trials=2, bench=bench)
     )
     with pytest.raises(KeyboardInterrupt):
-        runs.run(planned, tmp_path, None, (Interrupted(),))
-    before = runs.earlier(planned, tmp_path, None)
+        runs.run(planned, tmp_path, {}, (Interrupted(),))
+    before = runs.earlier(planned, tmp_path, {})
     assert before is not None
     assert before.status == "abort"
-    backend = runs.run(planned, tmp_path, None)
+    backend = runs.run(planned, tmp_path, {})
     assert backend.session is not None
     assert backend.session.path == before.path
     assert len(backend.session.results.trials) == 2
 
     # Another model or other data under the same names is another session.
-    class Changed:
-        def provenance(self) -> dict[str, Any]:
-            return {"model_sha256": "another"}
-
-    assert runs.earlier(planned, tmp_path, Changed()) is None  # type: ignore[arg-type]
+    facts = {"model_sha256": "another"}
+    assert runs.earlier(planned, tmp_path, facts) is None
 
 
 def refused(name: str, wanted: RequestedRuns, folder: Path) -> Failure:
     """Run a backend that cannot run; return why."""
-    backend = runs.run(runs.plan(name, wanted), folder, None)
+    backend = runs.run(runs.plan(name, wanted), folder, {})
     assert backend.session is None
     assert backend.failure is not None
     with pytest.raises(DataError, match="no backend has results"):
@@ -300,7 +296,7 @@ def test_a_model_that_is_no_task_s_own_runs_with_inputs(tmp_path: Path) -> None:
         "network",
     )
     backend = runs.run(
-        runs.plan("cpu", with_inputs(tmp_path)), tmp_path / "sessions", None
+        runs.plan("cpu", with_inputs(tmp_path)), tmp_path / "sessions", {}
     )
     result = comparison.compare([backend])
     (row,) = result.rows

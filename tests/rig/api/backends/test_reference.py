@@ -50,7 +50,7 @@ def backends(tmp_path_factory: pytest.TempPathFactory) -> list[ComparedBackend]:
     bench = folder / "compare.toml"
     bench.write_text(BENCH)
     wanted = RequestedRuns(MODEL, COUNT, 1, bench, files={"rule": "snntorch"})
-    result = [runs.run(runs.plan(name, wanted), folder, None) for name in NAMES]
+    result = [runs.run(runs.plan(name, wanted), folder, {}) for name in NAMES]
     for each in result:
         assert each.session is not None, each.failure
         trains.record(each.session, range(COUNT))
