@@ -9,11 +9,10 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import tomli_w
-
 from rig.api.sessions.session import Session
 from rig.bench import config
 from rig.bench.console import console
+from rig.files import toml_text
 from rig.model.steps import Sync
 from rig.session import session
 from rig.session.open_parts import BenchParts, open_parts
@@ -110,4 +109,4 @@ def overrides(settings: Settings) -> list[str]:
 def _toml(value: Any) -> str:
     if isinstance(value, PathLike):
         value = fspath(value)
-    return tomli_w.dumps({"value": value}).removeprefix("value = ").strip()
+    return toml_text.of_value(value)

@@ -21,6 +21,7 @@ from rig.bench.editing import (
 )
 from rig.bench.structure import refusals
 from rig.errors import ConfigError
+from rig.files import toml_text
 from rig.settings.declare import UNITLESS
 from rig.settings.fields import REQUIRED, SettingField, fields_of, flat
 
@@ -237,4 +238,8 @@ def _toml(value: Any) -> str:
         return (
             f"{{{', '.join(f'{key} = {_toml(each)}' for key, each in value.items())}}}"
         )
-    return repr(value) if isinstance(value, float) else json.dumps(value, default=str)
+    if isinstance(value, float):
+        return repr(value)
+    if isinstance(value, str):
+        return toml_text.of_value(value)
+    return json.dumps(value, default=str)

@@ -24,6 +24,7 @@ from rig.cli.printed.terminal import (
     say_plain,
 )
 from rig.errors import ConfigError
+from rig.files import toml_text
 from rig.firmware import project as projects
 from rig.firmware.part import BoardMemory
 from rig.network import graph
@@ -113,7 +114,8 @@ def put_model(
         (folder / REPORT).write_text(report + "\n", encoding="utf-8")
     if options.inputs is not None:
         where = os.path.relpath(options.inputs.resolve(), folder.resolve())
-        text = projects.bench(WORKLOAD, _WORK.format(inputs=json.dumps(where)), port)
+        work = _WORK.format(inputs=toml_text.of_value(where))
+        text = projects.bench(WORKLOAD, work, port)
         (folder / f"{WORKLOAD}.toml").write_text(text, encoding="utf-8")
     return fixed
 

@@ -5,7 +5,6 @@ has room.
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 from pathlib import Path
@@ -16,6 +15,7 @@ from rig.cli.models.quantize import array_of
 from rig.cli.models.tflite_model import print_network
 from rig.cli.printed.terminal import Terminal
 from rig.errors import ConfigError
+from rig.files import toml_text
 from rig.firmware import cmsis_nn
 from rig.firmware import project as projects
 from rig.firmware.part import BoardMemory
@@ -83,7 +83,7 @@ def put_tflite(
     stated = _RANDOM
     if inputs is not None:
         where = os.path.relpath(inputs.resolve(), folder.resolve())
-        stated = f"inputs = {json.dumps(where)}"
+        stated = f"inputs = {toml_text.of_value(where)}"
     if real_input:
         stated += "\nreal_input = true"
     bench = projects.bench(WORKLOAD, _WORK.format(model=kept, inputs=stated), port)
