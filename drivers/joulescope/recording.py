@@ -17,9 +17,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from drivers.block_lag import BlockLag
 from drivers.joulescope.block import Readable, StreamBlock, unreadable
 from drivers.joulescope.link import DriverLink
-from drivers.joulescope.loss_by_clock import BlockLag
 from drivers.joulescope.stream_merger import (
     CURRENT,
     SIGNALS,
@@ -108,7 +108,7 @@ class JoulescopeRecording(ThreadRecording):
         self._log = _SkipLog(self._on_skip)
         self._skips_heard = self._skips_taken = 0
         self._skip_taken = threading.Condition()
-        self._lag = BlockLag()
+        self._lag = BlockLag(TICK_HZ)
         self._losses_filled: list[str] = []  # as logged
         self._began_ns = self._last_ns = self._ended_ns = self._known_ns = 0
         self._target: int | None = None  # the last tick that all signals must reach

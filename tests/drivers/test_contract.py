@@ -26,6 +26,7 @@ from drivers.joulescope.sim.simulator import (
     JoulescopeSimulatorSettings as SimulatedJoulescope,
 )
 from drivers.keysight_n6705.driver import KeysightN6705
+from drivers.nordic_ppk2.driver import NordicPpk2
 from drivers.playback import Playback
 from drivers.st_lpm01a.driver import StLpm01a
 from drivers.virtual import VirtualMonitor
@@ -45,6 +46,10 @@ from tests.waiting import own_threads
 
 def lpm01a(context: BenchContext, **settings: Any) -> EnergyMonitor:
     return StLpm01a.open(StLpm01a.Settings(port="simulator", **settings), context)
+
+
+def ppk2(context: BenchContext, **settings: Any) -> EnergyMonitor:
+    return NordicPpk2.open(NordicPpk2.Settings(port="simulator", **settings), context)
 
 
 def n6705(context: BenchContext, **settings: Any) -> EnergyMonitor:
@@ -67,6 +72,7 @@ EDGED: dict[str, Callable[[BenchContext], EnergyMonitor]] = {
     ),
     "lpm01a": lpm01a,
     "lpm01a energy": lambda context: lpm01a(context, output="energy", sample_hz=1000),
+    "ppk2": ppk2,
     "n6705": n6705,
     "n6705 io manager": lambda context: n6705(context, sync="io_manager"),
 }
@@ -97,6 +103,9 @@ FOUND_ON: dict[str, Callable[[BenchContext], EnergyMonitor]] = {
     ),
     "lpm01a": lambda context: StLpm01a.open(
         faulty(StLpm01a.Settings(port="simulator"), supply_found_on=True), context
+    ),
+    "ppk2": lambda context: NordicPpk2.open(
+        faulty(NordicPpk2.Settings(port="simulator"), supply_found_on=True), context
     ),
     "n6705": lambda context: KeysightN6705.open(
         faulty(KeysightN6705.Settings(resource="simulator"), output_on=(1,)), context

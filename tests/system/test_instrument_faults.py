@@ -60,6 +60,7 @@ class Instrument:
 
 JOULESCOPE = '[monitor.joulescope]\ndevice = "simulator"\n'
 LPM = '[monitor.st_lpm01a]\nport = "simulator"\n'
+PPK2 = '[monitor.nordic_ppk2]\nport = "simulator"\n'
 N6705 = '[monitor.keysight_n6705]\nresource = "simulator"\ntimeout_s = 0.5\n'
 INSTRUMENTS = {
     "js220": Instrument(JOULESCOPE, "", 0.54, 0.45),
@@ -73,6 +74,7 @@ INSTRUMENTS = {
     "lpm01a": Instrument(
         LPM, "sync_hold_us = 500\nsync_period_us = 20_000\n", 0.83, 0.74
     ),
+    "ppk2": Instrument(PPK2, "", 0.54, 0.45),
     "n6705": Instrument(
         N6705, "sync_hold_us = 800\nsync_period_us = 10_000\n", 0.67, 0.58
     ),
@@ -103,6 +105,8 @@ samples = 3
 """
 JS_HZ = 2_000_000
 LPM_HZ = 5_000
+PPK2_HZ = 100_000
+PPK2_WORD_B = 4
 #: Windows of a trial: two idle times, three samples of two phases.
 WINDOWS = 8
 
@@ -365,6 +369,55 @@ HARMLESS: dict[str, tuple[str, list[str], str]] = {
         )
         for stale in ("streaming", "streaming binary", "half line", "summary")
     },
+    **{
+        f"ppk2, {samples} lost outside": (
+            "ppk2",
+            [f"lose_at={outside('ppk2', PPK2_HZ)}", f"lose_samples={samples}"],
+            f'"cause": "{samples} samples by the PPK2\'s counter',
+        )
+        for samples in (1, 63)
+    },
+    **{
+        f"ppk2, {lost} bytes lost outside": (
+            "ppk2",
+            [
+                f"lose_byte_at={outside('ppk2', PPK2_HZ) * PPK2_WORD_B + place}",
+                f"lose_bytes={lost}",
+            ],
+            "samples by the PPK2's counter .* (shifted|lost)",
+        )
+        for lost, place in ((1, 0), (1, 3), (2, 1), (3, 2), (5, 3))
+    },
+    "ppk2, a counter changed outside": (
+        "ppk2",
+        [f"flip_at={outside('ppk2', PPK2_HZ)}"],
+        "samples by the PPK2's counter",
+    ),
+    "ppk2, an earlier run has left bytes": (
+        "ppk2",
+        ["stale_b=17_413"],
+        '"stale_at_open_b": 17413',
+    ),
+    "ppk2, an earlier run still measures": (
+        "ppk2",
+        ["streaming=true", "stale_b=4001"],
+        r'"stale_at_open_b": [1-9]',
+    ),
+    "ppk2, bytes of before come with the first samples": (
+        "ppk2",
+        ["late_stale_b=4001"],
+        "samples by the PPK2's counter",
+    ),
+    "ppk2, constants of an unused range missing": (
+        "ppk2",
+        ['not_numbers=["S4", "O4"]'],
+        '"constants_missing": {"4": "O S"}',
+    ),
+    "ppk2, not calibrated by its own words": (
+        "ppk2",
+        ["monitor.nordic_ppk2.simulator.calibrated=0"],
+        "it says Calibrated: 0",
+    ),
     **{
         f"n6705, {of} {what} outside": (
             "n6705",
@@ -648,6 +701,82 @@ SPOILT: dict[str, tuple[str, list[str], str, str]] = {
         "28 pairs; no edge for mark 29$",
     ),
     **{
+        f"ppk2, {samples} lost": (
+            "ppk2",
+            [f"lose_at={inside('ppk2', PPK2_HZ)}", f"lose_samples={samples}"],
+            "gap",
+            f"{GAP_1} .*{samples} samples by the PPK2's counter",
+        )
+        for samples in (1, 63)
+    },
+    # The counter is as before: only the edges of SYNC show it, and of much the clock.
+    **{
+        f"ppk2, {samples} lost, as many as the counter has": (
+            "ppk2",
+            [f"lose_at={inside('ppk2', PPK2_HZ)}", f"lose_samples={samples}"],
+            "edges",
+            "^29 marks, 29 falling edges, 0 pairs; the edges fit the marks in more",
+        )
+        for samples in (64, 128)
+    },
+    **{
+        f"ppk2, {lost} bytes lost from byte {place}": (
+            "ppk2",
+            [
+                f"lose_byte_at={inside('ppk2', PPK2_HZ) * PPK2_WORD_B + place}",
+                f"lose_bytes={lost}",
+            ],
+            "gap",
+            f"{GAP_1} .*samples by the PPK2's counter",
+        )
+        for lost, place in ((1, 0), (1, 2), (2, 3), (3, 1))
+    },
+    "ppk2, a counter changed": (
+        "ppk2",
+        [f"flip_at={inside('ppk2', PPK2_HZ)}"],
+        "gap",
+        f"{GAP_1} .*1 samples by the PPK2's counter",
+    ),
+    "ppk2, the converter at its end": (
+        "ppk2",
+        [f"saturate_at={inside('ppk2', PPK2_HZ)}", "saturate_samples=3"],
+        "gap",
+        f"{GAP_1} .*beyond the measuring range",
+    ),
+    "ppk2, more current than it promises to measure": (
+        "ppk2",
+        ["sut.virtual.infer.power_w=3.6"],
+        "gap",
+        f"^3 of {WINDOWS} windows, first infer of step 3 .*beyond the measuring range",
+    ),
+    "ppk2, a range that does not exist": (
+        "ppk2",
+        [f"no_range_at={inside('ppk2', PPK2_HZ)}"],
+        "gap",
+        f"{GAP_1} .*its range does not exist",
+    ),
+    "ppk2, constants of a range in use missing": (
+        "ppk2",
+        ['not_numbers=["GI3"]'],
+        "gap",
+        "in range 3, whose GI is not known",
+    ),
+    **{
+        f"ppk2, a logic port without a supply, {level}": (
+            "ppk2",
+            [f'logic_stuck="{level}"'],
+            "edges",
+            "29 marks, 0 falling edges",
+        )
+        for level in ("low", "high")
+    },
+    "ppk2, a supply that is not switched on": (
+        "ppk2",
+        ["disobeys=[12]"],
+        "edges",
+        "29 marks, 0 falling edges",
+    ),
+    **{
         f"n6705, {of} {what}": (
             "n6705",
             [*fault, "overload_at_s=0.67"],
@@ -731,6 +860,18 @@ def test_a_fault_in_a_window_is_its_problem_and_no_other(
     assert seen.result is not None and not seen.result.ok and not seen.world.supply_on
     # Unspoilt samples are measured, and all of it is found again.
     assert seen.result.content["samples"]["per_trial"] == [3]
+    assert check(seen.folder).ok
+
+
+@pytest.mark.parametrize("samples", [64, 65, 127, 640, 6400])
+@pytest.mark.parametrize("place", [inside, outside])
+def test_no_number_of_samples_that_a_ppk2_loses_leaves_a_valid_trial_with_wrong_times(
+    run: Run, place: Callable[..., int], samples: int
+) -> None:
+    at = place("ppk2", PPK2_HZ)
+    seen = run("ppk2", [f"lose_at={at}", f"lose_samples={samples}"])
+    assert seen.result is not None and not seen.result.ok
+    assert set(seen.codes) <= {"edges", "sync", "gap"} and seen.codes
     assert check(seen.folder).ok
 
 
@@ -866,6 +1007,25 @@ BEGUN: dict[str, Ending] = {
         ['no_answer_to="start"'],
         DeadlineError,
         "answer of the PowerShield to 'start'",
+    ),
+    "ppk2, unplugged": ("ppk2", ["unplugged_at_s=0.54"], DeviceLost, "is gone"),
+    "ppk2, falls silent": (
+        "ppk2",
+        ["mute_at_s=0.54"],
+        RemoteProtocolError,
+        "no PPK2 answers",
+    ),
+    "ppk2, more samples than time": (
+        "ppk2",
+        ["late_stale_b=40_000"],
+        BenchError,
+        "sent more samples than it can have measured",
+    ),
+    "ppk2, pulses that it cannot see": (
+        "ppk2",
+        ["sut.virtual.sync_hold_us=10"],
+        ConfigError,
+        "a SYNC pulse of 10 us can be missed by Nordic PPK2, which needs 20 us",
     ),
     "lpm01a, no events in binary": (
         "lpm01a",
@@ -1031,7 +1191,7 @@ def test_an_error_ends_the_session_with_the_supply_off_and_what_was_recorded_rea
     seen = run(name, [*faults, *paced], pace_s=0.1 if paced else 0.0)
     assert isinstance(seen.error, kind) and words in seen.error.cause, repr(seen.error)
     notes = getattr(seen.error, "__notes__", [])
-    assert len(notes) == (case == "lpm01a, falls silent"), (
+    assert len(notes) == case.endswith("falls silent") * (name != "n6705"), (
         "one fault, one error; a silent board does not say that it is off"
     )
     assert seen.error.try_next
@@ -1062,7 +1222,7 @@ REFUSED: dict[str, Ending] = {
             ConfigError,
             "calibration file",
         )
-        for name in ("js220", "js110", "lpm01a", "n6705", "io manager")
+        for name in ("js220", "js110", "lpm01a", "ppk2", "n6705", "io manager")
     },
     "js220, in use": ("js220", ["busy=true"], DeviceBusy, "does not open"),
     "js320": (
@@ -1176,6 +1336,33 @@ REFUSED: dict[str, Ending] = {
         ['error_to="pwr on"'],
         BenchError,
         "refuses 'pwr on nostatus'",
+    ),
+    "ppk2, its shell": (
+        "ppk2",
+        ["is_shell=true"],
+        RemoteProtocolError,
+        "no PPK2 answers at",
+    ),
+    **{
+        f"ppk2, metadata cut off at {at_b}": (
+            "ppk2",
+            [f"metadata_cut_b={at_b}"],
+            RemoteProtocolError,
+            "the metadata of the PPK2 at .* is cut off",
+        )
+        for at_b in (100, 400)
+    },
+    "ppk2, another mode": (
+        "ppk2",
+        ['monitor.nordic_ppk2.mode="ampere"', "disobeys=[17]"],
+        BenchError,
+        "is not in mode ampere at 3.3 V",
+    ),
+    "ppk2, another voltage": (
+        "ppk2",
+        ["disobeys=[13]"],
+        BenchError,
+        "is not in mode source at 3.3 V",
     ),
     "n6705, a name that is none": (
         "n6705",

@@ -23,10 +23,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 from packaging.version import Version
 
+from drivers.block_lag import BlockLag
 from drivers.joulescope import driver as joulescope
 from drivers.joulescope.block import StreamBlock, TimeMap
 from drivers.joulescope.driver import Joulescope
-from drivers.joulescope.loss_by_clock import BlockLag
 from drivers.joulescope.shared import Shared
 from drivers.joulescope.sim.settings import JoulescopeFaults
 from drivers.joulescope.sim.simulator import (
@@ -1129,7 +1129,7 @@ def test_seconds_lost_by_all_streams_are_a_gap(tmp_path: Path) -> None:
 
 
 def losses(lags_ms: list[float], ppm: float = 0.0) -> list[Any]:
-    lag = BlockLag()
+    lag = BlockLag(2_000_000)
     result = []
     for number, lag_ms in enumerate(lags_ms):
         stop_tick = (number + 1) * 65_394

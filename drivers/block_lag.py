@@ -1,15 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The lag of a Joulescope's blocks behind the host's clock: unreported losses of
-samples make it grow permanently."""
+"""The lag of a stream's blocks against the host's clock: unreported losses of samples
+make it grow permanently."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from drivers.joulescope.stream_merger import TICK_HZ
 from rig.simulation.world import NS_PER_S
 
-_NS_PER_TICK = NS_PER_S // TICK_HZ
 #: A window holds 15 blocks of a JS110 (33 ms each): one of them comes promptly also on
 #: a busy host.
 _WINDOW_NS = NS_PER_S // 2
@@ -33,14 +31,16 @@ class Loss:
 
 
 class BlockLag:
-    """Compares the ids of blocks with the host time at which they came.
+    """Compares the ids of blocks, in ticks of a rate, with the host time at which they
+    came.
 
     The least lag of a window is compared with that of the window before: less than 20
     ms is what scheduling may do, more that stays is lost samples. A loss of less is not
     seen here.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, tick_hz: int) -> None:
+        self._ns_per_tick = NS_PER_S // tick_hz
         self._least_ns: int | None = None
         self._base_ns: int | None = None
         self._began_ns: int | None = None
@@ -60,7 +60,7 @@ class BlockLag:
         ):
             loss = self._judge()
             self._began_ns = None
-        lag_ns = at_ns - stop_tick * _NS_PER_TICK
+        lag_ns = at_ns - stop_tick * self._ns_per_tick
         self._least_ns = (
             lag_ns if self._least_ns is None else min(self._least_ns, lag_ns)
         )
@@ -85,7 +85,9 @@ class BlockLag:
         before any block.
         """
         return (
-            None if self._least_ns is None else (at_ns - self._least_ns) // _NS_PER_TICK
+            None
+            if self._least_ns is None
+            else (at_ns - self._least_ns) // self._ns_per_tick
         )
 
     def _judge(self) -> Loss | None:

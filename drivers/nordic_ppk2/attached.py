@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The PPK2 that are attached: two serial ports each from firmware 1.2.0 on, one of
+which is a shell.
+"""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import Any
+
+from drivers.nordic_ppk2.link import Ppk2Link, attached
+from rig.errors import RigError
+from rig.interfaces.monitor import FoundInstrument
+
+NAME = "Nordic PPK2"
+
+
+def serial_number(device: str) -> str:
+    """Return the serial number of the PPK2 at a port; empty where it tells none."""
+    numbers = (port.serial_number for port in attached() if port.device == device)
+    return next(numbers, None) or ""
+
+
+def found() -> list[FoundInstrument]:
+    """Return a row for each that is attached. Their ports are opened, unlike those of
+    boards: their numbers are a PPK2's alone, and opening one does not restart it.
+    """
+    ports = sorted(attached(), key=lambda port: port.serial_number or "")
+    grouped = groupby(ports, key=lambda port: port.serial_number or "")
+    return [_found(number, list(group)) for number, group in grouped]
+
+
+def _found(number: str, ports: list[Any]) -> FoundInstrument:
+    devices = [port.device for port in ports]
+    problems: list[RigError] = []
+    for device in devices:
+        try:
+            _require_answer(device)
+        except RigError as error:
+            problems.append(error)
+            continue
+        return FoundInstrument(NAME, number, f'port = "{device}"')
+    # One that may not be opened says more than the shell's silence.
+    telling = [each for each in problems if "no PPK2 answers" not in each.cause]
+    problem = (telling or problems)[0]
+    return FoundInstrument(
+        NAME,
+        number,
+        f'port = "{devices[0]}"',
+        problem=f"{problem.cause} ({problem.evidence})",
+        try_next=problem.try_next,
+    )
+
+
+def _require_answer(device: str) -> None:
+    link = Ppk2Link.open(device)
+    try:
+        link.ask()
+    finally:
+        link.close()

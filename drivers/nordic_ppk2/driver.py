@@ -1,0 +1,276 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Nordic's Power Profiler Kit II: supply or ammeter, current at 100 kHz, SYNC on a line
+of its logic port, over its serial port.
+
+No command is acknowledged: mode and voltage are read back from the metadata. The
+voltage is set, or that of another supply, and never measured.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from typing import Any, Self, TypeAlias
+
+from drivers.nordic_ppk2 import link as commands
+from drivers.nordic_ppk2.accuracy import promised
+from drivers.nordic_ppk2.attached import found, serial_number
+from drivers.nordic_ppk2.link import TRY, Ppk2Link, conversation
+from drivers.nordic_ppk2.metadata import MODES, Ppk2Metadata, described
+from drivers.nordic_ppk2.recording import SAMPLE_HZ, Ppk2Recording, RecordingContext
+from drivers.nordic_ppk2.settings import Ppk2Settings, require
+from drivers.nordic_ppk2.sim.simulator import Ppk2Simulator
+from drivers.nordic_ppk2.wires import wires
+from rig.errors import BenchError, ConfigError, DeviceLost, RigError
+from rig.host.raw_clock import raw_monotonic_ns
+from rig.host.stop import pause
+from rig.interfaces.context import BenchContext
+from rig.interfaces.monitor import FoundInstrument, MonitorInfo, Sampling
+from rig.interfaces.plugin_classes import Driver
+from rig.model.wiring import Connection
+from rig.simulation.world import NS_PER_S
+from rig.uncertainty import accuracy
+
+SIMULATOR = "simulator"
+#: Two samples: a shorter pulse may lie between two.
+_MIN_PULSE_S = 2 / SAMPLE_HZ
+
+
+class NordicPpk2(Driver):
+    """One PPK2; it supplies the DUT or lies in its supply, and sees SYNC at its logic
+    port.
+    """
+
+    Settings: TypeAlias = Ppk2Settings
+
+    def __init__(
+        self,
+        settings: Settings,
+        context: BenchContext,
+        link: Ppk2Link,
+        simulator: Ppk2Simulator | None,
+    ) -> None:
+        self._settings = settings
+        self._context = context
+        self._link = link
+        self._simulator = simulator
+        self._accuracy = (
+            accuracy.load(Path(settings.calibration))
+            if settings.calibration
+            else promised()
+        )
+        self._details: dict[str, Any] = {
+            "mode": settings.mode,
+            "supply_v": settings.supply_v,
+            "sync": f"D{settings.sync}",
+        }
+        self._metadata: Ppk2Metadata | None = None
+        self._answered = False
+        self._on = False
+        self._recording: Ppk2Recording | None = None
+
+    @staticmethod
+    def simulates(settings: Settings) -> bool:
+        """Check whether the bench file names the simulator."""
+        return settings.port == SIMULATOR
+
+    @staticmethod
+    def sampling(settings: Settings) -> Sampling:
+        """Return the rate, which is fixed."""
+        return Sampling(SAMPLE_HZ, SAMPLE_HZ)
+
+    @classmethod
+    def open(cls, settings: Settings, context: BenchContext) -> Self:
+        """Take control of the PPK2, switch the supply off and set it up; raises
+        RigError."""
+        require(settings)
+        part = context.section or "monitor.nordic_ppk2"
+        if context.contact.played(part):
+            raise ConfigError(
+                "a PPK2's conversation is recorded, and cannot be played",
+                path="--replay",
+                evidence="its commands are bytes without an end, and unanswered",
+                try_next="--contact alone; or a bench file with another monitor",
+            )
+        port = settings.port
+        simulator = None
+        if port == SIMULATOR:
+            simulator = Ppk2Simulator(settings.simulator, context)
+            port = simulator.port
+        heard = context.contact.tap(part, conversation(settings.port))
+        try:
+            link = Ppk2Link.open(port, heard)
+            monitor = cls(settings, context, link, simulator)
+        except BaseException:
+            if simulator is not None:
+                simulator.close()
+            raise
+        try:
+            monitor._set_up()
+        except BaseException as error:
+            monitor._close_after(error)
+            raise
+        return monitor
+
+    @staticmethod
+    def wires(settings: Settings) -> Sequence[Connection]:
+        """Return its wires."""
+        return wires(settings)
+
+    @classmethod
+    def scan(cls) -> list[FoundInstrument]:
+        """List the PPK2 that are attached, each with the one of its two ports that
+        answers the question for metadata.
+        """
+        return found()
+
+    @staticmethod
+    def restated(settings: Settings, info: MonitorInfo) -> MonitorInfo:
+        """Return rates and limits of error."""
+        return dataclasses.replace(
+            info,
+            sample_hz=SAMPLE_HZ,
+            edge_hz=SAMPLE_HZ,
+            accuracy=info.accuracy if settings.calibration else promised(),
+            sync="digital",
+            min_pulse_s=_MIN_PULSE_S,
+        )
+
+    @property
+    def info(self) -> MonitorInfo:
+        """The instrument's description of itself."""
+        settings = self._settings
+        simulated = self.simulates(settings)
+        return MonitorInfo(
+            name="Nordic PPK2",
+            kind="nordic_ppk2",
+            reads_voltage=False,
+            simulated=simulated,
+            sample_hz=SAMPLE_HZ,
+            edge_hz=SAMPLE_HZ,
+            accuracy=self._accuracy,
+            serial="simulated" if simulated else serial_number(settings.port),
+            min_pulse_s=_MIN_PULSE_S,
+            details=dict(self._details),
+        )
+
+    def power(self, on: bool) -> None:
+        """Switch the DUT's supply; raises BenchError during a recording, whose voltage
+        would no longer be known. Whether it is on cannot be asked: mode and voltage
+        are.
+        """
+        if self._recording is not None and self._recording.running:
+            raise BenchError(
+                "the supply is switched between recordings only",
+                try_next="leave the recording first",
+            )
+        self._require(self._switch(on))
+
+    def record(self, folder: Path) -> Ppk2Recording:
+        """Record into `folder`."""
+        assert self._metadata is not None
+        settings = self._settings
+        world = self._context.world
+        simulated = self.simulates(settings)
+        how = RecordingContext(
+            currents_a=self._metadata.currents_a(settings.supply_v, settings.gains),
+            metadata=self._metadata,
+            voltage_v=settings.supply_v if self._on else 0.0,
+            line=settings.sync,
+            require=self._require,
+            wait=world.wait if simulated else _sleep,
+            now_ns=world.now_ns if simulated else raw_monotonic_ns,
+            start_s=settings.start_s,
+            settings=dataclasses.asdict(settings),
+        )
+        self._recording = Ppk2Recording(self._link, self.info, folder, how)
+        return self._recording
+
+    def close(self) -> None:
+        """End a recording, switch the supply off and close the port; closing twice is
+        allowed.
+
+        Raises BenchError where the PPK2 is there and does not answer.
+        """
+        with ExitStack() as stack:
+            if self._simulator is not None:
+                stack.callback(self._simulator.close)
+            stack.callback(self._link.close)
+            if self._answered:
+                stack.callback(self._leave_off)
+            self._answered = False
+            if self._recording is not None:
+                self._recording.end()
+
+    def _close_after(self, error: BaseException) -> None:
+        """Close; where that fails after an error, that error stays the one to report,
+        with a note.
+        """
+        try:
+            self.close()
+        except RigError as failure:
+            if failure.cause != getattr(error, "cause", ""):
+                error.add_note(f"the supply may still be on: {failure.cause}")
+
+    def _leave_off(self) -> None:
+        # Without its cable it supplies no DUT.
+        with suppress(DeviceLost):
+            try:
+                self._switch(False)
+            except DeviceLost:
+                raise
+            except RigError as error:
+                raise BenchError(
+                    "the PPK2 may not have switched the DUT's supply off",
+                    evidence="; ".join(filter(None, (error.cause, error.evidence))),
+                    try_next="the supply may still be on: unplug the PPK2",
+                ) from error
+
+    def _switch(self, on: bool) -> Ppk2Metadata:
+        """Switch the supply; the answer to the next question proves that it was
+        heard."""
+        _, metadata = self._link.ask(commands.power(on))
+        self._on = on
+        return metadata
+
+    def _set_up(self) -> None:
+        settings = self._settings
+        stale_b = self._link.drain()
+        found = self._switch(False)
+        # It is there. Its supply is off now, or an error says that it may be on.
+        self._answered = True
+        _, self._metadata = self._link.ask(
+            commands.mode(MODES[settings.mode]),
+            commands.voltage(_millivolts(settings)),
+        )
+        self._require(self._metadata)
+        self._details |= {
+            "stale_at_open_b": stale_b,
+            "found_in_mode": found.mode,
+            "found_at_v": found.vdd_mv / 1000,
+        }
+        self._details |= described(self._metadata)
+
+    def _require(self, metadata: Ppk2Metadata) -> None:
+        """Raise BenchError where mode or voltage are not as they were set."""
+        settings = self._settings
+        wanted = MODES[settings.mode], _millivolts(settings)
+        if (metadata.mode, metadata.vdd_mv) != wanted:
+            raise BenchError(
+                f"the PPK2 is not in mode {settings.mode} at {settings.supply_v:g} V",
+                evidence=(
+                    f"its metadata says mode {metadata.mode}, VDD {metadata.vdd_mv};"
+                    f" wanted are mode {wanted[0]}, VDD {wanted[1]}"
+                ),
+                try_next=f"close other programs that use it; {TRY}",
+            )
+
+
+def _millivolts(settings: Ppk2Settings) -> int:
+    return round(settings.supply_v * 1000)
+
+
+def _sleep(duration_ns: int) -> None:
+    pause(duration_ns / NS_PER_S)
