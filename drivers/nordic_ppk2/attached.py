@@ -39,7 +39,9 @@ def _found(number: str, ports: list[Any]) -> FoundInstrument:
         except RigError as error:
             problems.append(error)
             continue
-        return FoundInstrument(NAME, number, f'port = "{device}"')
+        shells = " and ".join(f'"{each}"' for each in devices if each != device)
+        remark = f"  # {shells} is its shell" if shells else ""
+        return FoundInstrument(NAME, number, f'port = "{device}"{remark}')
     # One that may not be opened says more than the shell's silence.
     telling = [each for each in problems if "no PPK2 answers" not in each.cause]
     problem = (telling or problems)[0]

@@ -182,6 +182,8 @@ class NordicPpk2(Driver):
             require=self._require,
             wait=world.wait if simulated else _sleep,
             now_ns=world.now_ns if simulated else raw_monotonic_ns,
+            live=world.live or not simulated,
+            begun=self._simulator.measures if self._simulator else _measures,
             start_s=settings.start_s,
             settings=dataclasses.asdict(settings),
         )
@@ -274,3 +276,8 @@ def _millivolts(settings: Ppk2Settings) -> int:
 
 def _sleep(duration_ns: int) -> None:
     pause(duration_ns / NS_PER_S)
+
+
+def _measures(limit_s: float) -> bool:
+    """Return at once: of a real instrument the first samples are waited for."""
+    return True

@@ -15,7 +15,7 @@ import serial
 from serial.tools import list_ports
 
 from drivers.nordic_ppk2.metadata import Ppk2Metadata
-from rig.errors import DeadlineError, RemoteProtocolError
+from rig.errors import DeadlineError, DeviceLost, RemoteProtocolError
 from rig.host.serial_port import SerialPort, Use
 from rig.interfaces.contact import Conversation, Heard, unheard
 
@@ -93,7 +93,12 @@ class Ppk2Link:
         block = bytearray()
         end_s = time.monotonic() + _STREAM_S
         while (left_s := end_s - time.monotonic()) > 0:
-            piece = self._port.read(left_s)
+            try:
+                piece = self._port.read(left_s)
+            except DeviceLost:
+                if not block:
+                    raise
+                break  # the bytes before it count; the next call raises again
             block += piece
             if not piece:
                 break

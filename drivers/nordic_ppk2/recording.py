@@ -38,7 +38,6 @@ _SILENCE_S = 3.0
 #: A stream that brings no sample for so long has brought all that is under way.
 _STILL_S = 0.3
 _POLL_S = 0.005
-_STEP_NS = 1_000_000
 #: Largest difference of the clocks of instrument and host.
 _CLOCK_SHARE = 1e-3
 #: By how much samples and the host's clock may differ at the end; two crystals drift
@@ -53,8 +52,10 @@ BEYOND = "beyond the measuring range"
 class RecordingContext:
     """The context of a recording: the current of each word's 17 lower bits, the
     instrument's metadata, the voltage (V), the line that carries SYNC, the function
-    that checks an answer of the instrument, the wait (ns), the present time (ns), the
-    time before the first measurement (s), and the settings stored with the trace.
+    that checks an answer of the instrument, the wait (ns), the present time (ns),
+    whether time goes by itself, the function that waits (s) until a simulator
+    measures, the time before the first measurement (s), and the settings stored with
+    the trace.
     """
 
     currents_a: Reals
@@ -64,6 +65,8 @@ class RecordingContext:
     require: Callable[[Ppk2Metadata], None]
     wait: Callable[[int], None]
     now_ns: Callable[[], int]
+    live: bool
+    begun: Callable[[float], bool]
     start_s: float
     settings: dict[str, Any]
 
@@ -123,14 +126,16 @@ class Ppk2Recording(ThreadRecording):
         return self._writer is not None
 
     def _await_data(self) -> None:
-        """Wait for the first samples, in steps where time passes only so."""
+        """Wait for the first samples; in a virtual world time passes only where the
+        bench lets it, so not there.
+        """
+        if not self._how.begun(_FIRST_DATA_S):
+            raise self._silent(_FIRST_DATA_S)
         end_s = time.monotonic() + _FIRST_DATA_S
-        while not self._began.is_set():
+        while self._how.live and not self._began.wait(_POLL_S):
             self.check()
             if time.monotonic() > end_s:
                 raise self._silent(_FIRST_DATA_S)
-            self._how.wait(_STEP_NS)
-            self._began.wait(_POLL_S)
 
     def _leave(self, kind: type[BaseException] | None) -> None:
         try:

@@ -2,7 +2,8 @@
 """Find attached instruments of every kind that can be looked for, and serial ports with
 a possible device under test.
 
-No port is opened: many boards restart when their serial port is opened.
+No port is opened, as many boards restart by that, but those whose numbers are an
+instrument's own. A port that a row's setting names, also in its remark, is no other's.
 """
 
 from __future__ import annotations

@@ -52,7 +52,6 @@ class World:
         self._clock: Callable[[], int] | None = None
         self._horizon: Callable[[], int] | None = None
         self._watchers: list[Callable[[], None]] = []
-        self._before: list[Callable[[], None]] = []
         self.look: Callable[[], None] = _nothing
         self.pause: Callable[[float], None] = time.sleep
         self.supply_on = False
@@ -83,27 +82,21 @@ class World:
         if duration_ns < 0:
             raise ValueError(f"time does not go backwards: {duration_ns} ns")
         self.look()
-        for watcher in tuple(self._before):
-            watcher()
         self._now_ns += duration_ns
         for watcher in tuple(self._watchers):
             watcher()
 
-    def watch(
-        self, watcher: Callable[[], None], *, before: bool = False
-    ) -> Callable[[], None]:
+    def watch(self, watcher: Callable[[], None]) -> Callable[[], None]:
         """Call `watcher` after every step of virtual time: a simulated instrument that
-        must not lag blocks in it. With `before` it is called before each: one
-        that does not acknowledge commands blocks until it has obeyed them.
+        must not fall behind blocks in it.
 
         Returns what ends it; ending twice is allowed.
         """
-        watchers = self._before if before else self._watchers
-        watchers.append(watcher)
+        self._watchers.append(watcher)
 
         def end() -> None:
-            if watcher in watchers:
-                watchers.remove(watcher)
+            if watcher in self._watchers:
+                self._watchers.remove(watcher)
 
         return end
 

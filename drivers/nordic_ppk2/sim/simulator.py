@@ -61,13 +61,9 @@ class Ppk2Simulator:
         self._mute = faults.is_shell
         self._pending: list[bytes] = []
         self._stopping = threading.Event()
-        #: Held while commands are obeyed.
-        self._obeying = threading.Lock()
+        self._measures = threading.Event()
         self._world.supply_on = faults.supply_found_on
-        self._unwatch = [
-            self._world.watch(self._hold),
-            self._world.watch(self._obeyed, before=True),
-        ]
+        self._unwatch = self._world.watch(self._hold)
         self._tx += stale_words(faults.stale_b, self._random)
         if faults.streaming:
             self._start()
@@ -75,6 +71,12 @@ class Ppk2Simulator:
             target=self._work, name="simulated PPK2", daemon=True
         )
         self._thread.start()
+
+    def measures(self, limit_s: float) -> bool:
+        """Wait until it measures; return whether it does. In virtual time the command
+        must be obeyed before time passes, and it is not acknowledged.
+        """
+        return self._measures.wait(limit_s)
 
     def close(self) -> None:
         """End the thread and the pseudo terminal; closing twice is allowed."""
@@ -92,8 +94,7 @@ class Ppk2Simulator:
                 patience_s = _POLL_S if self._measurement else _IDLE_S
                 readable, writable = ready([self._master], wants, patience_s)
                 if readable:
-                    with self._obeying:
-                        self._hear()
+                    self._hear()
                 if writable:
                     with suppress(BlockingIOError):
                         piece = self._tx[:_PIECE_B]
@@ -106,8 +107,7 @@ class Ppk2Simulator:
             self._world.supply_on = False
             self._hang_up()
         finally:
-            for end in self._unwatch:
-                end()
+            self._unwatch()
 
     def _deliver(self) -> None:
         """Send the bytes that an instrument in real time would have sent by now."""
@@ -138,8 +138,11 @@ class Ppk2Simulator:
                 return
             command = bytes(self._rx[:size])
             del self._rx[:size]
-            # What follows a stop is answered once the last samples are sent.
-            self._pending.append(command)
+            if command[0] == _POWER:
+                self._obey(command)
+            else:
+                # After a stop these wait until the last samples are sent.
+                self._pending.append(command)
         self._obey_pending()
 
     def _obey_pending(self) -> None:
@@ -182,10 +185,13 @@ class Ppk2Simulator:
             self._random,
             faulty=first,
         )
+        self._measures.set()
 
     def _sample(self) -> None:
         measurement = self._measurement
-        if measurement is None or len(self._tx) >= _TX_B:
+        if measurement is None:
+            return
+        if len(self._tx) >= _TX_B and measurement.stop_ns is None:
             return
         self._tx += measurement.advance()
         faults = self._settings.faults
@@ -196,18 +202,9 @@ class Ppk2Simulator:
                 self._deliver()
                 self._mute = True
         if measurement.over:
-            with self._obeying:
-                self._measurement = None
-                self._obey_pending()
-
-    def _obeyed(self) -> None:
-        """Hold virtual time until all commands that were sent are obeyed."""
-        end_s = time.monotonic() + _TIMEOUT_S
-        while self._thread.is_alive() and time.monotonic() < end_s:
-            with self._obeying:
-                if self._master < 0 or not unread_b(self._master):
-                    return
-            self._stopping.wait(0.0005)
+            self._measures.clear()
+            self._measurement = None
+            self._obey_pending()
 
     def _hold(self) -> None:
         """Hold virtual time until the backlog is small; a host that does not read for
