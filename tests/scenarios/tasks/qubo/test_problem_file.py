@@ -258,6 +258,70 @@ def test_entries_are_refused_while_they_are_read(
         read(tmp_path, "a.json", TEXTS["dimod-json"])
 
 
+@pytest.mark.parametrize(
+    ("limit", "most", "name", "text", "said"),
+    [
+        ("LARGEST_B", 4, "g.txt", GSET, "more than 4 bytes"),
+        ("EDGES_MAX", 3, "g.txt", "4 1\n1 2\n", "has 5 edges, 3 are possible"),
+        ("ENTRIES_MAX", 2, "m.json", "", "3 entries, 2 are possible"),
+    ],
+)
+def test_files_beyond_a_limit_are_refused(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    limit: str,
+    most: int,
+    name: str,
+    text: str,
+    said: str,
+) -> None:
+    monkeypatch.setattr(problem_file, limit, most)
+    complement = limit == "EDGES_MAX"
+    with pytest.raises(DataError, match=said):
+        read(
+            tmp_path,
+            name,
+            text or TEXTS["dimod-json"],
+            kind="independent-set" if complement else "",
+            complement=complement,
+        )
+
+
+@pytest.mark.parametrize(
+    ("name", "line", "most"),
+    [
+        ("q.coo", "# vartype=BINARY\n0 0 -{}\n", 2**31 - 1),
+        ("s.col", "p edge 2 1\ne 1 2\nn 1 {}\n", 65535),
+    ],
+)
+def test_weights_up_to_the_largest_are_taken(
+    tmp_path: Path, name: str, line: str, most: int
+) -> None:
+    problem = read(tmp_path, name, line.format(most)).problem
+    assert least_cost(problem) == -most
+    # No vector is better, and a target may be as good.
+    value = problem.value(-most)
+    assert name != "q.coo" or problem.cost_of(value, "target") == -most
+    with pytest.raises(DataError, match=r"add up to|are possible"):
+        read(tmp_path, name, line.format(most + 1))
+
+
+def test_an_edge_inside_a_set_costs_eight_times_its_lighter_node(
+    tmp_path: Path,
+) -> None:
+    problem = read(tmp_path, "s.col", "p edge 2 1\ne 1 2\nn 1 5\n").problem
+    assert problem.cost([1, 1]) == -5 - 1 + 8 * 1
+
+
+def test_an_offset_is_kept_under_either_sense(tmp_path: Path) -> None:
+    found = [
+        values(read(tmp_path, "m.json", TEXTS["dimod-json"], sense=sense).problem)
+        for sense in ("min", "max")
+    ]
+    # s = 2 x - 1: s0 - s1 + s0 s1 / 2 + 2.
+    assert found[0] == found[1] == [2.5, 3.5, -0.5, 2.5]
+
+
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
 def test_lines_are_those_of_the_text(end: str) -> None:
     text = end.join(["3 1", "", *("#" * (n % 97) for n in range(3000)), "1 2 1"])
