@@ -2,6 +2,7 @@
 /* libFuzzer target: the parser of the text layer's commands, and the printers of its results. The
    input is what a host sends; the same bytes, four at a time, are the numbers of an output, and
    one at a time those of a window of a stream. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -97,15 +98,17 @@ static void check_bytes(const int8_t *numbers, size_t count)
 {
     static struct print print;
     struct nr_text_tx tx;
-    char *at = print.text;
+    const char *at = print.text;
     print.used_b = 0;
     nr_text_tx_init(&tx, append, &print);
     nr_text_put_bytes(&tx, numbers, count);
     nr_text_flush(&tx);
     print.text[print.used_b] = '\0';
     for (size_t i = 0; i < count; i++) {
-        need(i == 0 || (*at++ == ',' && *at++ == ' '));
-        need(strtol(at, &at, 10) == numbers[i]);
+        char due[8];
+        int due_b = snprintf(due, sizeof due, i == 0 ? "%d" : ", %d", numbers[i]);
+        need(due_b > 0 && strncmp(at, due, (size_t)due_b) == 0);
+        at += due_b;
     }
     need(*at == '\0');
 }
