@@ -37,6 +37,9 @@ def open_network(job):
         )
     if how.current != "new":
         raise ValueError("this backend drives membranes by the new current")
+    leaks = [node.parameters.v_leak for node in network.nodes]
+    if how.start != "leak" and any(leak is not None and leak.any() for leak in leaks):
+        raise ValueError("a leak would move membranes before the input is there")
     late = layers.steps_late(network, "Brian2 synapse")
     return Brian2Runner(network, late[layers.last_neurons(network).name])
 

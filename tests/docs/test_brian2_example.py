@@ -63,7 +63,7 @@ def outputs(result: SessionResult) -> list[str]:
 
 def test_the_example_is_about_as_long_as_the_page_says() -> None:
     lines = EXAMPLE.read_text("utf-8").splitlines()
-    assert 120 <= sum(bool(line.strip()) for line in lines) <= 150
+    assert 140 <= sum(bool(line.strip()) for line in lines) <= 155
 
 
 @with_brian2
@@ -91,3 +91,24 @@ def test_a_network_that_it_does_not_run_is_refused_by_its_node(
     ):
         pass
     assert "first has a bias" in refused.value.evidence
+
+
+@with_brian2
+def test_a_leak_that_moves_membranes_at_rest_is_refused(
+    bench: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "network.nir"
+    made = nir.read(path)
+    last = made.nodes["last"]
+    parts = {"tau": last.tau, "r": last.r, "v_threshold": last.v_threshold}
+    made.nodes["last"] = nir.LIF(v_leak=np.full(3, 0.9), v_reset=last.v_reset, **parts)
+    nir.write(path, made)
+    interpreter = f"sut.brian2.interpreter={PYTHON}"
+    with open_bench(bench, [interpreter]):
+        pass  # begins at its leak, where it stays
+    with (
+        pytest.raises(BenchError, match="does not start") as refused,
+        open_bench(bench, [interpreter, "task.network.rule=snntorch-zero"]),
+    ):
+        pass
+    assert "a leak would move membranes" in refused.value.evidence
