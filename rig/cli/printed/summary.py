@@ -43,8 +43,9 @@ def print_summary(
         # Numbers of invalid trials are no results; --wide has them.
         lines = _problems(results, console.width)
     else:
-        print_whole(console, _table(results))
-        lines = _remarks(results)
+        notes = Notes()
+        print_whole(console, _table(results, notes))
+        lines = [*(f" {line}" for line in notes.lines), *_remarks(results)]
     for line in lines:
         console.print(escape(line), highlight=False, soft_wrap=True)
     for name, text in (("report", str(report)), ("next", _next(results, folder))):
@@ -121,7 +122,7 @@ def shown(results: Results) -> dict[str, MetricResult]:
     }
 
 
-def _table(results: Results) -> Table:
+def _table(results: Results, notes: Notes) -> Table:
     table = borderless_table()
     table.add_column(" metric", no_wrap=True)
     table.add_column("value", justify="right", no_wrap=True)
@@ -129,7 +130,6 @@ def _table(results: Results) -> Table:
     table.add_column("95 % interval", justify="right", no_wrap=True)
     table.add_column("", justify="right", no_wrap=True)
     table.add_column("trials differ by", justify="right", no_wrap=True)
-    notes = Notes()
     rows = shown(results)
     for name, metric in rows.items():
         told = stated(metric)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rig.cli.printed.summary import print_summary
+from rig.cli.printed.summary import print_summary, shown
 from rig.results import document
 from rig.results.document import Results
 from rig.session.session import open_bench
@@ -68,3 +68,24 @@ def test_a_screen_is_the_stored_one(name: str, results: dict[str, Results]) -> N
     result = screens.every(show)
     screens.compare(SCREENS / f"run-{name}.txt", result)
     assert not screens.wider(result)
+
+
+def test_a_reason_that_is_too_long_for_a_cell_stands_below_the_table(
+    results: dict[str, Results],
+) -> None:
+    found = results["not-tested"]
+    name, metric = next(iter(shown(found).items()))
+    reason = "one trial does not tell what differs from trial to trial"
+    sides = {
+        side: replace(getattr(metric, side), reason=reason)
+        for side in ("same_samples", "other_samples")
+    }
+    metrics = {**found.metrics, name: replace(metric, **sides)}
+    changed = replace(found, metrics=metrics)
+    text = screens.screen(
+        lambda console: print_summary(console, changed, FOLDER, FOLDER / "report.html"),
+        80,
+        piped=True,
+    )
+    assert "not known [1]" in text
+    assert f"[1] not known: {reason}" in text
