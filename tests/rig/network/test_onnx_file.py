@@ -121,10 +121,10 @@ class Small:
         self.constants.append(numpy_helper.from_array(np.asarray(numbers), name))
         return name
 
-    def unit(self, name: str, scale: float, kind: Any = np.int8) -> None:
+    def unit(self, name: str, scale: float, point: int = 0) -> None:
         inputs = [
             self.constant(f"{name}_s", np.float32(scale)),
-            self.constant(f"{name}_z", kind(0)),
+            self.constant(f"{name}_z", np.int8(point)),
         ]
         self.node("QuantizeLinear", [name, *inputs], f"{name}_q")
         self.node("DequantizeLinear", [f"{name}_q", *inputs], f"{name}_r")
@@ -143,7 +143,7 @@ class Small:
             helper.make_node(kind, inputs, [output], name=output, **stated)
         )
 
-    def refused(self, folder: Path) -> str:
+    def saved(self, folder: Path) -> Path:
         graph = helper.make_graph(
             self.nodes, "g", [self.ends[0]], [self.ends[1]], self.constants
         )
@@ -151,6 +151,10 @@ class Small:
         model = helper.make_model(graph, opset_imports=opset, ir_version=8)
         path = folder / "small.onnx"
         path.write_bytes(model.SerializeToString())
+        return path
+
+    def refused(self, folder: Path) -> str:
+        path = self.saved(folder)
         with pytest.raises(DataError) as caught:
             network.read(path)
         assert caught.value.try_next
@@ -235,6 +239,49 @@ def test_weights_that_operators_share_are_not_turned_without_end(
         net.unit(name, 0.1)
         before = f"{name}_r"
     assert "turned for each operator" in net.refused(tmp_path)
+
+
+def test_what_turns_or_counts_otherwise_is_named(tmp_path: Path) -> None:
+    net = Small((1, 4, 6, 6), (1, 4, 6, 6))
+    window = {"kernel_shape": [3, 3], "pads": [1, 1, 1, 1]}
+    net.node("AveragePool", ["x_r"], "y", count_include_pad=1, **window)
+    net.unit("y", 0.1)
+    assert "it counts the padding" in net.refused(tmp_path)
+    net = Small((4, 1), (1, 2))
+    net.node("Gemm", ["x_r", net.weights("w", ones(4, 2))], "y", transA=1)
+    net.unit("y", 0.1)
+    assert "it scales or turns its input" in net.refused(tmp_path)
+    net = Small((1, 4), (1, 2))
+    net.node("Gemm", ["x_r", net.weights("w", ones(4, 2))], "g")
+    ends = [net.constant("low", np.float32(-1)), net.constant("high", np.float32(6))]
+    net.node("Clip", ["g", *ends], "y")
+    net.unit("y", 0.1)
+    assert "Clip to [-1.0, 6.0]" in net.refused(tmp_path)
+
+
+def test_scales_that_do_not_belong_together_are_named(tmp_path: Path) -> None:
+    net = Small((1, 4, 6, 6), (1, 4, 6, 6))
+    scales = net.constant("s", np.full(4, 0.01, np.float32))
+    points = net.constant("z", np.zeros(4, np.int8))
+    numbers = net.constant("w", ones(4, 4, 1, 1))
+    net.node("DequantizeLinear", [numbers, scales, points], "w_d", axis=1)
+    net.node("Conv", ["x_r", "w_d"], "y")
+    net.unit("y", 0.1)
+    assert "scales on another axis" in net.refused(tmp_path)
+    net = Small((1, 4), (1, 4))
+    other = [net.constant("o", np.float32(0.2)), "x_z"]
+    net.node("DequantizeLinear", ["x_q", *other], "x_other")
+    net.node("Add", ["x_r", "x_other"], "y")
+    net.unit("y", 0.1)
+    assert "is read by another scale" in net.refused(tmp_path)
+
+
+def test_a_softmax_at_the_output_has_the_steps_of_tflite(tmp_path: Path) -> None:
+    net = Small((1, 4), (1, 4))
+    net.node("Softmax", ["x_r"], "y", axis=-1)
+    net.unit("y", 1 / 255, -128)
+    read = network.read(net.saved(tmp_path))
+    assert read.tensors[read.output].scale == 1 / 256
 
 
 def test_what_is_not_quantised_is_named_with_the_call_that_does_it(
