@@ -2,7 +2,7 @@
 """The benches of the instruments as they are printed: all their trials from the command
 line, a verdict, and one energy. `make test` takes fewer samples of each.
 
-In real time the three wait rather than work, so they run at once.
+In real time the four wait rather than work, so they run at once.
 """
 
 from __future__ import annotations
@@ -28,7 +28,11 @@ BENCHES = {
     "posix-asc-joulescope": length(40, 4),
     "posix-asc-lpm01a": length(10, 4),
     "posix-asc-n6705": length(10, 4),
+    "posix-asc-ppk2": length(10, 4),
 }
+#: The largest relative uncertainty of a difference; a PPK2's limits are its maker's 10 %.
+LARGEST = {"posix-asc-ppk2": 0.16}
+LARGEST_OTHERS = 0.03
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +115,7 @@ def test_two_instruments_find_the_same_energy_within_what_they_state(
         other["value"],
         allowed,
     )
-    assert allowed < 0.03 * item["value"], (
+    largest = max(LARGEST.get(name, LARGEST_OTHERS) for name in pair)
+    assert allowed < largest * item["value"], (
         "an uncertainty that allows everything proves nothing"
     )

@@ -25,11 +25,24 @@ sys.path.insert(0, {str(ROOT)!r})
 from benchmarks.simulated_lpm01a import serve
 serve(sys.stdout)
 """
+PPK2 = f"""
+import sys, time
+sys.path.insert(0, {str(ROOT)!r})
+from tests.drivers.nordic_ppk2.test_driver import attached
+with attached() as (simulator, context):
+    print("pty", simulator.port, flush=True)
+    on = False
+    while True:
+        time.sleep(0.01)  # between two looks at the supply
+        if context.world.supply_on != on:
+            on = not on
+            print("supply", "on" if on else "off", flush=True)
+"""
 BENCH = """
 [bench]
 name = "guarded"
 [sut.virtual]
-[monitor.st_lpm01a]
+[monitor.{kind}]
 port = "{port}"
 [scenario.single_stream]
 [task.null]
@@ -39,13 +52,21 @@ port = "{port}"
 class Board:
     """A simulated board in a process of its own: the rig takes it for a real one."""
 
-    def __init__(self, folder: Path) -> None:
-        self.process = started_program(BOARD, folder)
+    def __init__(
+        self, folder: Path, code: str = BOARD, kind: str = "st_lpm01a"
+    ) -> None:
+        self.process = started_program(code, folder)
+        self._kind = kind
         self._heard = 0
         self.port = self.says().split()[1]
         # While it is open no other test is given a line of this name, since a watchdog
         # would talk to it: that looks for the board long after the test.
         os.open(self.port, os.O_RDWR | os.O_NOCTTY)
+
+    @property
+    def bench(self) -> str:
+        """Return a bench file that names it."""
+        return BENCH.format(kind=self._kind, port=self.port)
 
     def says(self) -> str:
         """Return its next line."""
@@ -67,7 +88,16 @@ class Board:
 
 @pytest.fixture
 def board(tmp_path: Path) -> Iterator[Board]:
-    board = Board(tmp_path)
+    yield from powered(Board(tmp_path))
+
+
+@pytest.fixture
+def ppk2(tmp_path: Path) -> Iterator[Board]:
+    yield from powered(Board(tmp_path, PPK2, "nordic_ppk2"))
+
+
+def powered(board: Board) -> Iterator[Board]:
+    """Yield a board, and end its process."""
     yield board
     if board.process.poll() is None:
         board.process.signal(signal.SIGKILL)
@@ -80,7 +110,7 @@ def powered_rig(board: Board, tmp_path: Path, *, safe_path: bool = False) -> Run
     not.
     """
     bench = tmp_path / "bench.toml"
-    bench.write_text(BENCH.format(port=board.port))
+    bench.write_text(board.bench)
     hang = "print('open', flush=True); time.sleep(600)  # until it is killed"
     code = (
         "from rig.session.session import open_bench\nimport time\nwith "
@@ -106,11 +136,23 @@ def test_the_supply_goes_off_when_the_rig_is_gone(
     assert rig.ended().returncode != 0
 
 
+@pytest.mark.parametrize(
+    "ending", [signal.SIGKILL, signal.SIGINT], ids=["killed", "Ctrl-C"]
+)
+def test_the_supply_of_a_ppk2_goes_off_when_the_rig_is_gone(
+    ppk2: Board, tmp_path: Path, ending: signal.Signals
+) -> None:
+    rig = powered_rig(ppk2, tmp_path)
+    rig.signal(ending)
+    assert ppk2.says() == "supply off"
+    assert rig.ended().returncode != 0
+
+
 def test_a_bench_that_is_left_in_peace_needs_no_watchdog(
     board: Board, tmp_path: Path
 ) -> None:
     bench = tmp_path / "bench.toml"
-    bench.write_text(BENCH.format(port=board.port))
+    bench.write_text(board.bench)
     code = (
         "from rig.session.session import open_bench\nwith"
         f" open_bench({str(bench)!r}):\n    pass"
@@ -159,7 +201,7 @@ def test_a_watchdog_that_ends_early_ends_the_run_with_the_supply_off(
     board: Board, tmp_path: Path
 ) -> None:
     bench = tmp_path / "bench.toml"
-    bench.write_text(BENCH.format(port=board.port))
+    bench.write_text(board.bench)
     code = f"""
 import os, signal, time
 from rig.bench.supply_watchdog import SupplyWatchdog
@@ -190,7 +232,7 @@ def test_a_watchdog_that_does_not_start_is_an_error_before_power_goes_on(
     board: Board, tmp_path: Path
 ) -> None:
     bench = tmp_path / "bench.toml"
-    bench.write_text(BENCH.format(port=board.port))
+    bench.write_text(board.bench)
     code = f"""
 import os
 from rig.session.session import open_bench

@@ -135,6 +135,7 @@ def test_of_the_uart_the_row_that_fails_is_the_wire_that_is_broken(
                 WireName.POLARITY,
             },
         ),
+        ("posix-asc-ppk2", {WireName.SECOND_SUPPLY, WireName.SUPPLY}),
         ("posix-asc-n6705", set()),
     ],
 )
@@ -240,6 +241,15 @@ def test_two_rails_have_rows_of_their_own(tmp_path: Path) -> None:
             "posix-asc-lpm01a",
             [],
             ["Device under test SYNC to Energy monitor Arduino pin D7"],
+        ),
+        (
+            "posix-asc-ppk2",
+            ["monitor.nordic_ppk2.mode=ampere", "monitor.nordic_ppk2.sync=2"],
+            [
+                "Supply + to Energy monitor VIN",
+                "Device under test supply + to Energy monitor logic port VCC",
+                "Device under test SYNC to Energy monitor logic port D2",
+            ],
         ),
         (
             "posix-asc-n6705",
