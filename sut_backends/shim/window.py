@@ -180,9 +180,10 @@ class RequestWindow:
         }
         last = self._flights.get(self._end - 1)
         is_answered = last is not None and last.kind is not MessageKind.DATA
-        if last and is_answered and self._end - 1 in there and not self._ending:
+        if last and is_answered and self._end - 1 in there:
             # It was executed, so its answer is lost: it is sent again at once, and then
-            # after each time-out.
+            # after each time-out. Where a PING replaced it, the answer tells which of
+            # both was.
             there.remove(self._end - 1)
             if not last.called:
                 last.called = True
@@ -191,12 +192,15 @@ class RequestWindow:
 
     def _answered(self, number: int, frame: Frame, now_s: float) -> None:
         """Take an answer to one request: all before it were executed too."""
-        if not self._ending and (
-            frame.kind == MessageKind.ERROR or number == self._end - 1
-        ):
+        is_last = number == self._end - 1
+        refused = frame.kind == MessageKind.ERROR
+        # A PING that replaced it is answered where it was not executed.
+        executed = not self._ending or frame.kind != MessageKind.PONG
+        counts = (is_last and executed) or (refused and not self._ending)
+        if counts and self.answer is None:
             self.answer = frame
-            self.asked = self._flights[number].kind
-            self._ending = number != self._end - 1
+            self.asked = self._requests[number - self._first][0]
+            self._ending = self._ending or not is_last
         self._take({other for other in self._flights if other <= number}, now_s)
         self._replace()
 
