@@ -38,6 +38,7 @@ from scenarios.events.scoring import (
     Detected,
     Interval,
     accuracy_line,
+    power_line,
     result_lines,
     scored,
 )
@@ -223,6 +224,7 @@ class EventDetection(Scenario):
         return (
             *map(how_played, measured.streams),
             *result_lines(detected, took_s / period_s, period_s, took_s),
+            *_power_lines(measured),
             _in_time_line(measured),
             f"{limits} Duty cycle, period and throughput are of all"
             f" {len(measured.samples)} windows (the benchmark's interface board keeps"
@@ -283,6 +285,18 @@ def _limits_line(detected: Detected) -> str:
         f"The limits of the rules, {FALSE_MOST} false negatives and {FALSE_MOST} false"
         f" positives, {verdict}."
     )
+
+
+def _power_lines(measured: Measured) -> list[str]:
+    """Return the average power of each stream, as the runner words it; none without an
+    energy monitor.
+    """
+    found = []
+    for stream in measured.streams:
+        whole = stream.whole
+        if whole.energy_j is not None:
+            found.append(power_line(whole.energy_j / whole.latency_s))
+    return found
 
 
 def _in_time_line(measured: Measured) -> str:

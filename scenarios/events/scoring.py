@@ -89,3 +89,8 @@ def accuracy_line(detected: Detected) -> str:
         f" {len(detected.missed_s)} False negatives,"
         f" {len(detected.false_s)} False positives"
     )
+
+
+def power_line(power_w: float) -> str:
+    """Return the line of the power, which the runner has in energy mode (main.py)."""
+    return f"Power         : {1e3 * power_w:5.4f} mW."

@@ -24,7 +24,7 @@ _CPU = """[sut.cpu]
 program = "integer"
 power_w = { idle = 2.0, infer = 8.0, batch = 8.8 }
 """
-_NO_MONITOR = """# The device's own clock is trusted, and there is no energy.
+NO_MONITOR = """# The device's own clock is trusted, and there is no energy.
 [monitor.none]
 """
 _BENCH = """\
@@ -36,6 +36,8 @@ seed = 1
 
 {sut}
 {monitor}
+{tables}"""
+_TENSORS = """\
 [scenario.tiny]
 mode = "{mode}"
 
@@ -47,25 +49,30 @@ labels = {labels}
 {source}"""
 
 
+def bench(*, benchmark: str, mode: str, sut: str, monitor: str, tables: str) -> str:
+    """Return a bench file: lines of device and monitor, scenario and task."""
+    return _BENCH.format(
+        benchmark=benchmark, mode=mode, sut=sut, monitor=monitor, tables=tables
+    )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TinyBench:
-    """Contents of the bench files; paths are relative to their folder, or absolute."""
+class TensorTables:
+    """Scenario and task of tensors; paths are relative to the bench's folder, or
+    absolute.
+    """
 
     benchmark: str
-    sut: str
-    monitor: str
     model: str
     data: str
     labels: str
     source: str = ""
 
     def text(self, mode: str) -> str:
-        """Return the bench file of a mode."""
-        return _BENCH.format(
+        """Return the tables of a mode."""
+        return _TENSORS.format(
             mode=mode,
             benchmark=self.benchmark,
-            sut=self.sut,
-            monitor=self.monitor,
             model=json.dumps(self.model),
             data=json.dumps(self.data),
             labels=json.dumps(self.labels),
@@ -78,20 +85,32 @@ def sut(on: str, image: str, machine: str) -> str:
     match on:
         case "posix":
             # The virtual monitor samples slowly: a pulse lasts some samples.
-            return (
-                f"[sut.posix]\nprogram = {json.dumps(image)}\nppm = 60.0\n"
-                "sync_hold_us = 400\n"
-            )
+            return process(image, "ppm = 60.0\nsync_hold_us = 400\n")
         case "qemu":
-            return (
-                f"[sut.qemu]\nprogram = {json.dumps(image)}\n"
-                f"machine = {json.dumps(machine)}\nsync_hold_us = 400\n"
-            )
+            return emulator(image, machine, "sync_hold_us = 400\n")
         case "virtual":
             return "[sut.virtual]\nsync_hold_us = 400\nsync_period_us = 20_030\n"
         case "cpu":
             return _CPU
-    return f"[sut.uart]\nport = {json.dumps(on)}\nbaud = 115_200\n"
+    return board(on, "baud = 115_200\n")
+
+
+def process(image: str, more: str) -> str:
+    """Return the lines of the firmware as a process."""
+    return f"[sut.posix]\nprogram = {json.dumps(image)}\n{more}"
+
+
+def emulator(image: str, machine: str, more: str) -> str:
+    """Return the lines of the firmware on an emulated board."""
+    return (
+        f"[sut.qemu]\nprogram = {json.dumps(image)}\n"
+        f"machine = {json.dumps(machine)}\n{more}"
+    )
+
+
+def board(port: str, more: str) -> str:
+    """Return the lines of a board at a serial port."""
+    return f"[sut.uart]\nport = {json.dumps(port)}\n{more}"
 
 
 def monitor(on: str, given: Path | None) -> str:
@@ -102,4 +121,4 @@ def monitor(on: str, given: Path | None) -> str:
         return small_text.read(given)
     if on == "cpu":
         return _BESIDE_CPU
-    return _VIRTUAL if on in BACKENDS else _NO_MONITOR
+    return _VIRTUAL if on in BACKENDS else NO_MONITOR

@@ -18,7 +18,7 @@ _WORK = "scenarios.tasks.mlperf_tiny.measuring"
     modules=[_WORK],
     short_help="Measure a benchmark of MLPerf Tiny with its own model",
 )
-@click.argument("benchmark", metavar="kws|ic|vww|ad")
+@click.argument("benchmark", metavar="kws|ic|vww|ad|sww")
 @click.argument("settings", metavar="[NAME=VALUE]...", nargs=-1)
 @click.option(
     "--from",
@@ -34,7 +34,8 @@ _WORK = "scenarios.tasks.mlperf_tiny.measuring"
     metavar="FOLDER",
     help=(
         "The official tensors: a clone of eembc/energyrunner, or the folder of one"
-        " benchmark [default: those of the clone; else generated ones]."
+        " benchmark; of sww the recordings [default: those of the clone; else generated"
+        " ones]."
     ),
 )
 @click.option(
@@ -70,6 +71,11 @@ _WORK = "scenarios.tasks.mlperf_tiny.measuring"
     help="How many tensors are generated.",
 )
 @click.option(
+    "--minutes",
+    type=click.FloatRange(0.05, 60),
+    help="sww: only so much of the recording [default: all; 1 of a generated signal].",
+)
+@click.option(
     "--trials",
     type=click.IntRange(1),
     default=1,
@@ -94,15 +100,17 @@ def tiny(
     monitor: Path | None,
     modes: tuple[str, ...],
     files: int,
+    minutes: float | None,
     trials: int,
     folder: Path | None,
     no_run: bool,
 ) -> int:
     """Build the firmware with a benchmark's reference model and measure performance,
-    accuracy and energy. Settings such as BOARD=stm32g071 are passed to make.
+    accuracy and energy; of sww all in one stream, as the benchmark's runner does.
+    Settings such as BOARD=stm32g071 are passed to make.
 
     All that is made is in one folder: model, firmware, bench files, sessions, and
-    summary.txt: docs/how-to/MLPERF_TINY.md.
+    summary.txt: docs/how-to/MLPERF_TINY.md, WAKE_WORD.md.
     """
     from scenarios.tasks.mlperf_tiny.measuring import TinyRun, measure
 
@@ -116,6 +124,7 @@ def tiny(
         monitor=monitor,
         modes=modes,
         files=files,
+        minutes=minutes,
         trials=trials,
         folder=folder,
     )

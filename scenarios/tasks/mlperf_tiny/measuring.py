@@ -13,8 +13,8 @@ from pathlib import Path
 from rig.api.report import write_report
 from rig.cli import exit_codes
 from rig.cli.boards.firmware import make_images, with_model
-from rig.cli.boards.firmware_model import ModelOptions
-from rig.cli.boards.firmware_tflite import WORKLOAD
+from rig.cli.boards.firmware_sww import WORKLOAD as SWW
+from rig.cli.boards.firmware_tflite import WORKLOAD as TFLITE
 from rig.cli.kept_session import KeptSession
 from rig.cli.options import refuse_idle
 from rig.cli.printed.terminal import Terminal, escape, say, say_plain
@@ -23,23 +23,17 @@ from rig.errors import BenchError, ConfigError, did_you_mean
 from rig.files import small_text
 from rig.firmware import project as projects
 from rig.results.document import Results
-from scenarios.tasks.mlperf_tiny import benches, made_inputs, model, outcome
-from scenarios.tasks.mlperf_tiny.benches import BACKENDS, MODES, TinyBench
-from scenarios.tasks.mlperf_tiny.references import (
-    REFERENCES,
-    MissingInputs,
-    OfficialInputs,
-    TinyReference,
-    inputs_of_clone,
-    named_inputs,
-)
+from scenarios.tasks.mlperf_tiny import benches, outcome
+from scenarios.tasks.mlperf_tiny.benches import BACKENDS, MODES
+from scenarios.tasks.mlperf_tiny.references import NAMES, REFERENCES, WAKE_WORD_NAME
+from scenarios.tasks.mlperf_tiny.tensors import TensorBenchmark
+from scenarios.tasks.mlperf_tiny.wake_word import WakeWordBenchmark
 
 SUMMARY = "summary.txt"
 _SESSIONS = "sessions"
 _FIRMWARE = "firmware"
 _BOARDS = {"posix": "posix", "qemu": "stm32f405"}
 _BOARD = "stm32_template"
-_LABELS_FIRST = "y_labels.csv"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +49,7 @@ class TinyRun:
     monitor: Path | None
     modes: tuple[str, ...]
     files: int
+    minutes: float | None
     trials: int
     folder: Path | None
 
@@ -80,16 +75,20 @@ def measure(wanted: TinyRun, *, run: bool) -> int:
 
 def prepare(wanted: TinyRun) -> MadeBenches:
     """Write model, firmware and bench files into one folder."""
-    reference = _reference(wanted.benchmark)
+    if wanted.benchmark not in NAMES:
+        raise ConfigError(
+            f"there is no benchmark {wanted.benchmark}",
+            try_next=f"{did_you_mean(wanted.benchmark, NAMES)}one of"
+            f" {', '.join(NAMES)}",
+        )
     _refuse_unused(wanted)
-    chosen = model.opened(reference.model_in(wanted.clone), reference.benchmark)
-    inputs = _inputs(reference, wanted)
+    chosen = _chosen(wanted)
     default = Path(f"tiny-{wanted.benchmark}-{Path(wanted.on).name}")
     folder = wanted.folder or default
     is_new = not folder.exists()
     _own_folder(folder)
     try:
-        return _filled(wanted, reference, chosen, inputs, folder)
+        return _filled(wanted, chosen, folder)
     except BaseException:
         # A refused model leaves no folder.
         if is_new:
@@ -97,38 +96,41 @@ def prepare(wanted: TinyRun) -> MadeBenches:
         raise
 
 
+def _chosen(wanted: TinyRun) -> TensorBenchmark | WakeWordBenchmark:
+    """Open the model and look for the data."""
+    if wanted.benchmark in REFERENCES:
+        return TensorBenchmark.of(
+            REFERENCES[wanted.benchmark],
+            wanted.clone,
+            wanted.inputs,
+            on=wanted.on,
+            files=wanted.files,
+        )
+    return WakeWordBenchmark.of(
+        wanted.clone, wanted.inputs, on=wanted.on, minutes=wanted.minutes
+    )
+
+
 def _filled(
-    wanted: TinyRun,
-    reference: TinyReference,
-    chosen: model.TinyModel,
-    inputs: OfficialInputs | MissingInputs,
-    folder: Path,
+    wanted: TinyRun, chosen: TensorBenchmark | WakeWordBenchmark, folder: Path
 ) -> MadeBenches:
-    kept = folder / f"{reference.benchmark}.tflite"
+    kept = folder / f"{chosen.benchmark}.tflite"
     kept.write_bytes(small_text.read_block(chosen.path))
     image, machine = "", ""
     if wanted.on not in ("virtual", "cpu"):
-        image, machine = _image(wanted, kept, reals=chosen.values == "reals")
-    if isinstance(inputs, OfficialInputs):
-        data, labels, source = str(inputs.folder.resolve()), inputs.labels, ""
-        about = f"inputs: {inputs.folder}, all that {inputs.labels} names"
-    else:
-        data, labels, source = _generated(folder, chosen, reference, wanted.files)
-        about = f"inputs: {wanted.files} generated tensors, as {inputs.reason}"
-    made = TinyBench(
-        benchmark=reference.benchmark,
-        sut=benches.sut(wanted.on, image, machine),
-        monitor=benches.monitor(wanted.on, wanted.monitor),
-        model=kept.name,
-        data=data,
-        labels=labels,
-        source=source,
-    )
+        image, machine = _image(wanted, chosen, kept)
+    about, tables = chosen.tables(folder, kept.name)
     for mode in MODES:
-        bench = folder / f"{mode}.toml"
-        bench.write_text(made.text(mode), encoding="utf-8")
+        text = benches.bench(
+            benchmark=chosen.benchmark,
+            mode=mode,
+            sut=chosen.sut(image, machine, mode),
+            monitor=chosen.monitor(wanted.monitor, mode),
+            tables=tables(mode),
+        )
+        (folder / f"{mode}.toml").write_text(text, encoding="utf-8")
     title = (
-        f"MLPerf Tiny {reference.benchmark} on {wanted.on}: {chosen.path.name},"
+        f"MLPerf Tiny {chosen.benchmark} on {wanted.on}: {chosen.path.name},"
         f" {chosen.identity}, SHA-256 {chosen.network.sha256}"
     )
     return MadeBenches(folder, (title, about))
@@ -159,19 +161,14 @@ def run_modes(made: MadeBenches, modes: Sequence[str], trials: int) -> int:
     return exit_codes.FAIL if outcome.is_bad(found) else 0
 
 
-def _reference(name: str) -> TinyReference:
-    if name in REFERENCES:
-        return REFERENCES[name]
-    raise ConfigError(
-        f"there is no benchmark {name}",
-        try_next=f"{did_you_mean(name, REFERENCES)}one of {', '.join(REFERENCES)}",
-    )
-
-
 def _refuse_unused(wanted: TinyRun) -> None:
     """Raise ConfigError for options that have no effect, or contradict the device."""
-    if wanted.inputs is not None:
-        refuse_idle("beside --inputs, as none are generated", "files")
+    if wanted.benchmark == WAKE_WORD_NAME:
+        refuse_idle("of a signal", "files")
+    else:
+        refuse_idle("of tensors", "minutes")
+        if wanted.inputs is not None:
+            refuse_idle("beside --inputs, as none are generated", "files")
     if wanted.on in ("virtual", "cpu"):
         refuse_idle(f"with --on {wanted.on}, which has no image", "board", "settings")
         return
@@ -192,21 +189,17 @@ def _refuse_unused(wanted: TinyRun) -> None:
 
 
 def _modes(wanted: TinyRun) -> list[str]:
-    """Return the modes to run: those that are named, else all that the device has."""
+    """Return the modes to run: those that are named, else all that the device has, or
+    the one whose stream has the results of all.
+    """
     if wanted.modes:
         return [mode for mode in MODES if mode in wanted.modes]
     metered = wanted.on in BACKENDS or wanted.monitor is not None
+    if wanted.benchmark == WAKE_WORD_NAME:
+        return ["energy" if metered else "performance"]
     if not metered:
         say_plain("no energy: --monitor FILE names a monitor")
     return [mode for mode in MODES if metered or mode != "energy"]
-
-
-def _inputs(
-    reference: TinyReference, wanted: TinyRun
-) -> OfficialInputs | MissingInputs:
-    if wanted.inputs is not None:
-        return named_inputs(reference, wanted.inputs)
-    return inputs_of_clone(reference, wanted.clone)
 
 
 def _own_folder(folder: Path) -> None:
@@ -225,17 +218,19 @@ def _own_folder(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
 
 
-def _image(wanted: TinyRun, kept: Path, *, reals: bool) -> tuple[str, str]:
+def _image(
+    wanted: TinyRun, chosen: TensorBenchmark | WakeWordBenchmark, kept: Path
+) -> tuple[str, str]:
     """Build the image; return its path in the folder, and the machine of QEMU."""
     board = wanted.board or _BOARDS.get(wanted.on, _BOARD)
     project = kept.parent / _FIRMWARE
-    options = ModelOptions(path=kept, reals=reals)
+    options = chosen.options(kept)
     project, goals = with_model(project, board, options, wanted.settings)
-    built = make_images(project, goals, WORKLOAD)
+    built = make_images(project, goals, chosen.workload)
     port = projects.read_port(project / projects.PORT_FILE)
     if len(built) > 1:
         raise BenchError(
-            f"{project} has several images of {WORKLOAD}",
+            f"{project} has several images of {chosen.workload}",
             evidence=", ".join(map(str, built)),
             try_next=f"remove {project / 'build'}, or another --to",
         )
@@ -273,23 +268,12 @@ def _suits(port: projects.Port, on: str) -> bool:
     return on not in BACKENDS and is_for_boards
 
 
-def _generated(
-    folder: Path, chosen: model.TinyModel, reference: TinyReference, files: int
-) -> tuple[str, str, str]:
-    """Write generated tensors; return their folder, list and source."""
-    place = folder / f"generated-{reference.benchmark}"
-    if place.is_dir():
-        shutil.rmtree(place)
-    place.mkdir()
-    made_inputs.write(place, chosen, reference.about, files)
-    return place.name, _LABELS_FIRST, made_inputs.SOURCE
-
-
 def _say_next(wanted: TinyRun, folder: Path) -> None:
     files = sorted(path.name for path in folder.iterdir() if path.is_file())
     say_plain(f"{folder}: {', '.join(files)}", "made ")
     if wanted.on not in BACKENDS:
+        workload = SWW if wanted.benchmark == WAKE_WORD_NAME else TFLITE
         say_plain(
-            f"rig firmware flash {folder / _FIRMWARE} --workload tflite", "next: "
+            f"rig firmware flash {folder / _FIRMWARE} --workload {workload}", "next: "
         )
     say_plain("the same command without --no-run measures", "next: ")

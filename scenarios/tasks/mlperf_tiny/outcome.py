@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rig.files import typed
+from rig.model.metric import Statistic
 from rig.results.document import MetricResult, Results
 from rig.results.labels import texts
 from rig.results.stated import stated
@@ -30,6 +31,36 @@ _WORDS = {
     "accuracy": "Top-1",
     "auc": "AUC",
 }
+
+
+#: Of a streaming wake word, which has all of them in one stream.
+SHOWN_OF_STREAM: Mapping[str, str] = {
+    "recall": "words found",
+    "false_positive_share": "windows with a false positive",
+    "throughput": "inferences per second, mean",
+    "latency_preprocess": "time of a window's features, mean",
+    "latency_infer": "time of an inference, mean",
+    "duty_cycle": "duty cycle",
+    "power_stream": "power while it listens",
+    "energy_stream": "energy of the stream",
+}
+_STREAMED = "sww"
+
+
+@dataclass(frozen=True, slots=True)
+class _Limits:
+    """The most detections that the task's provenance allows to be wrong."""
+
+    false_negatives: int
+    false_positives: int
+    division: str
+
+
+@dataclass(frozen=True, slots=True)
+class _StreamFacts:
+    """What of a streaming wake word's provenance a verdict needs."""
+
+    quality: _Limits
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +98,8 @@ def quality_of(results: Results) -> QualityVerdict:
         return _not_tested(why)
     if any(not trial.valid for trial in results.trials):
         return _not_tested("a trial is no measurement")
+    if results.provenance.task.name == _STREAMED:
+        return _of_stream(results)
     about = typed.take(_Facts, dict(stored), "provenance.json, task")
     target = about.quality
     title = _TITLES.get(target.metric, target.metric)
@@ -84,6 +117,38 @@ def quality_of(results: Results) -> QualityVerdict:
     return QualityVerdict(outcome, sentence)
 
 
+def _of_stream(results: Results) -> QualityVerdict:
+    """Compare the most wrong detections of a session's trials with the limits."""
+    stored = dict(results.provenance.task.stored)
+    limits = typed.take(_StreamFacts, stored, "provenance.json, task").quality
+    missed = _counts(results, "recall", complement=True)
+    false = _counts(results, "false_positive_share")
+    if not missed or not false:
+        return _not_tested("the session has no detections to count")
+    kept = max(missed) <= limits.false_negatives
+    kept = kept and max(false) <= limits.false_positives
+    outcome = Outcome.PASS if kept else Outcome.FAIL
+    by = " of a simulated device" if results.provenance.sut.simulated else ""
+    sentence = (
+        f"{max(missed)} false negatives and {max(false)} false positives{by} over the"
+        f" benchmark's recording; the closed division allows {limits.false_negatives}"
+        f" and {limits.false_positives}; its other rules are not judged"
+    )
+    return QualityVerdict(outcome, sentence)
+
+
+def _counts(results: Results, name: str, *, complement: bool = False) -> list[int]:
+    """Return how often a share's property holds in each trial, or does not."""
+    found = []
+    metric = results.metrics.get(name)
+    for trial in metric.per_trial if metric else ():
+        if trial.value is None:
+            return []
+        share = 1 - trial.value if complement else trial.value
+        found.append(round(share * trial.n))
+    return found
+
+
 def lines(mode: str, results: Results, folder: Path) -> list[str]:
     """Return the result of a session: the benchmark's own lines, then its numbers with
     their uncertainty.
@@ -94,10 +159,16 @@ def lines(mode: str, results: Results, folder: Path) -> list[str]:
     for trial in results.trials:
         # An invalid trial has its problems in their place.
         found += [f"  {line}" for line in trial.lines]
+    streamed = results.provenance.task.name == _STREAMED
+    words, others = SHOWN_OF_STREAM, "samples"
+    if not streamed:
+        others = "files"
+        words = {name: _WORDS[name] for name in SHOWN[mode]}
     if all(trial.valid for trial in results.trials):
-        metrics = results.metrics
-        found += [_row(name, metrics[name]) for name in SHOWN[mode] if name in metrics]
-    if mode == "accuracy":
+        for name in words:
+            if name in results.metrics:
+                found.append(_row(words[name], results.metrics[name], others))
+    if streamed or mode == "accuracy":
         verdict = quality_of(results)
         found.append(f"  quality target: {verdict.outcome.upper()}: {verdict.sentence}")
     return found
@@ -108,19 +179,21 @@ def is_bad(sessions: Sequence[tuple[str, Results]]) -> bool:
     for mode, results in sessions:
         if any(not trial.valid for trial in results.trials):
             return True
-        if mode == "accuracy" and quality_of(results).outcome is Outcome.FAIL:
+        judged = mode == "accuracy" or results.provenance.task.name == _STREAMED
+        if judged and quality_of(results).outcome is Outcome.FAIL:
             return True
     return False
 
 
-def _row(name: str, metric: MetricResult) -> str:
+def _row(words: str, metric: MetricResult, others: str) -> str:
     told = stated(metric)
     # A share of all files of a set has no scatter when they are measured again.
-    interval = told.other_samples if name in _TITLES else told.same_samples
-    whose = "over other files" if name in _TITLES else "if measured again"
+    of_others = metric.statistic in (Statistic.SHARE, Statistic.AREA)
+    interval = told.other_samples if of_others else told.same_samples
+    whose = f"over other {others}" if of_others else "if measured again"
     unit = f" {told.unit}" if told.unit else ""
     error = f"; standard error {told.standard_error}" if told.standard_error else ""
-    return f"  {_WORDS[name]}: {told.value}{unit}, 95 % {whose}: {interval}{error}"
+    return f"  {words}: {told.value}{unit}, 95 % {whose}: {interval}{error}"
 
 
 def _lowest(metric: MetricResult) -> float | None:

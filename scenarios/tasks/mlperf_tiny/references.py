@@ -21,19 +21,13 @@ _OF_INPUTS = ("datasets", _OF_CLONE, "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TinyReference:
-    """A benchmark: its name in data sets and reports, the path of its reference model
-    in a clone, and its lists of labels: a submission may take any of them.
+class ReferenceModel:
+    """A benchmark: its name in data sets and reports, and the path of its reference
+    model in a clone.
     """
 
     benchmark: str
     model: str
-    lists: tuple[str, ...] = ("y_labels.csv",)
-
-    @property
-    def about(self) -> Benchmark:
-        """Return the form of its data."""
-        return BENCHMARKS[self.benchmark]
 
     def model_in(self, clone: Path) -> Path:
         """Return the path of the reference model; raises ConfigError for a folder that
@@ -42,12 +36,28 @@ class TinyReference:
         found = clone / self.model
         if found.is_file():
             return found
+        is_clone = (clone / "benchmark" / "training").is_dir()
+        lacks = f"has no model of {self.benchmark}"
         raise ConfigError(
-            f"{clone} is no clone of mlcommons/tiny",
+            f"{clone} {lacks if is_clone else 'is no clone of mlcommons/tiny'}",
             path="--from",
             evidence=f"no {found.name} in its folder {Path(self.model).parent}",
-            try_next=CLONE,
+            try_next="a newer clone: git pull" if is_clone else CLONE,
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TinyReference(ReferenceModel):
+    """A benchmark whose data are tensors, with its lists of labels: a submission may
+    take any of them.
+    """
+
+    lists: tuple[str, ...] = ("y_labels.csv",)
+
+    @property
+    def about(self) -> Benchmark:
+        """Return the form of its data."""
+        return BENCHMARKS[self.benchmark]
 
 
 _TRAINED = "benchmark/training/{}/trained_models/{}"
@@ -70,6 +80,12 @@ REFERENCES: Mapping[str, TinyReference] = {
         lists=("y_labels.csv", "y_labels_alt.csv"),
     ),
 }
+WAKE_WORD = ReferenceModel(
+    benchmark="sww01",
+    model=_TRAINED.format("streaming_wakeword", "str_ww_ref_model.tflite"),
+)
+WAKE_WORD_NAME = "sww"
+NAMES = (*REFERENCES, WAKE_WORD_NAME)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,17 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """Folders laid out as clones of mlcommons/tiny and eembc/energyrunner, with small
-models of random weights and tensors of ours.
+models and tensors of ours, and a recording of generated words.
 """
 
 from __future__ import annotations
 
+import json
+import wave
 from pathlib import Path
 
 import numpy as np
 
 from examples.make_tflite import NONE, Layers
 from rig.network.tflite import interpreter, network
-from scenarios.tasks.mlperf_tiny.references import REFERENCES
+from rig.network.wake.features import SAMPLE_HZ
+from scenarios.tasks.mlperf_tiny.references import REFERENCES, WAKE_WORD
+from scenarios.tasks.sww import generate
+from scenarios.tasks.sww.task import EXAMPLE
 
 
 def images(shape: tuple[int, ...], classes: int, seed: int) -> Layers:
@@ -42,12 +47,30 @@ MODELS = {
 
 
 def clone(folder: Path) -> Path:
-    """Write a clone with the four models, and without tensors."""
-    for name, net in MODELS.items():
-        path = folder / REFERENCES[name].model
+    """Write a clone with the five models, and without tensors and recordings."""
+    contents = {REFERENCES[name].model: net.content() for name, net in MODELS.items()}
+    contents[WAKE_WORD.model] = EXAMPLE.read_bytes()
+    for place, content in contents.items():
+        path = folder / place
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(net.content())
+        path.write_bytes(content)
     return folder
+
+
+def recording(folder: Path, length_s: float, truth: str, audio: str) -> int:
+    """Write a recording of two channels and the list of its words, by these names;
+    return how many words there are.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    samples, words = generate.stream(5, round(length_s * SAMPLE_HZ))
+    frames = np.stack([samples, np.zeros_like(samples)], axis=1)
+    with wave.open(str(folder / audio), "wb") as file:
+        file.setparams((2, 2, SAMPLE_HZ, 0, "NONE", ""))
+        file.writeframes(frames.astype("<i2").tobytes())
+    windows = [[begin / SAMPLE_HZ, end / SAMPLE_HZ] for begin, end in words]
+    entry = {"wav_file": audio, "length_sec": length_s, "detection_windows": windows}
+    (folder / truth).write_text(json.dumps([entry]), encoding="utf-8")
+    return len(words)
 
 
 def keywords(folder: Path, clone_folder: Path, right: int, files: int = 1000) -> Path:
