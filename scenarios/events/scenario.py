@@ -27,11 +27,7 @@ from rig.problems import Problem
 from rig.settings.declare import Or
 from rig.stats.summary import mean
 from scenarios.common import declared
-from scenarios.common.limits import IDLE_MAX_S, IdleTime, TimeLimit
-from scenarios.common.metrics import headline, of_mean, of_ratio
-from scenarios.common.stream_power import energies
-from scenarios.common.stream_windows import how_played, latencies
-from scenarios.events.scoring import (
+from scenarios.common.event_scoring import (
     FALSE_MOST,
     HOP_MS,
     HOP_S,
@@ -42,6 +38,10 @@ from scenarios.events.scoring import (
     result_lines,
     scored,
 )
+from scenarios.common.limits import IDLE_MAX_S, IdleTime, TimeLimit
+from scenarios.common.metrics import headline, of_mean, of_ratio
+from scenarios.common.stream_power import energies
+from scenarios.common.stream_windows import how_played, latencies
 
 #: A window that is played, and one that is loaded meanwhile.
 SLOTS = 2

@@ -8,8 +8,21 @@ from pathlib import Path
 import click
 
 from rig.cli.lazy import LateCommand
-from rig.cli.options import EXISTING_FILE, EXISTING_FOLDER, FILE
+from rig.cli.options import EXISTING_FILE, EXISTING_FOLDER, FILE, refuse_idle
 
+#: devices_sww.yaml of the runner.
+_BAUD = 115_200
+_NOT_OF_BOARD = (
+    "settings",
+    "on",
+    "board",
+    "monitor",
+    "modes",
+    "files",
+    "minutes",
+    "trials",
+    "no_run",
+)
 _WORK = "scenarios.tasks.mlperf_tiny.measuring"
 
 
@@ -76,6 +89,11 @@ _WORK = "scenarios.tasks.mlperf_tiny.measuring"
     help="sww: only so much of the recording [default: all; 1 of a generated signal].",
 )
 @click.option(
+    "--interface",
+    metavar="PORT",
+    help="sww: the benchmark's interface board plays to a device behind it.",
+)
+@click.option(
     "--trials",
     type=click.IntRange(1),
     default=1,
@@ -101,6 +119,7 @@ def tiny(
     modes: tuple[str, ...],
     files: int,
     minutes: float | None,
+    interface: str | None,
     trials: int,
     folder: Path | None,
     no_run: bool,
@@ -114,6 +133,8 @@ def tiny(
     """
     from scenarios.tasks.mlperf_tiny.measuring import TinyRun, measure
 
+    if interface is not None:
+        return _by_board(benchmark, interface, clone, inputs, folder)
     wanted = TinyRun(
         benchmark=benchmark,
         settings=settings,
@@ -129,3 +150,18 @@ def tiny(
         folder=folder,
     )
     return measure(wanted, run=not no_run)
+
+
+def _by_board(
+    benchmark: str, port: str, clone: Path, inputs: Path | None, folder: Path | None
+) -> int:
+    from scenarios.tasks.mlperf_tiny.interface_run import (
+        InterfaceRun,
+        measure_by_board,
+    )
+
+    if benchmark != "sww":
+        refuse_idle("except of sww", "interface")
+    refuse_idle("beside --interface, whose device has its own firmware", *_NOT_OF_BOARD)
+    folder = folder or Path(f"tiny-sww-{Path(port).name}")
+    return measure_by_board(InterfaceRun(port, _BAUD, clone, inputs, folder))

@@ -214,6 +214,22 @@ def _recording(folder: Path, places: Sequence[str]) -> WordRecording | None:
     return None
 
 
+def word_lists(clone: Path, inputs: Path | None) -> Path:
+    """Return the first list of words in the user's folder, or in the clone; raises
+    DataError where there is none.
+    """
+    folder, places = (clone, (_OF_CLONE,)) if inputs is None else (inputs, _OF_INPUTS)
+    for truth, _ in _RECORDINGS:
+        for place in places:
+            if (folder / place / truth).is_file():
+                return folder / place / truth
+    raise DataError(
+        f"{folder} has no list of words of {WAKE_WORD.benchmark}",
+        evidence=f"no {', '.join(truth for truth, _ in _RECORDINGS)}",
+        try_next=f"a clone: {CLONE}; or its folder {_OF_CLONE}",
+    )
+
+
 def _length_s(found: WordRecording | None, minutes: float | None) -> float:
     """Return how much is played, 0 for all; raises ConfigError where there is less."""
     if minutes is None:

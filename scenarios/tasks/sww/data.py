@@ -10,23 +10,18 @@ import wave
 from dataclasses import dataclass
 from hashlib import sha1
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from rig.errors import ConfigError, DataError
-from rig.files import foreign_files, small_text, typed
+from rig.files import foreign_files, small_text
 from rig.network.tflite.form import Ints
 from rig.network.wake.features import HOP, SAMPLE_HZ
+from scenarios.common.word_list import FORM, listed
 
 #: Half an hour of stereo; the benchmark's recording has 20 minutes.
 _WAV_B = 1 << 27
 _WAV = "a WAV file of PCM, 16 bits, 16 kHz, mono or stereo (of which the first channel)"
-_TRUTH = (
-    'a list of {"wav_file": NAME, "detection_windows": [[start_s, stop_s], ...]}, as'
-    " sww_long_test.json of MLPerf Tiny"
-)
-
 Event = tuple[int, int]
 
 
@@ -55,14 +50,6 @@ class WordSignal:
         """Return the first samples, and the words that end within them."""
         words = tuple(word for word in self.words if word[1] <= length)
         return WordSignal(self.samples[:length], words, self.ids, len(self.samples))
-
-
-@dataclass(frozen=True, slots=True)
-class _Entry:
-    """An entry of a truth file; times in seconds."""
-
-    wav_file: str
-    detection_windows: tuple[tuple[float, float], ...]
 
 
 def recording(audio: Path, truth: Path) -> WordSignal:
@@ -118,27 +105,17 @@ def _no_wav(path: Path, evidence: str) -> ConfigError:
 
 def _words(path: Path, name: str, length: int) -> tuple[Event, ...]:
     try:
-        stated = _stated(json.loads(small_text.read(path)), name, str(path))
-        words = [(_sample(begin), _sample(end)) for begin, end in stated]
+        entry = listed(json.loads(small_text.read(path)), name, str(path))
+        windows = entry.detection_windows
+        words = [(_sample(begin), _sample(end)) for begin, end in windows]
     except (OSError, ValueError, OverflowError, DataError) as error:
         raise ConfigError(
             f"{path} does not state the words of {name}",
             path="task.sww.truth",
             evidence=str(error),
-            try_next=_TRUTH,
+            try_next=FORM,
         ) from error
     return checked(words, length, path)
-
-
-def _stated(entries: Any, name: str, place: str) -> tuple[tuple[float, float], ...]:
-    """Return the windows of a recording: by its name, or the only ones."""
-    if not isinstance(entries, list) or not all(isinstance(e, dict) for e in entries):
-        raise ValueError("it is no list of entries")
-    found = [typed.take(_Entry, entry, place) for entry in entries]
-    for entry in found:
-        if len(found) == 1 or Path(entry.wav_file).name == name:
-            return entry.detection_windows
-    raise ValueError(f"no entry has the wav_file {name}")
 
 
 def _sample(time_s: float) -> int:

@@ -18,8 +18,8 @@ from rig.interfaces.context import BenchContext
 from rig.model.steps import Stream
 from rig.model.trial import Hop, Measured, Streamed, Window
 from rig.session.session import SessionResult, open_bench
+from scenarios.common.event_scoring import HOP_S
 from scenarios.events.scenario import EventDetection
-from scenarios.events.scoring import HOP_S
 from scenarios.tasks.sww.task import SwwTask
 from tests.boards import image
 from tests.builds import built

@@ -18,7 +18,9 @@ def results(*values: float | None, official: bool = True) -> Any:
     trials = [SimpleNamespace(value=value) for value in values]
     return SimpleNamespace(
         provenance=SimpleNamespace(
-            task=SimpleNamespace(stored={"files": 1000, "quality": target}),
+            task=SimpleNamespace(
+                name="mlperf_tiny", stored={"files": 1000, "quality": target}
+            ),
             sut=SimpleNamespace(simulated=True),
         ),
         data=SimpleNamespace(official=official, statement="other data"),

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scenarios.events.scoring import Detected, result_lines, scored
+from scenarios.common.event_scoring import Detected, result_lines, scored
 
 CLONE = "MLPERF_TINY_CLONE"
 WORDS = [(1.0, 1.5), (10.0, 10.6)]
