@@ -92,7 +92,10 @@ class NordicPpk2(Driver):
                 "a PPK2's conversation is recorded, and cannot be played",
                 path="--replay",
                 evidence="its commands are bytes without an end, and unanswered",
-                try_next="--contact alone; or a bench file with another monitor",
+                try_next=(
+                    "a bench file with another monitor; rig probe BENCH --contact FILE"
+                    " records this one"
+                ),
             )
         port = settings.port
         simulator = None

@@ -138,7 +138,7 @@ class Ppk2Link:
             if block := self._port.read(_READ_S):
                 heard += block
                 # A busy host may take long to read what had been measured.
-                end_s = max(end_s, time.monotonic() + _QUIET_S)
+                end_s = time.monotonic() + ANSWER_S
         text = answer[0].decode("ascii")
         return bytes(heard[: answer.start()]), Ppk2Metadata.of(text)
 

@@ -2,12 +2,16 @@
 """The ranges of a PPK2 during a recording: how often it switched between them, and the
 charge of the samples just after each switch.
 
+A reading in a higher range than its own limits of error are stated for, as just after a
+fall, has those of that range in truth: such samples are counted too.
+
 A switch may leave a spike. Nordic's application replaces the three samples after each
 by a mean over those before; here they stay as they came, and are counted.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -20,9 +24,12 @@ AFTER = 3
 
 
 class RangeCounts:
-    """Counts of one recording."""
+    """Counts of one recording; `ends_a` are the upper ends of the ranges that limits of
+    error are stated for."""
 
-    def __init__(self) -> None:
+    def __init__(self, ends_a: Sequence[float]) -> None:
+        self._ends_a = np.array(ends_a)
+        self._above = 0
         self._samples = np.zeros(8, dtype=np.int64)
         self._switches = 0
         self._last: int | None = None
@@ -41,6 +48,9 @@ class RangeCounts:
         if not len(ranges):
             return
         self._samples += np.bincount(ranges, minlength=8)
+        if len(self._ends_a) == RANGES:
+            stated = np.searchsorted(self._ends_a, np.abs(current_a))
+            self._above += int((ranges > stated).sum())
         before = ranges[0] if self._last is None else self._last
         switched = np.flatnonzero(np.diff(ranges, prepend=before))
         self._switches += len(switched)
@@ -63,6 +73,7 @@ class RangeCounts:
         """Return the counts, for recording.json; charges in C."""
         return {
             "samples_by_range": self._samples[:RANGES].tolist(),
+            "samples_above_their_limits": self._above,
             "range_switches": self._switches,
             "samples_after_switches": self._after,
             "charge_after_switches_c": self._after_as / sample_hz,

@@ -6,6 +6,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -88,7 +89,7 @@ class Ppk2Recording(ThreadRecording):
         self._how = how
         self._stream = SampleStream()
         self._lag = BlockLag(SAMPLE_HZ)
-        self._counts = RangeCounts()
+        self._counts = RangeCounts([row.up_to for row in info.accuracy.current])
         self._began = threading.Event()
         self._stop = threading.Event()
         self._started_ns = (0, 0)  # before and after the command
@@ -189,6 +190,19 @@ class Ppk2Recording(ThreadRecording):
             self._link.drain()
         except RigError as error:
             self._failure = self._failure or error
+
+    def _work(self) -> None:
+        super()._work()
+        self._began.set()
+        if self._failure is not None:
+            self._discard()
+
+    def _discard(self) -> None:
+        """Read the stream to its end without storing it: an instrument without a
+        reader would hold up a simulated bench."""
+        with suppress(RigError):
+            while not self._stop.is_set():
+                self._link.stream()
 
     def _record(self) -> None:
         assert self._writer is not None

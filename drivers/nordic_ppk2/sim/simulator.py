@@ -28,7 +28,8 @@ _ARGUMENTS = {0x0C: 1, 0x0D: 2, 0x11: 1, 0x25: 5}
 _START, _STOP, _METADATA, _RESET = 0x06, 0x07, 0x19, 0x20
 _POWER, _VOLTAGE, _MODE = 0x0C, 0x0D, 0x11
 _SOURCE = 2
-_PIECE_B = 1024
+#: A terminal takes so much at once. The instrument sends 1024 bytes at a time.
+_PIECE_B = 4096
 #: Bytes that wait for the host before no more are made; how large its buffer is, is
 #: not published.
 _TX_B = 65_536

@@ -5,6 +5,7 @@ and what is not as it should be is named.
 
 from __future__ import annotations
 
+import errno
 import json
 import time
 import tomllib
@@ -24,11 +25,19 @@ from drivers.nordic_ppk2.link import Ppk2Link
 from drivers.nordic_ppk2.sim.converter import CONSTANTS
 from drivers.nordic_ppk2.sim.settings import Ppk2Faults, Ppk2SimulatorSettings
 from drivers.nordic_ppk2.sim.simulator import Ppk2Simulator
-from rig.errors import BenchError, ConfigError, DeviceBusy, DeviceLost, RigError
+from rig.errors import (
+    BenchError,
+    ConfigError,
+    DeviceBusy,
+    DeviceLost,
+    RigError,
+    StorageFull,
+)
 from rig.interfaces.context import BenchContext
 from rig.model.wiring import WireName
 from rig.settings.check import checked
 from rig.trace.trace import SAID, Trace, reading
+from rig.trace.writer import TraceWriter
 from rig.uncertainty import accuracy
 from tests.conftest import ROOT
 
@@ -170,6 +179,8 @@ def test_a_range_is_left_downward_later_and_the_switches_are_counted(
     samples = about["samples_by_range"]
     assert samples[3] == pytest.approx(10_000, abs=1500)
     assert samples[4] == pytest.approx(10_000, abs=20)
+    # At 45 mA in the highest range, as limits are stated; at 30 mA none is left there.
+    assert about["samples_above_their_limits"] == 0
     # The spike is in the trace as it came.
     with reading(trace.path) as reader:
         at, _ = trace.samples(reader, 0, trace.length)
@@ -177,6 +188,36 @@ def test_a_range_is_left_downward_later_and_the_switches_are_counted(
     assert at[steps[-1] + 1] == pytest.approx(90e-3, rel=0.05)
     share = about["charge_after_switches_c"] / about["charge_c"]
     assert 0 < share < 1e-3
+
+
+def test_samples_in_a_higher_range_than_limits_are_stated_for_are_counted(
+    tmp_path: Path,
+) -> None:
+    opened = monitor(BenchContext(), down=0.5)
+    opened.power(True)
+    recorded(opened, tmp_path, 60e-3 * SUPPLY_V, 30e-3 * SUPPLY_V)
+    opened.close()
+    assert said(tmp_path)["samples_above_their_limits"] == pytest.approx(5000, abs=10)
+
+
+def test_a_disk_that_is_full_ends_the_recording_and_holds_up_no_bench(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = monitor(BenchContext())
+    opened.power(True)
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    began_s = time.monotonic()
+    with pytest.raises(StorageFull), opened.record(tmp_path) as recording:
+        monkeypatch.setattr(TraceWriter, "analog", full)
+        for _ in range(4):
+            draw(opened._context, 0.01, 1000)
+        recording.check()
+    opened.close()
+    assert time.monotonic() - began_s < 30
+    assert not opened._context.world.supply_on
 
 
 # --- The logic port
