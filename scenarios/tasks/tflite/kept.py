@@ -38,10 +38,11 @@ def fits(values: Ints) -> bool:
 
 
 def files(
-    path: Path, network: IntegerNetwork, values: Ints, most_b: int = _INPUTS_B
+    path: Path, network: IntegerNetwork, values: Ints, most_b: int | None = None
 ) -> dict[str, bytes]:
     """Return the contents of a model's file and of its inputs, of at most so many
-    bytes; raises DataError where the file has changed since it was read.
+    bytes, or as many as `fits` allows; raises DataError where the file has changed
+    since it was read.
     """
     content = path.read_bytes()
     if sha256(content).hexdigest() != network.sha256:
@@ -50,7 +51,7 @@ def files(
             try_next="start the run again",
         )
     found = {f"{_MODEL}{path.suffix}": content}
-    if values.nbytes <= most_b:
+    if fits(values) if most_b is None else values.nbytes <= most_b:
         stream = io.BytesIO()
         np.save(stream, values, allow_pickle=False)
         found[_INPUTS] = stream.getvalue()
