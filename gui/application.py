@@ -19,6 +19,7 @@ from gui.window import MainWindow
 from rig.errors import BenchError
 from rig.files.user_folders import expanded
 from rig.host.second_signal import handle_once
+from rig.host.window_needs import DISPLAY_TRY
 from rig.importers.options import Options
 
 #: Python hears a signal only between two of its own steps, so that Qt must let it have
@@ -70,10 +71,7 @@ def _opened(arguments: Sequence[str]) -> QApplication:
             evidence="; ".join(
                 line.strip(" .") for line in heard or text.splitlines()[:1]
             ),
-            try_next=(
-                "a desktop session, or ssh -X; on Debian apt-get install"
-                " libxcb-cursor0. rig run, rig check and rig report need none"
-            ),
+            try_next=DISPLAY_TRY,
         )
         sys.stderr.write("error " + str(error).replace("\n", "\n  ") + "\n")
         sys.stderr.flush()

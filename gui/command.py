@@ -16,6 +16,7 @@ import click
 from rig.cli.trace_options import trace_options
 from rig.errors import ConfigError, denied
 from rig.files.user_folders import expanded
+from rig.host.window_needs import LIBRARIES_TRY
 from rig.importers.options import Options
 from rig.settings.check import checked
 
@@ -66,10 +67,7 @@ def _start(
             f" {error.name or 'a library of the system'}",
             path="gui",
             evidence=str(error),
-            try_next=(
-                "pip install 'neurorig[gui]'; on Debian also apt-get install libegl1"
-                " libgl1 libfontconfig1 libxkbcommon0 libdbus-1-3"
-            ),
+            try_next=LIBRARIES_TRY,
         ) from error
     return start(sys.argv[:1], path, trace_only, demonstration, said)
 

@@ -9,6 +9,7 @@ tested on a simulated binding, and with the real binding on a simulated library.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -48,6 +49,7 @@ from rig.errors import BenchError, DeviceNotFound
 from rig.interfaces.context import BenchContext
 from rig.interfaces.monitor import FoundInstrument, MonitorInfo
 from rig.measure.problems import SHORT_PERIODS
+from rig.model.need import Need, NeedKind
 from rig.settings.declare import Number, Ratio, Why
 from rig.uncertainty import accuracy
 from rig.uncertainty.accuracy import Accuracy, Range
@@ -138,6 +140,11 @@ class Nvml(CounterDriver):
         def simulated(self) -> bool:
             """Whether the bench file names the simulator."""
             return self.uuid == "simulator"
+
+    @classmethod
+    def needs(cls, settings: Settings, context: BenchContext) -> Sequence[Need]:
+        """Return NVIDIA's package."""
+        return () if settings.simulated else (Need(NeedKind.EXTRA, "nvml"),)
 
     def __init__(
         self, settings: Settings, library: Any, simulator: NvmlSimulator | None

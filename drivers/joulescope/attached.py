@@ -84,8 +84,8 @@ def choose(paths: list[str], device: str) -> str:
             f"no Joulescope{device and f' {device}'} is attached",
             evidence="the driver lists none",
             try_next=(
-                'its USB cable; on Linux the maker\'s udev rules; device = "simulator"'
-                " needs none"
+                "its USB cable; on Linux udev rules: rig doctor prints the command that"
+                ' installs them; device = "simulator" needs none'
             ),
         )
     # A JS110 and a JS220 may have the same serial number.

@@ -49,6 +49,7 @@ from rig.interfaces.contact import unheard
 from rig.interfaces.context import BenchContext
 from rig.interfaces.monitor import FoundInstrument, MonitorInfo, Sampling
 from rig.interfaces.plugin_classes import Driver
+from rig.model.need import Need, NeedKind
 from rig.model.wiring import Connection
 from rig.settings.declare import DEVICE, Number
 from rig.simulation.world import NS_PER_S
@@ -122,6 +123,13 @@ class Joulescope(Driver):
         )
         self._details = self._described(found_on)
         self._closed = False
+
+    @staticmethod
+    def needs(settings: Settings, context: BenchContext) -> Sequence[Need]:
+        """Return the maker's library and access to USB."""
+        if is_simulated(settings.device):
+            return ()
+        return (Need(NeedKind.EXTRA, "joulescope"), Need(NeedKind.USB, "Joulescope"))
 
     @staticmethod
     def simulates(settings: Settings) -> bool:

@@ -60,7 +60,7 @@ class DriverLink:
                 evidence=str(error),
                 try_next=(
                     "close the Joulescope UI and other programs that use it; on Linux, "
-                    "install the maker's udev rules"
+                    "install udev rules: rig doctor prints the command"
                 ),
             ) from error
         try:

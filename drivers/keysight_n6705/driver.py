@@ -33,6 +33,7 @@ from rig.host.stop import pause
 from rig.interfaces.context import BenchContext
 from rig.interfaces.monitor import FoundInstrument, MonitorInfo, Sampling
 from rig.interfaces.plugin_classes import Driver
+from rig.model.need import Need, NeedKind
 from rig.model.wiring import Connection
 from rig.simulation.world import NS_PER_S, World
 from rig.uncertainty import accuracy
@@ -81,6 +82,18 @@ class KeysightN6705(Driver):
         limits = _limits(settings, 1 / info.sample_hz)
         kept = info.accuracy if settings.calibration else limits
         return dataclasses.replace(info, accuracy=kept)
+
+    @staticmethod
+    def needs(settings: Settings, context: BenchContext) -> Sequence[Need]:
+        """Return the VISA library, which the simulator needs too, access to USB, and
+        the port of an IO manager.
+        """
+        needed = [Need(NeedKind.EXTRA, "keysight")]
+        if settings.resource.startswith("USB"):
+            needed.append(Need(NeedKind.USB, "Keysight"))
+        if settings.sync == "io_manager" and settings.resource != _SIMULATOR:
+            needed.append(Need(NeedKind.PORT, settings.io_manager.port))
+        return needed
 
     @staticmethod
     def simulates(settings: Settings) -> bool:

@@ -14,11 +14,10 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 from typing import Any
 
-from rig.bench import plugins
+from rig.bench import packages, plugins
 from rig.errors import RigError
 from rig.interfaces.monitor import FoundInstrument
 
@@ -28,7 +27,6 @@ ONBOARD = "on-board port"
 FOUND = "found"
 PROBLEM = "problem"
 MISSING = "not installed"
-_UDEV = "the maker's udev rules (udevadm control --reload, plug it in again)"
 _CABLES = (
     "cables: USB cables that only charge look the same; is the instrument switched on?"
 )
@@ -38,7 +36,7 @@ _LINUX = (
         "permissions: serial ports need the group dialout (sudo usermod -aG dialout"
         " $USER, then log in again)"
     ),
-    f"USB instruments need {_UDEV}: 72-joulescope.rules for a Joulescope",
+    "USB instruments need udev rules; rig doctor prints the command that installs them",
 )
 #: Advice when no instrument is found.
 EMPTY = (
@@ -87,6 +85,15 @@ def scan(
     for kind, find in sorted(monitors.items()):
         rows += _instruments(kind, find, missing or _missing)
     return rows + _ports(ports or _comports, rows)
+
+
+def serial_ports(
+    comports: Callable[[], Iterable[Any]] | None = None,
+) -> list[tuple[str, ScanRow]]:
+    """Return all serial ports, each with its path or name; ports of the kernel without
+    a chip are left out."""
+    ports = sorted((comports or _comports)(), key=lambda port: str(port.device))
+    return [(port.device, _port(port)) for port in ports if not _is_hollow(port)]
 
 
 def is_well(rows: Iterable[ScanRow]) -> bool:
@@ -149,15 +156,7 @@ def _instrument(kind: str, found: FoundInstrument) -> ScanRow:
 
 def _missing(kind: str) -> Iterable[str]:
     """Name the packages of the extra of this name that are not installed."""
-    for requirement in requires("neurorig") or ():
-        name, _, marker = requirement.partition(";")
-        extra = re.search(r"""extra == ["']([^"']+)""", marker)
-        if extra and extra[1] == plugins.extra(kind):
-            package = re.split(r"[\s<>=!~\[(]", name.strip())[0]
-            try:
-                version(package)
-            except PackageNotFoundError:
-                yield package
+    return packages.missing(plugins.extra(kind))
 
 
 def _comports() -> Iterable[Any]:
@@ -172,7 +171,7 @@ def _ports(
     settings = "\n".join(row.setting for row in rows)
     claimed = set(map(os.path.realpath, re.findall(r'"([^"\n]*)"', settings)))
     try:
-        ports = sorted(comports(), key=lambda port: str(port.device))
+        ports = serial_ports(comports)
     except Exception as error:  # as with the instruments
         return [
             ScanRow(
@@ -182,11 +181,7 @@ def _ports(
                 problem=f"{type(error).__name__}: {error}",
             )
         ]
-    return [
-        _port(port)
-        for port in ports
-        if os.path.realpath(port.device) not in claimed and not _is_hollow(port)
-    ]
+    return [row for device, row in ports if os.path.realpath(device) not in claimed]
 
 
 def _port(port: Any) -> ScanRow:
@@ -211,13 +206,22 @@ def _refused(device: Path) -> tuple[str, str]:
             "does another program have it open? plug it in again",
         )
     import grp
+    import pwd
 
     try:
-        group = grp.getgrgid(device.stat().st_gid).gr_name
+        owner = grp.getgrgid(device.stat().st_gid)
+        account = pwd.getpwuid(os.geteuid()).pw_name
     except (OSError, KeyError):
         return (
             "no permission to use the port, or it is gone",
             "plug it in again; ls -l /dev/tty*",
+        )
+    group = owner.gr_name
+    if account in owner.gr_mem and owner.gr_gid not in os.getgroups():
+        return (
+            f"no permission to use the port yet: you are in the group {group} from the"
+            " next login on",
+            f"log out and in again, or: newgrp {group}",
         )
     return (
         f"no permission to use the port: you are not in the group {group}",

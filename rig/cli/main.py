@@ -59,6 +59,10 @@ COMMANDS = {
         "Classify acoustic scenes, five trials, without hardware",
     ),
     "docs": ("rig.cli.docs:docs", "List the pages of documentation, or read one"),
+    "doctor": (
+        "rig.cli.doctor:doctor",
+        "Examine this computer: ports, libraries, tools, disk",
+    ),
     "firmware": (
         "rig.cli.boards.firmware:firmware",
         "Make, build, emulate and flash a board's firmware",

@@ -20,7 +20,9 @@ PACKAGES = {
     "arm-none-eabi-gcc": (
         "apt-get install gcc-arm-none-eabi; elsewhere: Arm GNU Toolchain, arm-none-eabi"
     ),
+    "avr-gcc": "apt-get install gcc-avr avr-libc; elsewhere: Arduino brings it",
     "qemu-system-arm": "apt-get install qemu-system-arm; elsewhere: QEMU",
+    "node": "apt-get install nodejs; elsewhere: nodejs.org",
     "openocd": "apt-get install openocd",
     "st-flash": "apt-get install stlink-tools",
     "pyocd": "pip install pyocd",

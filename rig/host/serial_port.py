@@ -271,7 +271,7 @@ def _refusal(error: Exception, url: str, path: str) -> RigError:
     number = _number(error)
     message = str(error)
     if number in _BUSY:
-        evidence = "; ".join([message, *_users(url)])
+        evidence = "; ".join([message, *users_of(url)])
         return DeviceBusy(
             f"the port {url} is in use",
             evidence=evidence,
@@ -302,7 +302,7 @@ def _refusal(error: Exception, url: str, path: str) -> RigError:
     )
 
 
-def _users(path: str) -> list[str]:
+def users_of(path: str) -> list[str]:
     """Return "open in process 4711 (minicom)" for each process that has the file open,
     as far as the system reports it.
     """

@@ -27,6 +27,7 @@ from rig.interfaces.monitor import EnergyMonitor, FoundInstrument, Sampling
 from rig.interfaces.recount import Recount, WireBlock
 from rig.interfaces.sut import SystemUnderTest
 from rig.model.finding import Finding
+from rig.model.need import Need
 from rig.model.origin import Origin, Origins
 from rig.model.pace import Pace
 from rig.model.wiring import Connection, Talk
@@ -56,6 +57,14 @@ class DevicePlugin:
     @classmethod
     def wires(cls, settings: Any) -> Sequence[Connection]:
         """Return the wires that have to be made to the device."""
+        return ()
+
+    @classmethod
+    def needs(cls, settings: Any, context: BenchContext) -> Sequence[Need]:
+        """Return the programs, files, packages and ports of this computer that it
+        needs, for `rig doctor`; raise RigError for one that is missing and of none of
+        these kinds.
+        """
         return ()
 
 

@@ -16,6 +16,7 @@ from rig.interfaces.cpu_program import Program
 from rig.interfaces.network_task import IntegerWorkload, NetworkWorkload
 from rig.interfaces.sut import SutInfo
 from rig.model.catalogue import Entry
+from rig.model.need import Need
 from rig.model.scores import Score
 
 
@@ -62,6 +63,12 @@ class Task(ABC):
     def open(cls, settings: Any, context: BenchContext) -> Task:
         """Load the data; no device is touched."""
         raise NotImplementedError
+
+    @classmethod
+    def needs(cls, settings: Any, context: BenchContext) -> Sequence[Need]:
+        """Return the files and packages of this computer that it needs, for `rig
+        doctor`."""
+        return ()
 
     @abstractmethod
     def __len__(self) -> int:

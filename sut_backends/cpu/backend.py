@@ -61,6 +61,11 @@ class CpuSut(WorkerSut):
         return (right,) if settings.program == "integer" else None
 
     @classmethod
+    def interpreter(cls, settings: Settings, context: BenchContext) -> str:
+        """Return the interpreter that the bench file names, empty for the rig's own."""
+        return interpreter_at(settings.interpreter, context)
+
+    @classmethod
     def open(cls, settings: Settings, context: BenchContext) -> CpuSut:
         """Start the program; ConfigError where the task has none of that name or the
         core does not exist.
@@ -85,7 +90,7 @@ class CpuSut(WorkerSut):
         context.state.program = name
         program = offered[name]
         place = Place(
-            interpreter=interpreter_at(settings.interpreter, context),
+            interpreter=cls.interpreter(settings, context),
             core=settings.core,
             threads=settings.threads,
             start_s=settings.start_s,

@@ -79,12 +79,21 @@ class GpuSut(WorkerSut):
         return Origins()
 
     @classmethod
+    def interpreter(cls, settings: Settings, context: BenchContext) -> str:
+        """Return the interpreter that is named, empty for the rig's own where that has
+        torch."""
+        named = interpreter_at(settings.interpreter, context, "gpu")
+        if named or find_spec("torch") is not None:
+            return named
+        return interpreter_of("gpu", "", context)
+
+    @classmethod
     def open(cls, settings: Settings, context: BenchContext) -> WorkerSut:
         """Start the worker; ConfigError where the task has neither a network nor a
         search on torch, BenchError where torch sees no such device.
         """
         place = Place(
-            interpreter=_interpreter(settings, context),
+            interpreter=cls.interpreter(settings, context),
             core=settings.core,
             threads=settings.threads,
             start_s=settings.start_s,
@@ -104,15 +113,6 @@ class GpuSut(WorkerSut):
             return open_network_sut(runner, place, context, settings)
         runner = dataclasses.replace(runner, module=_INTEGER_RUNNER)
         return open_integer_sut(runner, place, context, settings, context.integers)
-
-
-def _interpreter(settings: GpuSut.Settings, context: BenchContext) -> str:
-    """Return the interpreter that is named, empty for the rig's own where that has
-    torch."""
-    named = interpreter_at(settings.interpreter, context, "gpu")
-    if named or find_spec("torch") is not None:
-        return named
-    return interpreter_of("gpu", "", context)
 
 
 def _search(

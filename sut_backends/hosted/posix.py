@@ -23,6 +23,7 @@ from rig.host.stop import LOOK_S, look
 from rig.interfaces.context import BenchContext
 from rig.interfaces.sut import SutInfo
 from rig.model.finding import Finding
+from rig.model.need import Need, NeedKind
 from rig.model.pace import Pace
 from rig.model.wiring import Connection, Talk
 from rig.settings.declare import Count, Or, ProgramText
@@ -199,6 +200,13 @@ class PosixSut(WatchedSut):
         return () if settings.host_clock else connections()
 
     @staticmethod
+    def needs(settings: PosixSut.Settings, context: BenchContext) -> Sequence[Need]:
+        """Return the program; raise ConfigError on Windows."""
+        refuse_windows(_WHAT)
+        program = context.folder / settings.program
+        return (Need(NeedKind.FILE, str(program), _BUILD),)
+
+    @staticmethod
     def talk(
         settings: PosixSut.Settings,
         context: BenchContext,
@@ -313,6 +321,7 @@ def _start(
     return process, edges
 
 
+_WHAT = "[sut.posix], the firmware as a process,"
 _START_S = 5.0
 _BUILD = (
     "make firmware in a checkout; else rig firmware new firmware --port posix, and"
@@ -324,7 +333,7 @@ class DutProcess(ChildProcess):
     """A running firmware; `port` is the path of its line."""
 
     def __init__(self, program: Path, arguments: Sequence[str], edge_fd: int) -> None:
-        refuse_windows("[sut.posix], the firmware as a process,")
+        refuse_windows(_WHAT)
         self.program, self.sha256 = program, sha256_of(program, _BUILD)
         command: list[str | Path] = [program, *arguments, "--edges", str(edge_fd)]
         super().__init__(command, (edge_fd,), what=str(program), try_next=_BUILD)

@@ -22,9 +22,11 @@ from annotated_types import Interval, doc
 from rig.errors import BenchError, ConfigError, DeviceNotFound
 from rig.firmware import toolchain
 from rig.host.kill_with_parent import KillWithParent
+from rig.host.pseudo_terminal import refuse_windows
 from rig.interfaces.context import BenchContext
 from rig.interfaces.sut import SutInfo
 from rig.model.finding import Finding
+from rig.model.need import Need, NeedKind
 from rig.model.pace import Pace
 from rig.model.wiring import Connection
 from rig.settings.declare import Number, ProgramText
@@ -147,6 +149,13 @@ class QemuSut(WatchedSut):
     def wires(settings: QemuSut.Settings) -> Sequence[Connection]:
         """Return the wires that a board would need."""
         return connections()
+
+    @staticmethod
+    def needs(settings: QemuSut.Settings, context: BenchContext) -> Sequence[Need]:
+        """Return the emulator and the image."""
+        refuse_windows(settings.emulator)
+        image = Need(NeedKind.FILE, str(context.folder / settings.program), _BUILD)
+        return (Need(NeedKind.PROGRAM, settings.emulator), image)
 
     @staticmethod
     def probe(settings: QemuSut.Settings, context: BenchContext) -> Iterator[Finding]:

@@ -135,12 +135,17 @@ class LoihiSut(WorkerSut):
         return reported(SENSORS, place, model, dt_s, job, inputs=inputs, rule=rule)
 
     @classmethod
+    def interpreter(cls, settings: Settings, context: BenchContext) -> str:
+        """Return the interpreter that has the SDK."""
+        return interpreter_of("loihi", settings.interpreter, context)
+
+    @classmethod
     def open(cls, settings: Settings, context: BenchContext) -> WorkerSut:
         """Start the worker; ConfigError without an interpreter, BenchError where it
         does not start: Lava is missing, or cannot be this network.
         """
         place = Place(
-            interpreter=interpreter_of("loihi", settings.interpreter, context),
+            interpreter=cls.interpreter(settings, context),
             start_s=settings.start_s,
             isolated=True,
         )

@@ -101,6 +101,11 @@ class SpinnakerSut(WorkerSut):
         )
 
     @classmethod
+    def interpreter(cls, settings: Settings, context: BenchContext) -> str:
+        """Return the interpreter that has the SDK."""
+        return interpreter_of("spinnaker", settings.interpreter, context)
+
+    @classmethod
     def open(cls, settings: Settings, context: BenchContext) -> WorkerSut:
         """Start the worker; ConfigError without a machine or an interpreter, BenchError
         where it does not start: the SDK is missing, or cannot be this network.
@@ -137,7 +142,7 @@ def _no_machine() -> ConfigError:
 
 def _place(settings: SpinnakerSut.Settings) -> Place:
     return Place(
-        interpreter=interpreter_of("spinnaker", settings.interpreter, BenchContext()),
+        interpreter=SpinnakerSut.interpreter(settings, BenchContext()),
         start_s=settings.start_s,
         isolated=True,
     )

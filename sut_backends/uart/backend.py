@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from rig.interfaces.context import BenchContext
 from rig.model.finding import Finding
+from rig.model.need import Need, NeedKind
 from rig.model.pace import Pace
 from rig.model.wiring import Connection, Talk
 from sut_backends.uart.bring_up import probe
@@ -53,6 +54,11 @@ class UartSut(ShimSut):
     def wires(settings: PortSettings) -> Sequence[Connection]:
         """Return the wires of the UART."""
         return connections()
+
+    @staticmethod
+    def needs(settings: PortSettings, context: BenchContext) -> Sequence[Need]:
+        """Return the port."""
+        return (Need(NeedKind.PORT, settings.port),)
 
     @staticmethod
     def overhears(settings: PortSettings, context: BenchContext) -> str | None:

@@ -12,11 +12,13 @@ from dataclasses import replace
 from typing import Any
 
 from rig.errors import LocalProtocolError, SutError
+from rig.host.pseudo_terminal import refuse_windows
 from rig.host.stop import pause
 from rig.interfaces.context import BenchContext
 from rig.interfaces.plugin_classes import Backend
 from rig.interfaces.sut import HOST_CLOCK, SutInfo
 from rig.model.completion import DECIDED, END, IDLE, SYNC, Completion, Mark
+from rig.model.need import Need
 from rig.model.pace import Pace
 from rig.model.steps import Idle, Load, Query, Solve, Step, Stream, Sync
 from rig.simulation.world import NS_PER_S
@@ -79,6 +81,20 @@ class WorkerSut(Backend):
     def simulates(cls, settings: Any) -> bool:
         """Return False: the program runs on the device."""
         return False
+
+    @classmethod
+    def needs(cls, settings: Any, context: BenchContext) -> Sequence[Need]:
+        """Raise ConfigError where there is no interpreter for the worker, and on
+        Windows."""
+        refuse_windows("a worker")
+        cls.interpreter(settings, context)
+        return ()
+
+    @classmethod
+    def interpreter(cls, settings: Any, context: BenchContext) -> str:
+        """Return the interpreter of the worker, empty for the rig's own; ConfigError
+        where there is none."""
+        return ""
 
     @classmethod
     def pace(cls, settings: Any) -> Pace:

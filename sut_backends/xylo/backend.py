@@ -138,6 +138,11 @@ class XyloSut(WorkerSut):
         return mapped("sut_backends.xylo.runner", place, model, dt_s, job, rule=rule)
 
     @classmethod
+    def interpreter(cls, settings: Settings, context: BenchContext) -> str:
+        """Return the interpreter that has the SDK."""
+        return interpreter_of("xylo", settings.interpreter, context)
+
+    @classmethod
     def open(cls, settings: Settings, context: BenchContext) -> WorkerSut:
         """Check the chip's limits, then start the worker and map the network."""
         chip = CHIPS[settings.chip]
@@ -162,7 +167,7 @@ class XyloSut(WorkerSut):
             ),
         )
         place = Place(
-            interpreter_of("xylo", settings.interpreter, context),
+            cls.interpreter(settings, context),
             start_s=settings.start_s,
             isolated=True,
         )

@@ -53,6 +53,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (("probe", ASC), "SYNC"),
         (("list",), "virtual"),
         (("scan",), ""),
+        (("doctor",), "Python"),
+        (("doctor", ASC), "this bench has what it needs"),
     ],
     ids=lambda part: part[0] if isinstance(part, tuple) else "",
 )

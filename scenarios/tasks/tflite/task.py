@@ -16,6 +16,7 @@ from rig.interfaces.context import BenchContext
 from rig.interfaces.network_task import IntegerWorkload
 from rig.interfaces.task import Regeneration, Task
 from rig.model.catalogue import Entry
+from rig.model.need import Need, NeedKind
 from rig.model.scores import Score
 from rig.network.tflite import network
 from rig.network.tflite.c_header import header
@@ -143,6 +144,17 @@ class TfliteTask(Task):
             task,
             answered_max=len(values),
         )
+
+    @classmethod
+    def needs(cls, settings: Settings, context: BenchContext) -> Sequence[Need]:
+        """Return the package that reads the model, and the files."""
+        extra = "onnx" if settings.model.lower().endswith(".onnx") else "tflite"
+        named = (settings.model, settings.inputs, settings.labels)
+        needed = [Need(NeedKind.EXTRA, extra)]
+        for path in (_of(context.folder, each) for each in named):
+            if path is not None:
+                needed.append(Need(NeedKind.FILE, str(path)))
+        return needed
 
     @classmethod
     def open(cls, settings: Settings, context: BenchContext) -> Self:

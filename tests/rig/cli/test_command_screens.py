@@ -44,6 +44,8 @@ SHOWN: dict[str, str] = {
     "campaign-wrong-setting": "campaign wrong.toml",
     "docs-extra": "docs CHECK extra",
     "docs-no-option": "docs --jsn",
+    "doctor-no-bench": "doctor nosuch.toml",
+    "doctor-no-option": "doctor --jsn",
     "firmware-build-idle": "firmware build nosuch --steps 3",
     "firmware-emulate": "firmware emulate board.elf --machine mps2-an385",
     "firmware-emulate-no-image": "firmware emulate nosuch",

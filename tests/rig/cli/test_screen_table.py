@@ -19,7 +19,7 @@ from tests.rig.cli.printed import test_summary as summary
 
 ERRORS_DUE = 3
 _FAILED = re.compile(
-    r"^(error |problem$|exit code (?!0|4$)| *(?:FAIL|INVALID)\b)", re.MULTILINE
+    r"^(error |problem$|exit code (?!0|4$)| *(?:FAIL|INVALID|wrong)\b)", re.MULTILINE
 )
 
 
@@ -58,6 +58,7 @@ TABLE = {
         "coverage", "coverage-edited coverage-no-grid coverage-no-session"
     ),
     "demo": Screens("demo", "demo-no-bench demo-wrong-bench demo-wrong-option"),
+    "doctor": Screens("doctor-all", "doctor-missing doctor-no-bench doctor-no-option"),
     "docs": Screens("docs-pages", "docs-extra docs-no-option docs-no-page"),
     "firmware build": Screens(
         "firmware-build",

@@ -15,10 +15,11 @@ from click.testing import CliRunner
 from rig.api.archive.listing import Listed
 from rig.bench import config, examples
 from rig.bench.config import BenchSettings
+from rig.bench.doctor.row import DoctorRow, RowState
 from rig.bench.probe import probe as probe_bench
 from rig.bench.scan import FOUND, MISSING, ONBOARD, PROBLEM, SERIAL, ScanRow
 from rig.bench.simulated import stated
-from rig.cli import bench, docs, plan, probe, scan
+from rig.cli import bench, docs, doctor, plan, probe, scan
 from rig.cli import list as list_command
 from rig.cli.boards import firmware
 from rig.cli.list import ListedKind
@@ -162,6 +163,55 @@ def scan_empty(out: Terminal) -> None:
 @text
 def scan_on_board(out: Terminal) -> None:
     scan.show(out, [ScanRow(ONBOARD, "/dev/ttyS0", FOUND)])
+
+
+def _examined(out: Terminal, rows: list[DoctorRow], bench: Path | None) -> None:
+    before = ""
+    for row in rows:
+        doctor.print_row(out, row, before)
+        before = row.group
+    doctor.print_end(out, rows, bench)
+
+
+@text
+def doctor_all(out: Terminal) -> None:
+    install = "sudo install -m 644 72-neurorig.rules /etc/udev/rules.d/"
+    rows = [
+        DoctorRow("this computer", "system", RowState.OK, "Linux 6.1.0, x86_64", needed=True),
+        DoctorRow("this computer", "Python", RowState.OK, "3.11.2, 64 bits", needed=True),
+        DoctorRow(
+            "sessions", "disk speed", RowState.OK,
+            "512 MB/s, synchronised: fast enough for any monitor; a megabyte took"
+            " 0.004 s at most",
+            needed=True,
+        ),
+        DoctorRow(
+            "packages", "[joulescope]", RowState.MISSING,
+            "pyjoulescope_driver: not installed", "pip install 'neurorig[joulescope]'",
+        ),
+        DoctorRow("programs", "cc", RowState.OK, "cc (Debian 12.2.0-14) 12.2.0"),
+        DoctorRow("ports", "udev rules", RowState.MISSING, "not installed", install),
+    ]  # fmt: skip
+    _examined(out, rows, None)
+
+
+@text
+def doctor_missing(out: Terminal) -> None:
+    rows = [
+        DoctorRow("this computer", "system", RowState.OK, "Linux 6.1.0, x86_64", needed=True),
+        DoctorRow(
+            "ports", "serial port", RowState.WRONG,
+            "/dev/ttyACM0: STM32 [STLink], root:dialout 0660: no permission to use the"
+            " port: you are not in the group dialout",
+            "sudo usermod -aG dialout $USER, then log in again", needed=True,
+        ),
+        DoctorRow(
+            "ports", "ModemManager", RowState.WRONG,
+            "runs, and opens ttyACM0 for seconds after they are plugged in",
+            "sudo install -m 644 72-neurorig.rules /etc/udev/rules.d/",
+        ),
+    ]  # fmt: skip
+    _examined(out, rows, Path("bench.toml"))
 
 
 @text
