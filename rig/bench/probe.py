@@ -158,8 +158,8 @@ def _unsupplied(
     for rail, monitor in monitors.items():
         if monitor.info.switches:
             yield supply_off(_of("supply off", rail), monitor, context)
-    if not plays:
-        yield from _asked_unsupplied(resolved, monitors, context)
+    if not plays and (finding := asked_unsupplied(resolved, monitors, context)):
+        yield finding
 
 
 def _of_monitor(rail: str, monitor: EnergyMonitor) -> Finding:
@@ -261,24 +261,27 @@ def supply_off(name: str, monitor: EnergyMonitor, context: BenchContext) -> Find
     return supply.off(name, read_supply(monitor, context), monitor.info)
 
 
-def _asked_unsupplied(
+def asked_unsupplied(
     resolved: config.Config,
     monitors: Mapping[str, EnergyMonitor],
     context: BenchContext,
-) -> Iterator[Finding]:
-    """Ask the device while all of its supplies are off; a simulated instrument switches
-    no real device.
+) -> Finding | None:
+    """Ask the device while all of its supplies are off; None where that shows nothing:
+    a monitor switches no supply, or a simulated one that of a real device.
     """
     kind = plugins.find("sut", resolved.sut.kind)
+    settings = resolved.sut.settings
+    is_simulated = kind.simulates(settings) is True
     infos = [monitor.info for monitor in monitors.values()]
     if not infos:
-        return
-    if any(info.simulated or not info.switches for info in infos):
-        return
+        return None
+    if any(info.simulated is not is_simulated or not info.switches for info in infos):
+        return None
     # A port that does not open has a row of its own.
     with suppress(RigError):
-        if (answer := kind.overhears(resolved.sut.settings, context)) is not None:
-            yield supply.unanswered("supply off, UART", answer)
+        if (answer := kind.overhears(settings, context)) is not None:
+            return supply.unanswered("supply off, UART", answer)
+    return None
 
 
 def _unanswered(

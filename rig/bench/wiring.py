@@ -17,7 +17,13 @@ from pathlib import Path
 
 from rig.bench import config, plugins, supply
 from rig.bench.opening import Announcer, monitored
-from rig.bench.probe import read_supply, recorded, supply_off, sync_edges
+from rig.bench.probe import (
+    asked_unsupplied,
+    read_supply,
+    recorded,
+    supply_off,
+    sync_edges,
+)
 from rig.bench.supply import Reading
 from rig.bench.wire_rows import row_of, sync_rows, talk_rows
 from rig.errors import RigError
@@ -164,6 +170,10 @@ class _Proof:
                 blind = monitor.info.sync == "start" or not monitor.info.reads_voltage
                 ok = None if blind and row.ok else row.ok
                 yield replace(row, ok=ok, rail=rail)
+        asked = asked_unsupplied(self.resolved, self.monitors, self.context)
+        if asked is not None and not asked.ok:
+            cause = "its UART or another cable feeds the device"
+            yield row_of(WireName.SECOND_SUPPLY, asked, cause)
 
     def _supplies(self, silent: Mapping[str, Reading | None]) -> Iterator[WireFinding]:
         """Judge the readings with the supply on, before the device has answered;

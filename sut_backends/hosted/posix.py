@@ -34,7 +34,7 @@ from sut_backends.processes.child_process import ChildProcess, sha256_of
 from sut_backends.uart.backend import UartSut
 from sut_backends.uart.bring_up import probe
 from sut_backends.uart.connect import LinkSettings, PortSettings, open_line, pace
-from sut_backends.uart.wiring import connections, talked
+from sut_backends.uart.wiring import connections, overheard, talked
 
 #: Time of a byte of a payload on the way to the process (measured: 0.1 to 0.3 us).
 _BYTE_S = 2e-7
@@ -116,6 +116,10 @@ class PosixSut(WatchedSut):
             bool, doc("A search claims a cost that is lower by one than its vector's.")
         ] = False
         short_vector: Annotated[bool, doc("A search cuts its vector.")] = False
+        fed_by_uart: Annotated[
+            bool,
+            doc("Its UART feeds it through its pins, so that it runs without supply."),
+        ] = False
         power_w: Annotated[Power, doc("What it draws.")] = field(default_factory=Power)
 
         @property
@@ -205,6 +209,20 @@ class PosixSut(WatchedSut):
         refuse_windows(_WHAT)
         program = context.folder / settings.program
         return (Need(NeedKind.FILE, str(program), _BUILD),)
+
+    @staticmethod
+    def overhears(settings: PosixSut.Settings, context: BenchContext) -> str:
+        """Ask the program for its name, where its UART feeds it; without any supply
+        there is no program that could answer.
+        """
+        if not settings.fed_by_uart:
+            return ""
+        with ExitStack() as stack:
+            process, _ = _start(settings, context, stack)
+            port = _port(settings, process)
+            line = open_line(port.port, port, context)
+            stack.callback(line.close)
+            return overheard(line, port)
 
     @staticmethod
     def talk(
