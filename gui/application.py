@@ -72,6 +72,7 @@ def _opened(arguments: Sequence[str]) -> QApplication:
                 line.strip(" .") for line in heard or text.splitlines()[:1]
             ),
             try_next=DISPLAY_TRY,
+            see="no-display",
         )
         sys.stderr.write("error " + str(error).replace("\n", "\n  ") + "\n")
         sys.stderr.flush()

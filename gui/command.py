@@ -68,6 +68,7 @@ def _start(
             path="gui",
             evidence=str(error),
             try_next=LIBRARIES_TRY,
+            see="package-missing",
         ) from error
     return start(sys.argv[:1], path, trace_only, demonstration, said)
 

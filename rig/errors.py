@@ -54,13 +54,20 @@ class RigError(Exception):
     what is very long, the beginning and the end.
 
     `exit_code` is that of the command line: 2 usage or configuration, 3 the bench
-    failed. `rail` is the rail whose monitor raised it, where there are several.
+    failed. `rail` is the rail whose monitor raised it, where there are several. `see`
+    is the row of docs/how-to/TROUBLESHOOTING.md that `rig docs` prints, empty where
+    there is none; it is no part of the stored text.
     """
 
     exit_code = 3
     rail = ""
+    see = ""
 
-    def __init__(self, cause: str, *, evidence: str = "", try_next: str = "") -> None:
+    def __init__(
+        self, cause: str, *, evidence: str = "", try_next: str = "", see: str = ""
+    ) -> None:
+        if see:
+            self.see = see
         self.cause = shortened(cause, _MOST)
         self.evidence = shortened(evidence, _MOST)
         self.try_next = try_next
@@ -81,13 +88,22 @@ class ConfigError(RigError):
     exit_code = 2
 
     def __init__(
-        self, cause: str, *, path: str = "", evidence: str = "", try_next: str = ""
+        self,
+        cause: str,
+        *,
+        path: str = "",
+        evidence: str = "",
+        try_next: str = "",
+        see: str = "",
     ) -> None:
         try_next = (
             try_next or "the key's type and limits; rig bench list shows examples"
         )
         super().__init__(
-            f"{path}: {cause}" if path else cause, evidence=evidence, try_next=try_next
+            f"{path}: {cause}" if path else cause,
+            evidence=evidence,
+            try_next=try_next,
+            see=see,
         )
         self.path = path
 
@@ -130,9 +146,13 @@ class DeviceLost(BenchError):
 class DeviceRestarted(DeviceLost):
     """The device is there again, but has forgotten everything."""
 
+    see = "restarts"
+
 
 class StorageFull(BenchError):
     """The disk has no room for the measurement."""
+
+    see = "disk-full"
 
 
 class Stopped(KeyboardInterrupt):
@@ -152,12 +172,14 @@ class LocalProtocolError(ProtocolError):
 class RemoteProtocolError(ProtocolError):
     """The device sent something the protocol forbids, also after retries."""
 
-    def __init__(self, cause: str, *, evidence: str = "", try_next: str = "") -> None:
+    def __init__(
+        self, cause: str, *, evidence: str = "", try_next: str = "", see: str = ""
+    ) -> None:
         hint = (
             "look at cable, ground and line rate; firmware that knows the framed layer "
             "repairs lost and spoilt bytes"
         )
-        super().__init__(cause, evidence=evidence, try_next=try_next or hint)
+        super().__init__(cause, evidence=evidence, try_next=try_next or hint, see=see)
 
 
 class SutError(RigError):
@@ -174,12 +196,19 @@ class DeadlineError(RigError):
     """No answer came in time."""
 
     def __init__(
-        self, awaited: str, waited_s: float, *, evidence: str = "", try_next: str = ""
+        self,
+        awaited: str,
+        waited_s: float,
+        *,
+        evidence: str = "",
+        try_next: str = "",
+        see: str = "",
     ) -> None:
         super().__init__(
             f"no {awaited} within {waited_s:.3g} s",
             evidence=evidence,
             try_next=try_next,
+            see=see,
         )
         self.awaited = awaited
         self.waited_s = waited_s
@@ -191,11 +220,14 @@ class DataError(RigError):
 
     exit_code = 2
 
-    def __init__(self, cause: str, *, evidence: str = "", try_next: str = "") -> None:
+    def __init__(
+        self, cause: str, *, evidence: str = "", try_next: str = "", see: str = ""
+    ) -> None:
         super().__init__(
             cause,
             evidence=evidence,
             try_next=try_next or "fetch or make the file again, or name another one",
+            see=see,
         )
 
 
@@ -253,6 +285,7 @@ def storage_error(error: OSError, path: Path, try_next: str = "") -> BenchError:
         f"{path} cannot be written or read",
         evidence=evidence,
         try_next=try_next or "another folder, or the permissions of this one",
+        see="folder-not-writable",
     )
 
 

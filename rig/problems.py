@@ -36,6 +36,24 @@ PROBLEM_CODES = {
 }
 
 
+#: Code of a problem -> the row of docs/how-to/TROUBLESHOOTING.md.
+SEE = {
+    "sync": "odd-edges",
+    "edges": "odd-edges",
+    "gap": "lost-samples",
+    "range": "out-of-range",
+    "clock": "clock-differs",
+    "short": "window-too-short",
+    "power": "power-too-low",
+    "link": "line-not-silent",
+    "restart": "restarts",
+    "stream": "stream-late",
+    "cost": "wrong-cost",
+    "answers": "answers-differ",
+    "rule": "rule-not-met",
+}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
     """A problem of a trial: a code of PROBLEM_CODES, the evidence, and its place as

@@ -87,6 +87,7 @@ def choose(paths: list[str], device: str) -> str:
                 "its USB cable; on Linux udev rules: rig doctor prints the command that"
                 ' installs them; device = "simulator" needs none'
             ),
+            see="no-instrument",
         )
     # A JS110 and a JS220 may have the same serial number.
     matching = [path for path in paths if device in _names(path)]

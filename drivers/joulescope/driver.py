@@ -393,6 +393,7 @@ def _switch_off_anew(
                 "the supply may still be on: switch it off at its source; then unplug"
                 " the instrument and plug it in again"
             ),
+            see="supply-may-be-on",
         ) from error
     raise _OffAnew(
         f"the Joulescope {link.path} switched the DUT's supply off only when it was"

@@ -62,6 +62,7 @@ class DriverLink:
                     "close the Joulescope UI and other programs that use it; on Linux, "
                     "install udev rules: rig doctor prints the command"
                 ),
+                see="instrument-busy",
             ) from error
         try:
             on_metadata = link._on_metadata

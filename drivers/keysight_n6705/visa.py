@@ -105,6 +105,7 @@ def open_session(
                     "pip install pyusb, or the vendor's library, or the instrument's"
                     " LAN address with ::5025::SOCKET"
                 ),
+                see="visa-does-not-reach",
             ) from error
         if code in (
             constants.StatusCode.error_resource_locked,
@@ -114,11 +115,13 @@ def open_session(
                 f"{resource} is in use",
                 evidence=text,
                 try_next="close the other program",
+                see="instrument-busy",
             ) from error
         raise DeviceNotFound(
             f"nothing at {resource}",
             evidence=text or repr(error),
             try_next="is it switched on, and the address right?",
+            see="no-instrument",
         ) from error
 
 
@@ -130,7 +133,9 @@ def open_library(visa_library: str) -> Any:
         import pyvisa
     except ImportError as error:
         raise ConfigError(
-            "pyvisa is missing", try_next="pip install 'neurorig[keysight]'"
+            "pyvisa is missing",
+            try_next="pip install 'neurorig[keysight]'",
+            see="visa-does-not-load",
         ) from error
     try:
         return pyvisa.ResourceManager(visa_library)

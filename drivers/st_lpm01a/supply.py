@@ -52,6 +52,7 @@ class LpmSupply:
                 try_next=(
                     "the supply may still be on: unplug the board, and plug it in again"
                 ),
+                see="supply-may-be-on",
             ) from error
         self.commanded_on = False
 

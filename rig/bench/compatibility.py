@@ -28,6 +28,7 @@ def refuse_mismatch(info: SutInfo, task: Task) -> None:
             f" {task.name!r}",
             evidence="" if info.task else f"the model it names: {info.model}",
             try_next="flash the other workload, or change [task.*]",
+            see="other-workload",
         )
     model = task.provenance().get("model", "")
     if info.task not in ("any", "") and model and info.model != model:
@@ -37,6 +38,7 @@ def refuse_mismatch(info: SutInfo, task: Task) -> None:
                 "flash the other image, or name the device's model:"
                 f" task.{task.name}.model"
             ),
+            see="other-workload",
         )
 
 
@@ -57,6 +59,7 @@ def refuse_invisible_pulses(
                 "firmware built for performance mode; or a monitor that sees edges (rig"
                 " list)"
             ),
+            see="device-tells-no-time",
         )
     if monitors and not sut.has_sync_line and sut.clock != HOST_CLOCK:
         raise BenchError(

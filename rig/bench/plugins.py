@@ -59,6 +59,7 @@ def loaded(entry_point: EntryPoint, path: str, extra: str) -> Any:
             f"needs a package that is not installed: {error.name}",
             path=path,
             try_next=_install(extra),
+            see="package-missing",
         ) from error
 
 

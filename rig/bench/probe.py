@@ -191,6 +191,7 @@ def _of_device(
             False,
             "the device reports no time, and there is no monitor to see its pulses",
             _NO_CLOCK,
+            see="device-tells-no-time",
         )
 
 
@@ -327,7 +328,7 @@ def _workload(info: SutInfo, task: Task) -> Finding:
     try:
         refuse_mismatch(info, task)
     except RigError as error:
-        return Finding("workload", False, error.cause, error.try_next)
+        return Finding("workload", False, error.cause, error.try_next, see=error.see)
     return Finding(
         "workload",
         True,
@@ -345,7 +346,9 @@ def sync_edges(
     if info.clock == EDGE_CLOCK:
         told = ticks_of_edges(ticks, info.tick_hz, trace.falls_s, trace.edge_hz)
         if isinstance(told, Problem):
-            return Finding(name, False, f"{told.code}: {told.detail}", _WIRE)
+            return Finding(
+                name, False, f"{told.code}: {told.detail}", _WIRE, see="no-edges"
+            )
         return Finding(
             name,
             True,
@@ -364,7 +367,10 @@ def sync_edges(
     wrong = "; ".join(
         f"{problem.code}: {problem.detail}" for problem in alignment.problems
     )
-    return Finding(name, not wrong, wrong or said, _WIRE if wrong else "")
+    if not wrong:
+        return Finding(name, True, said)
+    see = "odd-edges" if alignment.edges else "no-edges"
+    return Finding(name, False, wrong, _WIRE, see=see)
 
 
 def about(info: SutInfo) -> str:

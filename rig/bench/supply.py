@@ -76,7 +76,13 @@ def off(name: str, reading: Reading | None, info: MonitorInfo) -> Finding:
         return Finding(name, True, "nothing could be read")
     said = in_words(reading, info)
     if info.reads_voltage and abs(reading.voltage_v) > reading.still_v:
-        return Finding(name, False, f"{said}: another cable feeds the device", _OTHERS)
+        return Finding(
+            name,
+            False,
+            f"{said}: another cable feeds the device",
+            _OTHERS,
+            see="voltage-with-the-supply-off",
+        )
     if (info.reads_voltage or info.switches) and abs(reading.current_a) > max(
         reading.still_a, _OFF_A
     ):
@@ -90,6 +96,7 @@ def off(name: str, reading: Reading | None, info: MonitorInfo) -> Finding:
             False,
             f"{said} {backwards if reading.current_a < 0 else forwards}",
             _OTHERS,
+            see="current-with-the-supply-off",
         )
     return Finding(
         name,
@@ -112,6 +119,7 @@ def unanswered(name: str, answer: str) -> Finding:
         f"{answer} answers without its supply: another cable or its pins feed it, and"
         " what flows there is not measured",
         _OTHERS,
+        see="answers-with-the-supply-off",
     )
 
 
@@ -147,7 +155,9 @@ def _supplied(
             "switch on what feeds the monitor; is the device wired behind it, and the"
             " right way round?"
         )
-        return Finding(title, False, f"{said}: there is no voltage", hint)
+        return Finding(
+            title, False, f"{said}: there is no voltage", hint, see="no-voltage"
+        )
     if not reading.powerless:
         return Finding(title, True, said)
     if drawn:
@@ -158,7 +168,7 @@ def _supplied(
         " current takes another way"
     )
     hint = f"{_OTHERS}; where it draws so little, another instrument"
-    return Finding(title, False, f"{said}, {cause}", hint)
+    return Finding(title, False, f"{said}, {cause}", hint, see="power-too-low")
 
 
 def in_words(reading: Reading, info: MonitorInfo) -> str:

@@ -13,7 +13,7 @@ import click
 from rig.bench.doctor.examination import examine
 from rig.bench.doctor.row import DoctorRow, RowState
 from rig.cli.options import FILE, json_option, sessions_option, set_option
-from rig.cli.printed.terminal import Terminal, escape, say
+from rig.cli.printed.terminal import Terminal, escape, print_see, say
 from rig.errors import BenchError, ConfigError
 
 _COLOURS = {
@@ -71,6 +71,7 @@ def print_row(out: Terminal, row: DoctorRow, group_before: str) -> None:
     say(out, f"{escape(row.name)}: {escape(row.detail)}", word)
     if row.try_next:
         say(out, escape(row.try_next), f"{_INDENT}try: ")
+        print_see(out, row.see, _INDENT)
 
 
 def print_end(out: Terminal, rows: Sequence[DoctorRow], bench: Path | None) -> None:

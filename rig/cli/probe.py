@@ -17,7 +17,7 @@ from rig.bench.contact_player import ContactPlayer
 from rig.bench.probe import probe as probe_bench
 from rig.cli.options import FILE, bench_argument, json_option, set_option
 from rig.cli.printed.labels import badge
-from rig.cli.printed.terminal import Terminal, escape, say
+from rig.cli.printed.terminal import Terminal, escape, print_see, say
 from rig.errors import BenchError, ConfigError
 from rig.host.second_signal import stopped_by_signals
 from rig.host.stop import Stop
@@ -56,6 +56,7 @@ class ProbeRow:
             "labels": self.labels,
             "detail": self.finding.detail,
             "try_next": self.finding.try_next,
+            "see": self.finding.see,
             "recorded": self.recorded,
         }
 
@@ -140,6 +141,7 @@ def print_row(out: Terminal, row: ProbeRow) -> None:
     )
     if finding.try_next:
         say(out, escape(finding.try_next), f"{_INDENT}try: ")
+    print_see(out, finding.see, _INDENT)
     if row.recorded:
         say(out, escape(row.recorded), f"{_INDENT}recorded: ")
 

@@ -57,6 +57,7 @@ def _missing(cause: str, programs: Iterable[str]) -> DeviceNotFound:
         cause,
         evidence="looked for on PATH",
         try_next="; or ".join(hints) or "install it, or add its folder to PATH",
+        see="program-missing",
     )
 
 

@@ -81,4 +81,5 @@ def posix_only(what: str) -> ConfigError:
         f"{what} runs on Linux and macOS only",
         evidence=f"this system is {sys.platform}",
         try_next="use one of them, or a device on a serial port ([sut.uart])",
+        see="not-on-windows",
     )

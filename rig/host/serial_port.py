@@ -209,7 +209,12 @@ class SerialPort:
     def _failed(self, what: str, error: Exception) -> RigError:
         if isinstance(error, serial.SerialTimeoutException):
             awaited = f"room to write on {self.name}"
-            return DeadlineError(awaited, _WRITE_TIMEOUT_S, try_next=self._use.stuck)
+            return DeadlineError(
+                awaited,
+                _WRITE_TIMEOUT_S,
+                try_next=self._use.stuck,
+                see="port-takes-no-byte",
+            )
         evidence = f"{what}: {error}"
         if self._heard:
             evidence += f"; last heard {self._heard!r}"
@@ -217,6 +222,7 @@ class SerialPort:
             f"the port {self.name} is gone",
             evidence=evidence,
             try_next=self._use.gone,
+            see="port-gone",
         )
 
 
@@ -276,10 +282,14 @@ def _refusal(error: Exception, url: str, path: str) -> RigError:
             f"the port {url} is in use",
             evidence=evidence,
             try_next="end the terminal or other rig that holds it",
+            see="port-busy",
         )
     if number in _DENIED:
         return DeviceNotFound(
-            f"the port {url} may not be opened", evidence=message, try_next=DENIED_TRY
+            f"the port {url} may not be opened",
+            evidence=message,
+            try_next=DENIED_TRY,
+            see="port-denied",
         )
     if isinstance(error, ValueError):
         return ConfigError(f"{url!r} cannot be opened: {error}", path=path)
@@ -288,17 +298,22 @@ def _refusal(error: Exception, url: str, path: str) -> RigError:
             f"nothing answers at {url}",
             evidence=message,
             try_next="start the bridge; look at host and port",
+            see="nothing-at-the-address",
         )
     ports = [f"{port.device} ({port.description})" for port in list_ports.comports()]
     evidence = f"{message}; ports here: {', '.join(ports) or 'none'}"
     if number in _NO_PORT:
         return DeviceNotFound(
-            f"{url} is no serial port", evidence=evidence, try_next="name one of these"
+            f"{url} is no serial port",
+            evidence=evidence,
+            try_next="name one of these",
+            see="port-missing",
         )
     return DeviceNotFound(
         f"there is no port {url}",
         evidence=evidence,
         try_next="plug it in, or name one of these",
+        see="port-missing",
     )
 
 

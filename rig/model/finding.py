@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from rig.files import typed
+
 
 @dataclass(frozen=True, slots=True)
 class Finding:
@@ -12,7 +14,8 @@ class Finding:
     did not.
 
     `tested` is False where it could not be decided: then `ok` is True, as no fault was
-    found. `simulated`: it is about a simulated part.
+    found. `simulated`: it is about a simulated part. `see`: of a fault, the row of
+    docs/how-to/TROUBLESHOOTING.md.
     """
 
     name: str
@@ -21,6 +24,7 @@ class Finding:
     try_next: str = ""
     tested: bool = True
     simulated: bool = False
+    see: str = typed.optional("")
 
     @property
     def passed(self) -> bool | None:

@@ -240,6 +240,7 @@ def damage_named(folder: Path) -> Iterator[None]:
             f"a file of {folder} was damaged",
             evidence=repr(error),
             try_next=f"rig check {folder}",
+            see="session-damaged",
         ) from error
 
 

@@ -207,4 +207,4 @@ def _at(settings: PortSettings, context: BenchContext) -> Finding:
 
 def _failed(name: str, error: RigError) -> Finding:
     detail = f"{error.cause} ({error.evidence})" if error.evidence else error.cause
-    return Finding(name, False, detail, error.try_next)
+    return Finding(name, False, detail, error.try_next, see=error.see)

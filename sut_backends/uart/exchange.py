@@ -240,9 +240,15 @@ class FrameExchange:
         )
         if broken:
             cause = f"no {transfer.awaited} within {waited_s:.3g} s, only broken frames"
-            return RemoteProtocolError(cause, evidence=evidence, try_next=try_next)
+            return RemoteProtocolError(
+                cause, evidence=evidence, try_next=try_next, see="bytes-are-lost"
+            )
         return DeadlineError(
-            transfer.awaited, waited_s, evidence=evidence, try_next=try_next
+            transfer.awaited,
+            waited_s,
+            evidence=evidence,
+            try_next=try_next,
+            see="no-answer",
         )
 
 

@@ -133,7 +133,11 @@ class SelfTested:
             "NR_WINDOW, or a slower line rate"
         )
         ok = ok and not lost_b and not report.rx_dropped
-        return Finding("receive burst", ok, ", ".join(evidence), "" if ok else hint)
+        if ok:
+            return Finding("receive burst", True, ", ".join(evidence))
+        return Finding(
+            "receive burst", False, ", ".join(evidence), hint, see="receive-burst"
+        )
 
     def _timer_rate(self, whose: str, own_time: bool) -> Finding:
         rate = self.rate
@@ -150,6 +154,7 @@ class SelfTested:
                 evidence,
                 "where two halves make the counter, read the upper one again after the"
                 " lower",
+                see="timer-rate",
             )
         if rate.ticks == 0:
             return Finding(
@@ -157,6 +162,7 @@ class SelfTested:
                 False,
                 f"it stood still for {rate.span_s:.3f} s",
                 "start the timer when the port starts",
+                see="timer-rate",
             )
         deviation = abs(rate.ticks / (rate.span_s * stated_hz) - 1)
         u = rate.error_s / rate.span_s
@@ -185,7 +191,7 @@ class SelfTested:
         if deviation <= RATE_LIMIT:
             return Finding("timer rate", True, evidence)
         hint = "tick_hz, the prescaler, or the clock tree of the port is wrong"
-        return Finding("timer rate", False, evidence, hint)
+        return Finding("timer rate", False, evidence, hint, see="timer-rate")
 
     def _sync_pin(self) -> Finding:
         levels = (

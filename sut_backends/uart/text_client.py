@@ -389,6 +389,7 @@ class TextClient:
             waited_s,
             evidence=evidence,
             try_next="a byte was lost, or the DUT hangs",
+            see="bytes-are-lost",
         )
 
     def _no_attention(self, waited_s: float, heard: str) -> RigError:
@@ -402,6 +403,7 @@ class TextClient:
                 waited_s,
                 evidence=self._evidence,
                 try_next=try_next,
+                see="no-answer",
             )
         if self.unprintable_b * 5 > self.received_b:
             cause = "what the DUT says is garbled: probably another line rate"
@@ -409,11 +411,15 @@ class TextClient:
                 cause,
                 evidence=self._evidence,
                 try_next=rates_to_try.others("", self.line.baud),
+                see="garbled",
             )
         evidence = f"{self._evidence}; last line: {heard!r}"
         cause = "the DUT talks, but does not answer `name`"
         return RemoteProtocolError(
-            cause, evidence=evidence, try_next="is it a shim firmware?"
+            cause,
+            evidence=evidence,
+            try_next="is it a shim firmware?",
+            see="other-firmware",
         )
 
 

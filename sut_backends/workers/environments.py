@@ -67,5 +67,6 @@ def interpreter_of(kind: str, setting: str, context: BenchContext) -> str:
             path=f"sut.{kind}.interpreter",
             evidence=f"no environment in {own.parent.parent}",
             try_next=f"rig sdk install {kind}, or name a Python that has it",
+            see="sdk-missing",
         )
     return str(own)

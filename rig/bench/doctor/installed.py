@@ -16,13 +16,14 @@ from rig.host import python_child, window_needs
 from rig.model.need import Need, NeedKind
 
 GROUP = "packages"
-#: Extra -> the name of its library, the statements that load it, and what helps where
-#: they fail.
+#: Extra -> the name of its library, the statements that load it, what helps where they
+#: fail, and the row of docs/how-to/TROUBLESHOOTING.md.
 _LIBRARIES = {
     "joulescope": (
         "Joulescope library",
         "import pyjoulescope_driver as it; print(it.__version__)",
         "pip install --force-reinstall 'neurorig[joulescope]'",
+        "package-missing",
     ),
     "keysight": (
         "VISA library",
@@ -31,11 +32,13 @@ _LIBRARIES = {
         " '(LAN; for USB also: pip install pyusb)')",
         "pip install --force-reinstall 'neurorig[keysight]'; or visa_library ="
         ' "@ivi" with the vendor\'s library',
+        "visa-does-not-load",
     ),
     "gui": (
         "Qt libraries",
         "import PySide6.QtWidgets as it; print(it.__package__)",
         window_needs.LIBRARIES_TRY,
+        "package-missing",
     ),
 }
 
@@ -87,7 +90,10 @@ def _extra_rows(extra: str, *, needed: bool) -> Iterator[DoctorRow]:
     name = f"[{extra}]"
     if lacking:
         detail = f"{', '.join(lacking)}: not installed"
-        yield DoctorRow(GROUP, name, RowState.MISSING, detail, install, needed=needed)
+        see = "package-missing" if needed else ""
+        yield DoctorRow(
+            GROUP, name, RowState.MISSING, detail, install, needed=needed, see=see
+        )
         return
     bad = [package for package in found if not package.fits]
     for package in bad:
@@ -102,11 +108,12 @@ def _extra_rows(extra: str, *, needed: bool) -> Iterator[DoctorRow]:
 
 def _library_row(extra: str, *, needed: bool) -> DoctorRow:
     """Load a library in a process of its own, which it may end or keep waiting."""
-    name, statements, hint = _LIBRARIES[extra]
+    name, statements, hint, row = _LIBRARIES[extra]
     well, line = asked(python_child.command("-c", statements))
-    state = RowState.OK if well else RowState.WRONG
-    detail = line if well else f"does not load: {line}"
-    return DoctorRow(GROUP, name, state, detail, "" if well else hint, needed=needed)
+    if well:
+        return DoctorRow(GROUP, name, RowState.OK, line, needed=needed)
+    detail = f"does not load: {line}"
+    return DoctorRow(GROUP, name, RowState.WRONG, detail, hint, needed=needed, see=row)
 
 
 def _package_row(

@@ -65,7 +65,9 @@ def _named(name: str, found: Sequence[tuple[str, ScanRow]]) -> DoctorRow:
         return DoctorRow(GROUP, NAME, RowState.OK, f"{name} is there", needed=True)
     here = ", ".join(device for device, _ in found) or "none"
     detail = f"there is no port {name}; ports here: {here}"
-    return DoctorRow(GROUP, NAME, RowState.MISSING, detail, _PLUG_IN, needed=True)
+    return DoctorRow(
+        GROUP, NAME, RowState.MISSING, detail, _PLUG_IN, needed=True, see="port-missing"
+    )
 
 
 def _is_same(name: str, device: str) -> bool:
@@ -85,6 +87,7 @@ def _row(device: str, found: ScanRow, *, needed: bool = False) -> DoctorRow:
             f"{name}: {found.problem}",
             found.try_next,
             needed=needed,
+            see="port-denied",
         )
     if users := users_of(device):
         return DoctorRow(
@@ -94,6 +97,7 @@ def _row(device: str, found: ScanRow, *, needed: bool = False) -> DoctorRow:
             f"{name}: {'; '.join(users)}",
             "end the terminal or other rig that holds it",
             needed=needed,
+            see="port-busy",
         )
     detail = f"{name}, this account may open it"
     return DoctorRow(GROUP, NAME, RowState.OK, detail, needed=needed)

@@ -33,7 +33,8 @@ class DoctorRow:
     """One thing that was looked at: its group and name, its state, the evidence, and
     what to do where it is missing or wrong.
 
-    `needed`: the rig, or the bench at hand, does not work without it.
+    `needed`: the rig, or the bench at hand, does not work without it. `see`: the row of
+    docs/how-to/TROUBLESHOOTING.md.
     """
 
     group: str
@@ -42,6 +43,7 @@ class DoctorRow:
     detail: str
     try_next: str = ""
     needed: bool = False
+    see: str = ""
 
     @property
     def blocks(self) -> bool:

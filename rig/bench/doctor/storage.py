@@ -51,7 +51,15 @@ def storage_rows(sessions: Path) -> Iterator[DoctorRow]:
     except RigError as error:
         detail = f"{error.cause}: {error.evidence}" if error.evidence else error.cause
         hint = error.try_next or _ANOTHER
-        yield DoctorRow(GROUP, name, RowState.WRONG, detail, hint, needed=True)
+        yield DoctorRow(
+            GROUP,
+            name,
+            RowState.WRONG,
+            detail,
+            hint,
+            needed=True,
+            see="folder-not-writable",
+        )
         return
     above = (sessions.absolute(), *sessions.absolute().parents)
     there = next(folder for folder in above if folder.is_dir())
@@ -74,6 +82,7 @@ def _space(folder: Path) -> DoctorRow:
         RowState.WRONG,
         f"{detail}: a session with a fast monitor may not fit",
         'rig plan BENCH states its size; between_windows = "reduced" makes it smaller',
+        see="disk-full",
     )
 
 
@@ -94,9 +103,11 @@ def _speed(folder: Path) -> DoctorRow:
         if found.rate >= _SLOW:
             detail = f"{rate}: enough for 100,000 monitor samples a second{wait}"
             hint = f"{_ANOTHER}, for a Joulescope"
-            return DoctorRow(GROUP, name, RowState.WRONG, detail, hint)
+            return DoctorRow(GROUP, name, RowState.WRONG, detail, hint, see="disk-slow")
         detail = f"{rate}: too slow for any monitor{wait}"
-    return DoctorRow(GROUP, name, RowState.WRONG, detail, _ANOTHER, needed=True)
+    return DoctorRow(
+        GROUP, name, RowState.WRONG, detail, _ANOTHER, needed=True, see="disk-slow"
+    )
 
 
 def written(folder: Path) -> Written:

@@ -134,7 +134,7 @@ def rules_row(place: LinuxRoot) -> DoctorRow:
         if is_same:
             return DoctorRow(GROUP, name, RowState.OK, f"{path}")
         said = f"{path} is of another version of neurorig"
-        return DoctorRow(GROUP, name, RowState.WRONG, said, INSTALL)
+        return DoctorRow(GROUP, name, RowState.WRONG, said, INSTALL, see="usb-denied")
     said = f"{RULES.name} is not installed: access to USB, no ModemManager, no suspend"
     return DoctorRow(GROUP, name, RowState.MISSING, said, INSTALL)
 
@@ -160,6 +160,7 @@ def device_rows(
             detail,
             f"{INSTALL}; then plug it in again",
             needed=needed,
+            see="usb-denied",
         )
 
 
@@ -180,7 +181,7 @@ def suspend_rows(devices: Sequence[UsbDevice]) -> Iterator[DoctorRow]:
         f"{', '.join(suspended)} may be suspended when idle: bytes after a pause are"
         " late or lost"
     )
-    yield DoctorRow(GROUP, name, RowState.WRONG, detail, INSTALL)
+    yield DoctorRow(GROUP, name, RowState.WRONG, detail, INSTALL, see="usb-suspended")
 
 
 def modem_manager_row(
@@ -202,4 +203,4 @@ def modem_manager_row(
     if not ports:
         return DoctorRow(GROUP, name, RowState.OK, "runs; no USB port is attached")
     detail = f"runs, and opens {', '.join(ports)} for seconds after they are plugged in"
-    return DoctorRow(GROUP, name, RowState.WRONG, detail, INSTALL)
+    return DoctorRow(GROUP, name, RowState.WRONG, detail, INSTALL, see="modemmanager")

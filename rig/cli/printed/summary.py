@@ -16,6 +16,7 @@ from rig.cli.printed.labels import badge_lines
 from rig.cli.printed.terminal import borderless_table, escape, print_whole
 from rig.cli.printed.verdicts import BADGES
 from rig.model.metric import Prominence, Statistic
+from rig.problems import SEE
 from rig.results import off_trial, verdict
 from rig.results.document import IntervalResult, MetricResult, Results, VerdictResult
 from rig.results.replication import LIMIT, TRIALS, deviation
@@ -217,6 +218,9 @@ def _problems(results: Results, width: int) -> list[str]:
         )
     if (left := len(results.problems) - _PROBLEMS) > 0:
         lines.append(f" {left} more problems: in the report")
+    rows = {SEE[problem.code] for problem in results.problems if problem.code in SEE}
+    for row in sorted(rows)[:_PROBLEMS]:
+        lines.append(f" see: rig docs {row}")
     return lines
 
 

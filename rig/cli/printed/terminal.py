@@ -205,8 +205,16 @@ def print_error(console: Console, error: RigError) -> None:
             say(console, escape(line), "    | ")
     if error.try_next:
         say(console, escape(error.try_next), "  try: ")
+    print_see(console, error.see, "  ")
     for note in getattr(error, "__notes__", ()):
         say(console, escape(note), "  and then: ")
+
+
+def print_see(console: Console, see: str, indent: str) -> None:
+    """Print the command that shows a row of the page on troubleshooting, if there is
+    one."""
+    if see:
+        say(console, f"rig docs {escape(see)}", f"{indent}see: ")
 
 
 def print_stopped(console: Console, left: Sequence[str]) -> None:

@@ -31,6 +31,7 @@ CONTEXTS = {
     "rig/api/backends": ("compare",),
     "rig/bench/config.py": ("run", "probe", "plan", "compare", "serve", "qubo largest"),
     "rig/bench/contact_file.py": ("probe",),
+    "rig/bench/doctor": ("doctor",),
     "rig/cli/boards/firmware_model.py": ("firmware build",),
     "rig/cli/boards/firmware_sww.py": ("firmware build",),
     "rig/cli/boards/firmware_tflite.py": ("firmware build",),
@@ -57,9 +58,11 @@ CONTEXTS = {
 }
 #: Keys of a bench file that replace an option: `rig run` has hints for a network too.
 IN_BENCH = {"--dt": "dt_s", "--as": "rule", "--reset": "reset"}
-#: Hints of other programs' options: git's, pip's, and pytest's with our plug-in.
+#: Hints of other programs' options: git's, pip's, udevadm's, and pytest's with our plug-in.
 OTHERS = {
     "rig/cli/boards/firmware_tflite.py": {"--depth"},
+    "rig/bench/doctor/installed.py": {"--force-reinstall"},
+    "rig/bench/doctor/usb.py": {"--reload"},
     "rig/firmware/cmsis_nn.py": {"--depth"},
     "rig/files/shipped.py": {"--target"},
     "rig/pytest_plugin/__init__.py": {"--rig-sessions"},

@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -96,7 +97,12 @@ def test_a_library_that_does_not_load_is_wrong_with_its_last_words(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     requiring(monkeypatch, ["numpy>=2; extra == 'keysight'"])
-    broken = ("VISA library", "import ctypes; ctypes.CDLL('libnosuch.so')", "a hint")
+    broken = (
+        "VISA library",
+        "import ctypes; ctypes.CDLL('libnosuch.so')",
+        "a hint",
+        "visa",
+    )
     monkeypatch.setitem(installed._LIBRARIES, "keysight", broken)
     extra, library = installed.extra_rows([Need(NeedKind.EXTRA, "keysight")])
     assert extra.state is RowState.OK
@@ -188,10 +194,14 @@ def test_a_member_of_the_group_who_has_not_logged_in_again_is_told_so(
 
 def test_a_call_that_hangs_ends_with_its_limit_and_errors_pass() -> None:
     with pytest.raises(DeadlineError, match=r"no answer of it within 0\.05 s"):
-        row.limited("answer of it", lambda: time.sleep(2), 0.05)  # it is given up
+        row.limited("answer of it", partial(_hang, Path()), 0.05)
     assert row.limited("x", lambda: 7, 5.0) == 7
     with pytest.raises(OSError, match="broken"):
         row.limited("x", _broken, 5.0)
+
+
+def _hang(folder: Path) -> None:
+    time.sleep(3)  # longer than the limit, and the thread ends by itself
 
 
 def _broken() -> None:
@@ -250,10 +260,7 @@ def test_a_disk_that_does_not_answer_is_given_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(storage, "LIMIT_S", 0.3)
-    # longer than the limit, and the thread ends by itself
-    monkeypatch.setattr(
-        storage, "written", lambda folder: time.sleep(3)
-    )  # it hangs here
+    monkeypatch.setattr(storage, "written", _hang)
     found = {each.name: each for each in storage.storage_rows(tmp_path)}
     assert found["disk speed"].blocks and "within 0.3 s" in found["disk speed"].detail
 
