@@ -28,6 +28,7 @@ from tests.rig.cli.test_hints import unknown
 #: Which commands print the hints of a file or folder that name options, where it is not
 #: the file of a command itself.
 CONTEXTS = {
+    "drivers/nordic_ppk2/driver.py": ("probe",),
     "rig/api/backends": ("compare",),
     "rig/bench/config.py": ("run", "probe", "plan", "compare", "serve", "qubo largest"),
     "rig/bench/contact_file.py": ("probe",),
