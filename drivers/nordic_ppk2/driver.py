@@ -29,6 +29,7 @@ from rig.host.stop import pause
 from rig.interfaces.context import BenchContext
 from rig.interfaces.monitor import FoundInstrument, MonitorInfo, Sampling
 from rig.interfaces.plugin_classes import Driver
+from rig.model.need import Need, NeedKind
 from rig.model.wiring import Connection
 from rig.simulation.world import NS_PER_S
 from rig.uncertainty import accuracy
@@ -70,6 +71,13 @@ class NordicPpk2(Driver):
         self._answered = False
         self._on = False
         self._recording: Ppk2Recording | None = None
+
+    @staticmethod
+    def needs(settings: Settings, context: BenchContext) -> Sequence[Need]:
+        """Return the port."""
+        if settings.port == SIMULATOR:
+            return ()
+        return (Need(NeedKind.PORT, settings.port),)
 
     @staticmethod
     def simulates(settings: Settings) -> bool:

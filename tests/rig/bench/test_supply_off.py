@@ -100,6 +100,7 @@ SIMULATORS = {
     "virtual": "",
     "joulescope": 'device = "simulator"',
     "keysight_n6705": 'resource = "simulator"',
+    "nordic_ppk2": 'port = "simulator"',
     "st_lpm01a": 'port = "simulator"',
 }
 
