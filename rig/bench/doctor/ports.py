@@ -11,7 +11,7 @@ from pathlib import Path
 
 from rig.bench import scan
 from rig.bench.doctor import usb
-from rig.bench.doctor.row import LIMIT_S, DoctorRow, LinuxRoot, RowState, limited
+from rig.bench.doctor.row import DoctorRow, LinuxRoot, RowState, limited
 from rig.bench.scan import ScanRow
 from rig.errors import DeadlineError
 from rig.host.serial_port import users_of
@@ -31,7 +31,7 @@ def port_rows(needs: Sequence[Need] | None) -> Iterator[DoctorRow]:
         if not named:
             return
     try:
-        found = limited("list of serial ports", scan.serial_ports, LIMIT_S)
+        found = limited("list of serial ports", scan.serial_ports)
     except DeadlineError as error:
         yield DoctorRow(
             GROUP,

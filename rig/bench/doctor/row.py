@@ -16,7 +16,7 @@ from rig.files.plain_text import one_line
 
 _FoundT = TypeVar("_FoundT")
 #: Time for a program to print its version, or for the system to list its ports.
-LIMIT_S = 10.0
+_LIMIT_S = 10.0
 _TEXT_MAX_B = 4096
 
 
@@ -82,11 +82,11 @@ def asked(command: Sequence[str | Path]) -> tuple[bool, str]:
             command,
             stdin=subprocess.DEVNULL,
             capture_output=True,
-            timeout=LIMIT_S,
+            timeout=_LIMIT_S,
             check=False,
         )
     except subprocess.TimeoutExpired:
-        return False, f"no answer within {LIMIT_S:.0f} s"
+        return False, f"no answer within {_LIMIT_S:.0f} s"
     except OSError as error:
         return False, error.strerror or str(error)
     printed = (done.stdout, done.stderr)
@@ -99,7 +99,7 @@ def asked(command: Sequence[str | Path]) -> tuple[bool, str]:
     return True, one_line(lines[0]) if lines else ""
 
 
-def limited(what: str, action: Callable[[], _FoundT], limit_s: float) -> _FoundT:
+def limited(what: str, action: Callable[[], _FoundT]) -> _FoundT:
     """Return the result of a call into the system or a library; raise its errors, and
     DeadlineError where it does not return in time. Its thread then ends with the
     process.
@@ -115,9 +115,9 @@ def limited(what: str, action: Callable[[], _FoundT], limit_s: float) -> _FoundT
 
     thread = threading.Thread(target=run, daemon=True)
     thread.start()
-    thread.join(limit_s)
+    thread.join(_LIMIT_S)
     if raised:
         raise raised[0]
     if not found:
-        raise DeadlineError(what, limit_s)
+        raise DeadlineError(what, _LIMIT_S)
     return found[0]

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from rig.bench.doctor.row import LIMIT_S, DoctorRow, RowState, limited
+from rig.bench.doctor.row import DoctorRow, RowState, limited
 from rig.errors import DeadlineError, RigError
 from rig.store.session_folder import refuse_unwritable
 from rig.units import bytes_text
@@ -47,7 +47,7 @@ def storage_rows(sessions: Path) -> Iterator[DoctorRow]:
     A file is written and removed there."""
     name = "folder"
     try:
-        limited("file in the folder", lambda: refuse_unwritable(sessions), LIMIT_S)
+        limited("file in the folder", lambda: refuse_unwritable(sessions))
     except RigError as error:
         detail = f"{error.cause}: {error.evidence}" if error.evidence else error.cause
         hint = error.try_next or _ANOTHER
@@ -89,7 +89,7 @@ def _space(folder: Path) -> DoctorRow:
 def _speed(folder: Path) -> DoctorRow:
     name = "disk speed"
     try:
-        found = limited("write to the disk", lambda: written(folder), LIMIT_S)
+        found = limited("write to the disk", lambda: written(folder))
     except DeadlineError as error:
         detail = error.cause
     except OSError as error:

@@ -42,7 +42,7 @@ def tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_program_prints_its_version_or_is_wrong_or_missing(
     tools: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(row, "LIMIT_S", 0.3)
+    monkeypatch.setattr(row, "_LIMIT_S", 0.3)
     needs = [
         program(tools, "good", "printf 'good 1.2 \\033[31mred\\n(c) 2026\\n'"),
         program(tools, "breaks", "echo first >&2; echo 'no libfoo.so.1' >&2; exit 127"),
@@ -164,7 +164,7 @@ def test_a_port_that_another_program_holds_is_named_with_the_program(
 def test_a_system_that_does_not_list_its_ports_is_given_up(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(ports, "LIMIT_S", 0.05)
+    monkeypatch.setattr(row, "_LIMIT_S", 0.05)
 
     def hang() -> list[object]:
         time.sleep(2)  # longer than the limit, and the thread ends by itself
@@ -192,12 +192,16 @@ def test_a_member_of_the_group_who_has_not_logged_in_again_is_told_so(
     assert "not in the group dialout" in problem and "usermod" in hint
 
 
-def test_a_call_that_hangs_ends_with_its_limit_and_errors_pass() -> None:
+def test_a_call_that_hangs_ends_with_its_limit_and_errors_pass(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(row, "_LIMIT_S", 0.05)
     with pytest.raises(DeadlineError, match=r"no answer of it within 0\.05 s"):
-        row.limited("answer of it", partial(_hang, Path()), 0.05)
-    assert row.limited("x", lambda: 7, 5.0) == 7
+        row.limited("answer of it", partial(_hang, Path()))
+    monkeypatch.setattr(row, "_LIMIT_S", 5.0)
+    assert row.limited("x", lambda: 7) == 7
     with pytest.raises(OSError, match="broken"):
-        row.limited("x", _broken, 5.0)
+        row.limited("x", _broken)
 
 
 def _hang(folder: Path) -> None:
@@ -259,7 +263,7 @@ def test_a_file_system_that_cannot_synchronise_is_wrong(
 def test_a_disk_that_does_not_answer_is_given_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(storage, "LIMIT_S", 0.3)
+    monkeypatch.setattr(row, "_LIMIT_S", 0.3)
     monkeypatch.setattr(storage, "written", _hang)
     found = {each.name: each for each in storage.storage_rows(tmp_path)}
     assert found["disk speed"].blocks and "within 0.3 s" in found["disk speed"].detail
