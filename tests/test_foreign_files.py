@@ -47,6 +47,7 @@ ELSEWHERE = {
     "rig/api/backends/trains.py": (1, MEMORY),
     "rig/api/campaign/campaign.py": (1, OWN_OUTPUT),
     "rig/api/campaign/cell_process.py": (1, MEMORY),
+    "rig/api/campaign/dask_hosts.py": (1, OWN_OUTPUT),
     "rig/api/support/bundle.py": (1, MEMORY),
     "rig/api/traces/export.py": (1, OWN_OUTPUT),
     "rig/bench/bench_file.py": (1, NAMED),

@@ -10,6 +10,8 @@ import click
 from rig.cli.lazy import LateCommand
 from rig.cli.options import FILE, refuse_idle, to_write
 
+_OF_RUNS = ("jobs", "scheduler")
+
 
 @click.command(cls=LateCommand, modules=["rig.cli.run_campaign"])
 @click.argument("grid", metavar="GRID.toml", type=FILE)
@@ -25,6 +27,12 @@ from rig.cli.options import FILE, refuse_idle, to_write
     default=1,
     show_default=True,
     help="Sessions at a time; a board or instrument has one.",
+)
+@click.option(
+    "--scheduler",
+    metavar="ADDRESS",
+    default="",
+    help="Run them on the workers of this Dask scheduler.",
 )
 @click.option(
     "--most",
@@ -49,6 +57,7 @@ def campaign(
     grid: Path,
     to: Path | None,
     jobs: int,
+    scheduler: str,
     most: int,
     status: bool,
     table: bool,
@@ -68,6 +77,8 @@ def campaign(
     root = to or Path("sessions") / grid.stem
     call = run_campaign.CampaignCall(path=grid, root=root, most=most, csv_file=csv_file)
     if status or table:
-        refuse_idle("beside --status and --table", "jobs")
+        refuse_idle("beside --status and --table", *_OF_RUNS)
         return run_campaign.show(call, status=status, as_table=table)
-    return run_campaign.run(call, jobs)
+    if scheduler:
+        refuse_idle("beside --scheduler", "jobs")
+    return run_campaign.run(call, jobs, scheduler)

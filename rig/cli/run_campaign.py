@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
@@ -12,8 +12,8 @@ from rig.api.campaign import grid as grids
 from rig.api.campaign import local, table
 from rig.api.campaign.campaign import Campaign
 from rig.api.campaign.cell_process import CellNews
-from rig.api.campaign.grid import Grid
-from rig.api.campaign.local import CellEvent
+from rig.api.campaign.grid import Grid, GridCell
+from rig.api.campaign.local import CellEvent, Hear
 from rig.api.campaign.standing import CellStatus, Survey
 from rig.cli import exit_codes
 from rig.cli.printed.campaign_screens import CampaignProgress, print_status
@@ -23,6 +23,7 @@ from rig.host.second_signal import stopped_by_signals
 from rig.host.stop import Stop
 from rig.store.session_folder import refuse_unwritable, write_text
 
+_Engine = Callable[[Sequence[GridCell], Hear, Stop], None]
 _PLACES = "another folder: rig campaign GRID --to FOLDER"
 
 
@@ -55,7 +56,7 @@ class _Ended:
             self.stopped.append(event.news)
 
 
-def run(call: CampaignCall, jobs: int) -> int:
+def run(call: CampaignCall, jobs: int, scheduler: str) -> int:
     """Run the cells that are left; print how all stand, and return the exit code."""
     grid = grids.read(call.path)
     cells = grids.cells(grid, call.most)
@@ -72,7 +73,7 @@ def run(call: CampaignCall, jobs: int) -> int:
         ended = _Ended()
         try:
             if left:
-                _run(campaign, before, jobs, out, ended)
+                _run(campaign, before, _engine(jobs, scheduler, campaign), out, ended)
         except KeyboardInterrupt as error:
             _note(error, ended, call)
             raise
@@ -84,7 +85,7 @@ def run(call: CampaignCall, jobs: int) -> int:
 
 
 def _run(
-    campaign: Campaign, before: Survey, jobs: int, out: Terminal, ended: _Ended
+    campaign: Campaign, before: Survey, engine: _Engine, out: Terminal, ended: _Ended
 ) -> None:
     left = campaign.left(before)
     stop = Stop()
@@ -93,7 +94,20 @@ def _run(
         CampaignProgress(out, len(before.rows), len(before.rows) - len(left)) as shown,
     ):
         hear = _both(shown, ended)
-        local.run(left, campaign.order, jobs, hear, stop)
+        engine(left, hear, stop)
+
+
+def _engine(jobs: int, scheduler: str, campaign: Campaign) -> _Engine:
+    """Return what runs cells: processes of this computer, or workers of a scheduler."""
+    if not scheduler:
+        return lambda cells, hear, stop: local.run(
+            cells, campaign.order, jobs, hear, stop
+        )
+    # Imported here: it is an extra.
+    from rig.api.campaign import dask_hosts
+
+    hosts = dask_hosts.DaskHosts(scheduler, campaign.root)
+    return lambda cells, hear, stop: hosts.run(cells, campaign.order, hear, stop)
 
 
 def _both(
