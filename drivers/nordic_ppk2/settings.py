@@ -12,7 +12,7 @@ from drivers.fields import CalibrationFile, StartTime
 from drivers.nordic_ppk2.metadata import RANGES
 from drivers.nordic_ppk2.sim.settings import Ppk2SimulatorSettings
 from rig.errors import ConfigError
-from rig.settings.declare import Number, Ratio
+from rig.settings.declare import DEVICE, Number, Ratio
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +21,7 @@ class Ppk2Settings:
 
     port: Annotated[
         str,
+        DEVICE,
         Len(1),
         doc('Serial device, pyserial URL, or "simulator"; `rig scan` lists them.'),
     ]

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
@@ -41,7 +42,8 @@ class CampaignCall:
     @property
     def again(self) -> str:
         """The command that goes on."""
-        return f"rig campaign {self.path} --to {self.root}"
+        words = ("rig", "campaign", str(self.path), "--to", str(self.root))
+        return shlex.join(words)
 
 
 @dataclass(slots=True)

@@ -13,9 +13,11 @@ from subprocess import CompletedProcess
 
 import pytest
 
+from rig.api.campaign import grid
+from rig.api.campaign.standing import CellStatus, survey
 from rig.api.sessions.session import open_session, sessions
 from rig.check.check import check
-from rig.store.session_folder import BENCH, EVENTS, RESULTS
+from rig.store.session_folder import BENCH, EVENTS, RESULTS, SessionFolder
 from tests.commands import rig, started
 from tests.waiting import eventually
 
@@ -120,10 +122,10 @@ def test_the_table_has_the_axes_and_the_labels(campaign: Path) -> None:
 
 
 def test_a_cell_whose_bench_text_changed_runs_anew(tmp_path: Path) -> None:
-    grid = tmp_path / "grid.toml"
-    grid.write_text(GRID.format(samples=3).replace("[0.005, 0.010]", "[0.005]"))
+    path = tmp_path / "grid.toml"
+    path.write_text(GRID.format(samples=3).replace("[0.005, 0.010]", "[0.005]"))
     at(tmp_path, "--jobs=2")
-    grid.write_text(grid.read_text().replace("samples = 3", "samples = 4"))
+    path.write_text(path.read_text().replace("samples = 3", "samples = 4"))
     shown = at(tmp_path, "--status")
     assert "2 cells: 0 done, 0 failed, 2 missing" in shown.stdout
     assert "its bench text is another one (task.null.samples)" in shown.stdout
@@ -212,8 +214,39 @@ def test_a_killed_cell_is_a_failure_and_not_the_end(
     assert "4 cells: 4 done" in again.stdout
 
 
-def children(pid: int) -> list[int]:
-    """Return the processes of cells that a process started."""
+@pytest.mark.posix
+def test_a_session_that_failed_is_shown_with_its_error_and_tried_again(
+    tmp_path: Path, firmware: Path
+) -> None:
+    slow(tmp_path, firmware)
+    root = tmp_path / "cells"
+    running = started(*WORDS, cwd=tmp_path)
+    eventually(lambda: bool(list(root.glob("*/trial-1/completions.jsonl"))), 60)
+    (cell,) = children(running.pid)
+    (device,) = children(cell, str(firmware / "null"))
+    os.kill(device, signal.SIGKILL)
+    ended = running.ended()
+    assert "4 cells: 3 done, 1 failed, 0 missing" in ended.stdout, ended.stdout
+    (failed,) = (each for each in sessions(root) if each.status == "fail")
+    shown = at(tmp_path, "--status")
+    (line,) = re.findall(r"failed slow-.*", shown.stdout.replace("\n    ", " "))
+    assert failed.path.name in line
+    reason = SessionFolder(failed.path).events()[-1].reason
+    assert line.endswith(reason.partition("\n")[0])
+    again = at(tmp_path)
+    assert "4 cells: 4 done" in again.stdout
+    assert set(map(tuple, told(root).values())) == {("success",)}
+
+
+def test_a_session_of_another_model_does_not_count(campaign: Path) -> None:
+    cells = grid.cells(grid.read(campaign / "grid.toml"), 100)
+    found = survey(cells, campaign / "cells", lambda cell: {"model_sha256": "other"})
+    assert {row.state for row in found.rows} == {CellStatus.MISSING}
+    assert all("its model or data are other ones" in row.note for row in found.rows)
+
+
+def children(pid: int, word: str = "cell_process") -> list[int]:
+    """Return the processes that a process started, by a word of their commands."""
     found = []
     for path in Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -221,7 +254,7 @@ def children(pid: int) -> list[int]:
             line = (path.parent / "cmdline").read_bytes()
         except OSError:
             continue
-        if parent == pid and b"cell_process" in line:
+        if parent == pid and word.encode() in line:
             found.append(int(path.parent.name))
     return found
 
