@@ -75,7 +75,7 @@ def campaign(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("campaign")
     (folder / "grid.toml").write_text(GRID.format(samples=12))
     ran = at(folder, "--jobs=2")
-    assert ran.returncode == 4, ran.stdout + ran.stderr  # two trials replicate nothing
+    assert ran.returncode == 4, ran.stdout + ran.stderr  # too few trials
     assert "4 cells: 4 done, 0 failed, 0 missing" in ran.stdout
     return folder
 

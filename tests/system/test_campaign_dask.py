@@ -59,7 +59,7 @@ def process(*words: str, data: Path, log: Path) -> Iterator[subprocess.Popen[byt
 
 
 class Hosts:
-    """A scheduler and two workers, each of which offers boards."""
+    """A scheduler, and two workers that offer boards."""
 
     def __init__(self, folder: Path, stack: ExitStack) -> None:
         self._folder = folder

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What sessions hold: two that hold one device do not run at the same time."""
+"""Devices that sessions hold: two that hold one device do not run at the same time."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""GRID.toml: its cells, their order, and what is refused before anything runs."""
+"""GRID.toml: its cells, their order, and grids that are refused at once."""
 
 from __future__ import annotations
 
