@@ -118,6 +118,7 @@ def test_the_benchmarks_own_recording_is_held_to_its_limits(
 
 @needs_compiler
 @pytest.mark.posix
+@pytest.mark.paced  # a busy host starves a stream in real time
 def test_the_firmware_answers_the_stream_and_window_by_window_alike(
     clone: Path, tmp_path: Path
 ) -> None:
@@ -276,6 +277,7 @@ def test_bench_files_are_made_without_a_run(clone: Path, tmp_path: Path) -> None
 
 @needs_compiler
 @pytest.mark.posix
+@pytest.mark.paced  # a busy host starves a stream in real time
 @pytest.mark.skipif(not CLONE, reason="MLPERF_TINY_CLONE: a clone of mlcommons/tiny")
 def test_the_reference_model_finds_two_of_the_three_words_of_the_short_recording(
     tmp_path: Path,
