@@ -112,7 +112,11 @@ def _made_by(folder: Path, place: str) -> list[str]:
     if port == "host":
         port = "posix"
         build += f" build/{place}"
-    return [f"rig firmware new {quoted} --port {port}", build]
+    kind = "port" if port == "posix" else "board"
+    name = port.removesuffix("-emulated")
+    if name != port:
+        build += f" build/{place}"
+    return [f"rig firmware new {quoted} --{kind} {name}", build]
 
 
 def _example(path: Path) -> Example:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A firmware image in QEMU, its UART on a TCP port of this machine. Its times and
-energies are not results of a device.
+"""A firmware image in QEMU or rp2040js, its UART on a TCP port of this machine. Its
+times and energies are not results of a device.
 """
 
 from __future__ import annotations
@@ -14,22 +14,41 @@ from pathlib import Path
 
 from rig.errors import DeviceLost
 from rig.firmware import toolchain
+from rig.firmware.rp2040js import BRIDGE
 from rig.host.kill_with_parent import KillWithParent
 
-PROGRAM = "qemu-system-arm"
+#: What runs each emulator.
+_PROGRAMS = {"qemu": "qemu-system-arm", "rp2040js": "node"}
+#: The machine that rp2040js has.
+PICO = "pico"
 _END_S = 2.0
 #: No display, no network; the board's clock goes with this machine's, as a real one
 #: would.
 _OPTIONS = ("-display", "none", "-monitor", "none", "-nic", "none")
 
 
+def program(emulator: str) -> list[Path]:
+    """Return the words that start an emulator; raise DeviceNotFound where its program
+    is not installed.
+    """
+    path = toolchain.find(_PROGRAMS[emulator])
+    return [path, BRIDGE] if emulator == "rp2040js" else [path]
+
+
 class Emulator:
     """A running image; `url` is its UART as pyserial takes it. Ends with its `with`
-    block; `options` are more of QEMU's own.
+    block; `options` are more of the emulator's own.
     """
 
-    def __init__(self, image: Path, machine: str, options: Sequence[str] = ()) -> None:
-        program = toolchain.find(PROGRAM)
+    def __init__(
+        self,
+        image: Path,
+        machine: str,
+        options: Sequence[str] = (),
+        emulator: str = "qemu",
+    ) -> None:
+        words = program(emulator)
+        self._program = words[-1].name
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - closed by __exit__
         with socket.create_server(("127.0.0.1", 0)) as listener:
             self.url = f"socket://127.0.0.1:{listener.getsockname()[1]}"
@@ -41,7 +60,7 @@ class Emulator:
             )
             uart = ["-chardev", line, "-serial", "chardev:uart"]
             command = [
-                str(program),
+                *map(str, words),
                 "-M",
                 machine,
                 "-kernel",
@@ -77,7 +96,7 @@ class Emulator:
         self._stderr.seek(0)
         stderr = self._stderr.read().decode("utf-8", "backslashreplace").strip()
         hint = (
-            f"{PROGRAM} -M help lists the machines; the image must be built for"
+            f"{self._program} -M help lists the machines; the image must be built for"
             " this one"
         )
         raise DeviceLost(

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,47 +15,41 @@ from rig.errors import ConfigError
 IMAGE_FLASH_B = 28_000
 IMAGE_RAM_B = 9_000
 
-_REGION = re.compile(r"^\s*(FLASH|RAM)\b.*\bLENGTH\s*=\s*(\d+)\s*([KM]?)", re.MULTILINE)
+_REGION = re.compile(
+    r"^\s*(FLASH|RAM)\b.*\bLENGTH\s*=\s*(\d+)[ \t]*([KM]?)", re.MULTILINE
+)
+#: In a linker script: code runs from RAM.
+_COPIED = 'REGION_ALIAS("CODE", RAM)'
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20}
 
 
 @dataclass(frozen=True, slots=True)
 class BoardMemory:
-    """Bytes of flash and RAM, and the linker script that says so."""
+    """Bytes of flash and RAM, and the linker script that says so; whether code is
+    copied to RAM.
+    """
 
     flash_b: int
     ram_b: int
     stated_in: Path
+    is_copied: bool = False
 
 
-def part(folder: Path, settings: Sequence[str] = ()) -> BoardMemory | None:
-    """Return the part of a project, `settings` being those of make; None where no
-    linker script states one, as for a process. Raises ConfigError for a script without
-    FLASH and RAM.
+def part(folder: Path) -> BoardMemory | None:
+    """Return the part of a project; None where no linker script states one, as for a
+    process. Raises ConfigError for a script without FLASH and RAM.
     """
-    board = next(
-        (one.partition("=")[2] for one in settings if one.startswith("BOARD=")), "*"
-    )
-    found = sorted(folder.glob("ports/*/memory.ld")) or sorted(
-        folder.glob(f"boards/{board}/memory.ld")
-    )
+    found = sorted(folder.glob("boards/*/memory.ld"))
     if not found:
         return None
-    if len(found) > 1:
-        # The Makefile of the port has a board of its own where none is named.
-        chosen = re.search(
-            r"^BOARD \?= (\S+)", (folder / "Makefile").read_text("utf-8"), re.M
-        )
-        found = [
-            path for path in found if chosen and path.parent.name == chosen[1]
-        ] or found
+    text = found[0].read_text(encoding="utf-8")
     regions = {
-        name: int(size) * _UNITS[unit]
-        for name, size, unit in _REGION.findall(found[0].read_text(encoding="utf-8"))
+        name: int(size) * _UNITS[unit] for name, size, unit in _REGION.findall(text)
     }
     if sorted(regions) != ["FLASH", "RAM"]:
         raise ConfigError(
             f"{found[0]} states no LENGTH of FLASH and RAM",
             try_next="FLASH (rx) : ... LENGTH = 1M",
         )
-    return BoardMemory(regions["FLASH"], regions["RAM"], found[0])
+    is_copied = _COPIED in text
+    return BoardMemory(regions["FLASH"], regions["RAM"], found[0], is_copied)

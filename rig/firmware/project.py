@@ -8,9 +8,10 @@ from __future__ import annotations
 import shutil
 import tomllib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
+from typing import Literal
 
 import cattrs
 
@@ -23,15 +24,33 @@ _ELF = b"\x7fELF"
 _RUNS = (2, 3)  # e_type: an executable, or one that can be put anywhere
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Board:
+    """What connects a board: its SYNC pin and what raises it, the pins of its UART and
+    the adapter of that, and the tools that write its flash, each with the name that it
+    has of the part. `is_run` once an image ran on the board itself.
+    """
+
+    title: str
+    core: str
+    sync: str
+    raised_by: Literal["timer", "interrupt", "emulator"]
+    tx: str
+    rx: str
+    adapter: str = ""
+    flash: dict[str, str] = field(default_factory=dict)
+    is_run: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class Port:
     """The content of a port.toml.
 
     `compiler` is the required program; `needs` are further parts of the firmware
     folder; `goals` are the targets of the firmware's Makefile, if the port has no
-    Makefile of its own. For QEMU: `machine` is its name of the board, empty if it has
-    none, `options` are further arguments, `emulated` is the make target of images for
-    it.
+    Makefile of its own. `emulator` runs its images; `machine` is the name that it has
+    of the board, empty if it has none, `options` are further arguments. `emulated` is
+    the folder below build/ of images that only the emulator runs.
     """
 
     about: str
@@ -39,8 +58,10 @@ class Port:
     needs: tuple[str, ...] = ()
     goals: tuple[str, ...] = ()
     machine: str = ""
+    emulator: Literal["qemu", "rp2040js"] = "qemu"
     options: tuple[str, ...] = ()
     emulated: str = ""
+    board: Board | None = None
 
 
 def sources() -> Path:
@@ -51,11 +72,21 @@ def sources() -> Path:
 
 
 def ports(folder: Path) -> dict[str, Port]:
-    """Return the ports below the firmware folder, by name."""
+    """Return the ports below the firmware folder, boards among them, by name."""
+    files = [
+        *folder.glob(f"ports/*/{PORT_FILE}"),
+        *folder.glob(f"boards/*/{PORT_FILE}"),
+    ]
     return {
         path.parent.name: read_port(path)
-        for path in sorted(folder.glob(f"ports/*/{PORT_FILE}"))
+        for path in sorted(files, key=lambda path: path.parent.name)
     }
+
+
+def boards(folder: Path) -> dict[str, Board]:
+    """Return the boards below the firmware folder, by name."""
+    known = ports(folder)
+    return {name: port.board for name, port in known.items() if port.board is not None}
 
 
 def read_port(path: Path) -> Port:
@@ -65,7 +96,7 @@ def read_port(path: Path) -> Port:
             tomllib.loads(path.read_text(encoding="utf-8")), Port
         )
     except OSError as error:
-        hint = "rig firmware new DIR --port NAME makes a project; then give its folder"
+        hint = "rig firmware new DIR --board NAME makes a project; then give its folder"
         raise ConfigError(
             f"{path.parent} is no firmware project",
             evidence=f"no {PORT_FILE} in it",
@@ -86,8 +117,8 @@ def create(folder: Path, name: str, origin: Path) -> Port:
     if name not in known:
         listed = "; ".join(f"{port} ({about.about})" for port, about in known.items())
         raise ConfigError(
-            f"there is no port {name}",
-            evidence=f"looked in {origin / 'ports'}",
+            f"there is no board or port {name}",
+            evidence=f"looked in {origin}",
             try_next=f"{did_you_mean(name, known)}one of {listed}",
         )
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
@@ -117,10 +148,16 @@ def create(folder: Path, name: str, origin: Path) -> Port:
     return port
 
 
-def goal(port: Port, workload: str) -> str:
-    """Return what make calls the image of a workload; "" where the port's own Makefile
-    chooses."""
-    return str(Path(port.goals[0]).with_stem(workload)) if port.goals else ""
+def goals(port: Port, workload: str) -> tuple[str, ...]:
+    """Return what make calls the images of a workload, the last for the emulator;
+    settings of make where the port's own Makefile chooses.
+    """
+    if not port.goals:
+        return (f"WORKLOADS={workload}",)
+    image = Path(port.goals[0]).with_stem(workload)
+    if not port.emulated:
+        return (str(image),)
+    return (str(image), str(image.parent.with_name(port.emulated) / image.name))
 
 
 def is_of(folder: Path, name: str) -> bool:
@@ -158,13 +195,14 @@ def _parts(name: str, port: Port, origin: Path) -> Iterator[tuple[str, str]]:
     """Give each thing to copy and its place: a port with a Makefile of its own goes to
     the top, where its owner will work on it.
     """
+    own = f"ports/{name}" if port.board is None else f"boards/{name}"
     yield from ((part, part) for part in ("core", "workloads", *port.needs))
     if not port.goals:
-        yield f"ports/{name}", "."
+        yield own, "."
         return
-    yield f"ports/{name}", f"ports/{name}"
+    yield own, own
     yield from ((path.name, path.name) for path in sorted(origin.glob("*.mk")))
-    yield from (("Makefile", "firmware.mk"), (f"ports/{name}/{PORT_FILE}", PORT_FILE))
+    yield from (("Makefile", "firmware.mk"), (f"{own}/{PORT_FILE}", PORT_FILE))
 
 
 def _copy(source: Path, place: Path) -> None:
@@ -276,16 +314,17 @@ def _is_process(port: Port) -> bool:
 
 def _readme(name: str, port: Port) -> str:
     emulate = (
-        "`rig firmware emulate` runs the null workload in QEMU and says how to"
+        "`rig firmware emulate` runs the null workload in an emulator and says how to"
         " reach it."
         if port.machine
         else ""
     )
+    board = port.board
+    flashed = " | ".join(board.flash) if board else ""
     steps = [
         (
-            "Go through what `BOARD:` marks (`grep -rn BOARD: .`): addresses, clocks,"
-            " pins."
-            if not _is_process(port)
+            "Go through what `BOARD:` marks (`grep -rn BOARD: .`)."
+            if not _is_process(port) and board is None
             else ""
         ),
         (
@@ -294,9 +333,9 @@ def _readme(name: str, port: Port) -> str:
         ),
         emulate,
         (
-            "`rig firmware flash --tool openocd|st-flash|pyocd` writes an image to the"
-            " board."
-            if not _is_process(port)
+            "`rig firmware flash --tool TOOL` writes an image to the board"
+            f"{': ' + flashed if flashed else ''}."
+            if flashed or (board is None and not _is_process(port))
             else ""
         ),
         *(_HOSTED_STEPS if _is_process(port) else _BOARD_STEPS),
@@ -304,9 +343,20 @@ def _readme(name: str, port: Port) -> str:
     numbered = "\n".join(
         f"{number}. {step}" for number, step in enumerate(filter(None, steps), start=1)
     )
-    title = f"# Firmware for neurorig {version('neurorig')}, from its port {name}"
+    title = f"# Firmware for neurorig {version('neurorig')}, for {name}"
+    wires = _wires(board) if board and board.flash else ""
     rest = (
         "`core/` and `workloads/` are the rig's; leave them as they are: results name"
         " the hash of all sources."
     )
-    return f"{title}\n\n{numbered}\n\n{rest}\n"
+    return f"{title}\n\n{wires}{numbered}\n\n{rest}\n"
+
+
+def _wires(board: Board) -> str:
+    return (
+        f"{board.title}, {board.core}. UART: Tx {board.tx}, Rx {board.rx}"
+        f" ({board.adapter}). SYNC: {board.sync}, raised by {_A[board.raised_by]}.\n\n"
+    )
+
+
+_A = {"timer": "a timer", "interrupt": "an interrupt", "emulator": "the emulator"}

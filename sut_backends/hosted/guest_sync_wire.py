@@ -50,20 +50,23 @@ class GuestWire(EdgeWire):
         )
 
     def _take(self, line: bytes) -> None:
-        """Take `T tick` or `E tick phase low_us`, all hexadecimal."""
+        """Take a line of a letter and hexadecimal numbers."""
         try:
             kind, *words = line.decode("ascii").split(" ")
-            numbers = [int(word, 16) for word in words]
-            if (kind, len(numbers)) == ("T", 1):
-                self._tell(self._origin_ns + numbers[0] * NS_PER_TICK)
-            elif (kind, len(numbers)) == ("E", 3):
-                self._pulse(*numbers)
-            else:
-                raise ValueError(kind)
+            self._understand(kind, [int(word, 16) for word in words])
         except ValueError:
             self.fault = RemoteProtocolError(
                 "the edge wire carries something else", evidence=repr(line[:80])
             )
+
+    def _understand(self, kind: str, numbers: list[int]) -> None:
+        """Take `T tick` or `E tick phase low_us`; raise ValueError for another line."""
+        if (kind, len(numbers)) == ("T", 1):
+            self._tell(self._origin_ns + numbers[0] * NS_PER_TICK)
+        elif (kind, len(numbers)) == ("E", 3):
+            self._pulse(*numbers)
+        else:
+            raise ValueError(kind)
 
     def _pulse(self, tick: int, phase: int, low_us: int) -> None:
         fall_ns = self._origin_ns + tick * NS_PER_TICK

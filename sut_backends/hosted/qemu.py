@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from annotated_types import Interval, doc
 
@@ -45,49 +45,38 @@ from sut_backends.uart.wiring import connections
 _BYTE_S = 4.5e-5
 
 
-class QemuSut(WatchedSut):
-    """The firmware on a board emulated by qemu-system-arm, on a pair of sockets;
-    simulated.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EmulatedSettings(LinkSettings):
+    """Settings of every emulated board."""
+
+    program: Annotated[
+        ProgramText, doc("Firmware image of the board, below firmware/build.")
+    ]
+    machine: str
+
+
+class EmulatedSut(WatchedSut):
+    """The firmware on a board that another program emulates, on a pair of sockets;
+    simulated. A subclass has the settings of its emulator and starts it.
     """
 
-    @dataclass(frozen=True, slots=True, kw_only=True)
-    class Settings(LinkSettings):
-        """The image, the board, and the pace of its processor."""
-
-        program: Annotated[
-            ProgramText, doc("Firmware image of the board, below firmware/build.")
-        ]
-        machine: Annotated[
-            Literal["mps2-an385", "netduinoplus2", "microbit"],
-            doc("QEMU's name of the board."),
-        ] = "mps2-an385"
-        icount_shift: Annotated[
-            Number,
-            Interval(ge=0, le=10),
-            doc(
-                "An instruction takes 2**`icount_shift` ns; 5: 31 million in a second."
-            ),
-        ] = 5
-        emulator: Annotated[str, doc("Program that emulates the board.")] = (
-            "qemu-system-arm"
-        )
-        power_w: Annotated[Power, doc("What it draws.")] = field(default_factory=Power)
-
-        def __post_init__(self) -> None:
-            if self.layer == "text":
-                cause = (
-                    "in the text layer time stamps are judged by this host's clock, and"
-                    " an emulated board does not keep it"
-                )
-                raise ConfigError(
-                    cause, path="sut.qemu.layer", try_next='layer = "framed"'
-                )
+    #: Kind of the system under test, and an image for it.
+    kind: ClassVar[str]
+    example: ClassVar[str]
 
     def __init__(
-        self, settings: Settings, context: BenchContext, stack: ExitStack
+        self, settings: EmulatedSettings, context: BenchContext, stack: ExitStack
     ) -> None:
         """Start the emulator and find the DUT; `stack` owns them until then."""
-        process, edges = _start(settings, context, stack)
+        process = self.process(settings, context.folder / settings.program)
+        stack.callback(process.line.close)
+        # The world's time goes on where it is: a second device on the same table does
+        # not begin at 0, and not when its emulator, which may take a second to start,
+        # was asked for.
+        origin_ns = max(context.world.now_ns(), context.world.states()[-1].time_ns)
+        edges = self.wire(settings, process.wire.detach(), context, origin_ns)
+        stack.callback(edges.close)
+        stack.callback(process.close)
         line: DutLine = SocketLine(
             process.line, settings.machine, settings.baud, context.wire
         )
@@ -102,30 +91,43 @@ class QemuSut(WatchedSut):
             stack=stack,
         )
         self._process = process
-        self._qemu = settings
+        self._emulated = settings
 
     @staticmethod
-    def simulates(settings: QemuSut.Settings) -> bool:
+    def process(settings: Any, program: Path) -> EmulatorProcess:
+        """Start the emulator."""
+        raise NotImplementedError
+
+    @staticmethod
+    def wire(
+        settings: Any, fd: int, context: BenchContext, origin_ns: int
+    ) -> GuestWire:
+        """Return the reader of the edge wire."""
+        raise NotImplementedError
+
+    @staticmethod
+    def details(settings: Any) -> dict[str, Any]:
+        """Return the settings of the emulation for the record."""
+        raise NotImplementedError
+
+    @staticmethod
+    def simulates(settings: EmulatedSettings) -> bool:
         """Return True: the device is emulated."""
         return True
 
-    @staticmethod
-    def restated(settings: QemuSut.Settings, info: SutInfo) -> SutInfo:
+    @classmethod
+    def restated(cls, settings: EmulatedSettings, info: SutInfo) -> SutInfo:
         """Return an info with the settings of the emulation."""
-        details = {
-            "machine": settings.machine,
-            "icount_shift": settings.icount_shift,
-            "power_w": dataclasses.asdict(settings.power_w),
-        }
-        return dataclasses.replace(info, simulated=True, details=info.details | details)
+        details = info.details | cls.details(settings)
+        return dataclasses.replace(info, simulated=True, details=details)
 
     @staticmethod
-    def pace(settings: QemuSut.Settings) -> Pace:
+    def pace(settings: EmulatedSettings) -> Pace:
         """Return the known times of its link, which has no line rate to wait for."""
         return pace(settings, _BYTE_S)
 
     @classmethod
-    def open(cls, settings: QemuSut.Settings, context: BenchContext) -> QemuSut:
+    def open(cls, settings: EmulatedSettings, context: BenchContext) -> Self:
         """Start the emulator and find the DUT; raise as UartSut.open does,
         DeviceNotFound where emulator or image is missing.
         """
@@ -136,33 +138,35 @@ class QemuSut(WatchedSut):
         if not settings.program:
             raise ConfigError(
                 "a program is needed",
-                path="sut.qemu.program",
+                path=f"sut.{cls.kind}.program",
                 try_next=(
-                    "firmware/build/mps2/asc.elf, after rig firmware new firmware "
-                    "--port mps2, rig firmware build firmware"
+                    f"firmware/build/{cls.example}/asc.elf, after rig firmware new"
+                    f" firmware --board {cls.example}, rig firmware build firmware"
                 ),
             )
         with ExitStack() as stack:
             return cls(settings, context, stack)
 
     @staticmethod
-    def wires(settings: QemuSut.Settings) -> Sequence[Connection]:
+    def wires(settings: EmulatedSettings) -> Sequence[Connection]:
         """Return the wires that a board would need."""
         return connections()
 
     @staticmethod
-    def needs(settings: QemuSut.Settings, context: BenchContext) -> Sequence[Need]:
+    def needs(settings: Any, context: BenchContext) -> Sequence[Need]:
         """Return the emulator and the image."""
         refuse_windows(settings.emulator)
         image = Need(NeedKind.FILE, str(context.folder / settings.program), _BUILD)
         return (Need(NeedKind.PROGRAM, settings.emulator), image)
 
-    @staticmethod
-    def probe(settings: QemuSut.Settings, context: BenchContext) -> Iterator[Finding]:
+    @classmethod
+    def probe(
+        cls, settings: EmulatedSettings, context: BenchContext
+    ) -> Iterator[Finding]:
         """Start the emulator, and check the DUT step by step; raises as `open` where it
         does not start.
         """
-        with closing(QemuSut.open(settings, context)) as sut:
+        with closing(cls.open(settings, context)) as sut:
             yield from examine(
                 sut,
                 sut.device_info,
@@ -184,42 +188,93 @@ class QemuSut(WatchedSut):
         details = info.details | {"emulator": self._process.version}
         running = dataclasses.replace(
             info,
-            kind="qemu",
+            kind=self.kind,
             firmware=f"{info.firmware}, {program.name} sha256 {self._process.sha256}",
             details=details,
         )
-        return self.restated(self._qemu, running)
+        return self.restated(self._emulated, running)
 
 
-def _start(
-    settings: QemuSut.Settings, context: BenchContext, stack: ExitStack
-) -> tuple[EmulatorProcess, GuestWire]:
-    # The world's time goes on where it is: a second device on the same table does not
-    # begin at 0.
-    origin_ns = max(context.world.now_ns(), context.world.states()[-1].time_ns)
-    program = context.folder / settings.program
-    process = EmulatorProcess(
-        settings.emulator, settings.machine, program, settings.icount_shift
-    )
-    stack.callback(process.line.close)
-    power_w = settings.power_w.of_task(context)
-    edges = GuestWire(process.wire.detach(), context.world, power_w, origin_ns)
-    stack.callback(edges.close)
-    stack.callback(process.close)
-    return process, edges
+class QemuSut(EmulatedSut):
+    """The firmware on a board emulated by qemu-system-arm, on a pair of sockets;
+    simulated.
+    """
+
+    kind = "qemu"
+    example = "mps2"
+
+    @dataclass(frozen=True, slots=True, kw_only=True)
+    class Settings(EmulatedSettings):
+        """The image, the board, and the pace of its processor."""
+
+        machine: Annotated[
+            Literal["mps2-an385", "netduinoplus2", "microbit"],
+            doc("QEMU's name of the board."),
+        ] = "mps2-an385"
+        icount_shift: Annotated[
+            Number,
+            Interval(ge=0, le=10),
+            doc(
+                "An instruction takes 2**`icount_shift` ns; 5: 31 million in a second."
+            ),
+        ] = 5
+        emulator: Annotated[str, doc("Program that emulates the board.")] = (
+            "qemu-system-arm"
+        )
+        power_w: Annotated[Power, doc("What it draws.")] = field(default_factory=Power)
+
+        def __post_init__(self) -> None:
+            refuse_text(self.layer, "sut.qemu.layer")
+
+    @staticmethod
+    def process(settings: Settings, program: Path) -> EmulatorProcess:
+        """Start QEMU."""
+        return EmulatorProcess(
+            settings.emulator, settings.machine, program, settings.icount_shift
+        )
+
+    @staticmethod
+    def wire(
+        settings: Settings, fd: int, context: BenchContext, origin_ns: int
+    ) -> GuestWire:
+        """Return the reader of the edges that the firmware tells."""
+        power_w = settings.power_w.of_task(context)
+        return GuestWire(fd, context.world, power_w, origin_ns)
+
+    @staticmethod
+    def details(settings: Settings) -> dict[str, Any]:
+        """Return machine, pace and power."""
+        return {
+            "machine": settings.machine,
+            "icount_shift": settings.icount_shift,
+            "power_w": dataclasses.asdict(settings.power_w),
+        }
+
+
+def refuse_text(layer: str, path: str) -> None:
+    """Raise ConfigError for the text layer on an emulated board."""
+    if layer == "text":
+        raise ConfigError(
+            "in the text layer time stamps are judged by this host's clock, and"
+            " an emulated board does not keep it",
+            path=path,
+            try_next='layer = "framed"',
+        )
 
 
 _BUILD = (
-    "make -C firmware emulated in a checkout; else rig firmware new firmware --port"
+    "make -C firmware emulated in a checkout; else rig firmware new firmware --board"
     " mps2, and build it"
 )
 _VERSION_S = 10.0
 _TRY = "start it by hand; it is to be QEMU's system emulation for Arm"
 
-#: How the edge wire of each machine leaves the emulator; microbit has only one UART.
+#: How the edge wire of each machine leaves the emulator; microbit has only one UART,
+#: and that of pico is its SYNC pin, which the emulator watches.
 _WIRES = {
     "mps2-an385": ("-serial", "chardev:wire"),
     "netduinoplus2": ("-serial", "chardev:wire"),
+    "pico": ("-serial", "chardev:wire"),
     "microbit": (
         *("-semihosting-config", "enable=on,target=native,chardev=wire"),
         *("-global", "driver=nrf51-soc,property=sram-size,value=32768"),
@@ -231,14 +286,20 @@ class EmulatorProcess(ChildProcess):
     """A running emulator; `line` and `wire` are our ends of the UART and of the edge
     wire, which the caller closes.
 
-    Virtual time is instructions executed, 2**`icount_shift` ns each, and the host's
-    while the processor sleeps.
+    Virtual time is instructions executed, 2**`icount_shift` ns each (None: as the
+    emulator has it), and the host's while the processor sleeps. `script` is the
+    emulator where `emulator` is its interpreter.
     """
 
     def __init__(
-        self, emulator: str, machine: str, program: Path, icount_shift: int
+        self,
+        emulator: str,
+        machine: str,
+        program: Path,
+        icount_shift: int | None,
+        script: Path | None = None,
     ) -> None:
-        path = toolchain.find(emulator)
+        command = [toolchain.find(emulator), *filter(None, [script])]
         self.program, self.sha256 = program, sha256_of(program, _BUILD)
         if (
             program.read_bytes()[:4] != b"\x7fELF"
@@ -248,21 +309,22 @@ class EmulatorProcess(ChildProcess):
                 evidence="it does not begin as one",
                 try_next=_BUILD,
             )
-        self.version = _version(path)
+        self.version = _version(command)
         self.line, line = socket.socketpair()
         self.wire, wire = socket.socketpair()
         try:
             with line, wire:
                 ends = (line.fileno(), wire.fileno())
                 options = ["-M", machine, "-kernel", str(program)]
-                options += ["-icount", f"shift={icount_shift}"]
+                if icount_shift is not None:
+                    options += ["-icount", f"shift={icount_shift}"]
                 options += ["-display", "none", "-monitor", "none", "-nic", "none"]
                 options += ["-chardev", f"socket,id=line,fd={ends[0]}"]
                 options += ["-serial", "chardev:line"]
                 options += ["-chardev", f"socket,id=wire,fd={ends[1]}"]
                 options += _WIRES[machine]
                 super().__init__(
-                    [path, *options],
+                    [*command, *options],
                     ends,
                     what=f"{emulator} -M {machine}",
                     try_next=_TRY,
@@ -286,17 +348,22 @@ class EmulatorProcess(ChildProcess):
         self._kill_with_parent.close()
 
 
-def _version(path: Path) -> str:
+def _version(command: Sequence[Path]) -> str:
     try:
         process = subprocess.run(
-            [path, "--version"],
+            [*command, "--version"],
             capture_output=True,
             text=True,
             check=True,
             timeout=_VERSION_S,
         )
     except (OSError, subprocess.SubprocessError) as error:
+        evidence = str(error)
+        if isinstance(error, subprocess.CalledProcessError) and error.stderr:
+            evidence = error.stderr.strip()
         raise BenchError(
-            f"{path} does not say its version", evidence=str(error), try_next=_TRY
+            f"{command[-1]} does not say its version",
+            evidence=evidence,
+            try_next=_TRY,
         ) from error
     return process.stdout.partition("\n")[0]

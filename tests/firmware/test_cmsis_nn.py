@@ -25,7 +25,7 @@ from rig.network.tflite import interpreter, network, sizes
 from rig.network.tflite.form import Depthwise, IntegerConvolution, IntegerNetwork
 from rig.network.tflite.kernels import Kernels
 from rig.network.tflite.tables import tables
-from tests.boards import image
+from tests.boards import emulated, image
 from tests.conftest import ROOT
 from tests.firmware import cmsis_nn_library
 from tests.firmware.test_tflite import (
@@ -140,7 +140,7 @@ def test_an_image_answers_alike_with_few_instructions_a_product(
     text = invoke(*words, "--cmsis-nn", folder)
     assert f"with a patch {counted.memory_b:,}" in text
     inputs = samples((20, 10, 1), 4)
-    sut = opened_sut(port, board / "build" / port / "tflite.elf")
+    sut = opened_sut(port, board / "build" / emulated(port) / "tflite.elf")
     try:
         assert f" {cmsis_nn.read(folder).name}" in sut.info.firmware
         for sample, answer in zip(inputs, interpreter.run(read, inputs), strict=True):

@@ -377,11 +377,7 @@ def test_a_board_tells_how_much_of_its_stack_was_never_used(
 
 def test_the_image_for_silicon_has_no_edge_wire() -> None:
     emulated = image("stm32f405", "null")  # skips where a tool is missing
-    silicon = (
-        built_with("stm32f405-silicon", "WORKLOADS=null")
-        / "stm32f405-silicon"
-        / "null.elf"
-    )
+    silicon = built_with("boards", "WORKLOADS=null asc") / "stm32f405" / "null.elf"
     symbols = {"silicon": names(silicon), "emulated": names(emulated)}
     assert "nr_board_wire_write" in symbols["emulated"]
     assert not [name for name in symbols["silicon"] if "wire" in name]

@@ -33,7 +33,7 @@ from rig.network.tflite.tables import KINDS, OperatorRow, tables
 from rig.session.session import open_bench
 from sut_backends.hosted.posix import PosixSut
 from sut_backends.hosted.qemu import QemuSut
-from tests.boards import BOARDS, image
+from tests.boards import BOARDS, emulated, image
 from tests.builds import FIRMWARE, built
 from tests.conftest import ROOT
 from tests.firmware.tflite_library import DeviceNetwork, opened
@@ -264,7 +264,9 @@ def test_a_built_model_answers_and_takes_few_instructions_a_product(
     text = invoke("build", "--model", path, "--target", "stm32f405")
     assert "DEPTHWISE_CONV_2D 1 x 10 x 5 x 32" in text
     assert "of 131,072 B of RAM" in text
-    program = tmp_path / "model-stm32f405" / "build" / "stm32f405" / "tflite.elf"
+    program = (
+        tmp_path / "model-stm32f405" / "build" / emulated("stm32f405") / "tflite.elf"
+    )
     inputs = samples((20, 10, 1), 3)
     sut = opened_sut("stm32f405", program)
     try:
@@ -369,7 +371,7 @@ def test_a_device_quantises_real_numbers_in_a_phase_of_its_own(
     values = np.sign(values) * np.floor(np.abs(values) + 0.5) + tensor.zero_point
     inputs = np.clip(values, -128, 127).astype(np.int8)
     name = "tflite" if port == "posix" else "tflite.elf"
-    sut = opened_sut(port, folder / "build" / port / name)
+    sut = opened_sut(port, folder / "build" / emulated(port) / name)
     try:
         assert sut.info.model == f"{read.identity}-float32"
         for real, answer in zip(reals, interpreter.run(read, inputs), strict=True):

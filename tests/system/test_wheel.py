@@ -153,7 +153,7 @@ def test_it_brings_benches_pages_and_firmware(
     assert {name.split("/")[0] for name in installed} >= {
         "posix",
         "mps2",
-        "stm32_template",
+        "pico",
     }
     assert names(unpacked / "firmware") >= {f"core/{path.name}" for path in CORE}
 

@@ -27,9 +27,16 @@ static inline void nr_interrupt_unpend(uint32_t number)
     NR_REGISTER(0xE000E280U + number / 32U * 4U) = 1U << (number % 32U);
 }
 
-/* The handlers a board supplies; systick.c has the second one for boards that wake by SysTick. */
+/* The handlers a board supplies; systick.c has the second one for boards that wake by SysTick. The
+   third raises SYNC where no timer can: some cycles late, and part of what is measured. */
 void nr_on_uart(void);
 void nr_on_wake(void);
+void nr_on_sync(void);
+#ifdef NR_SYNC_INTERRUPT
+#define NR_RISE_LATE_US 10U /* behind the interrupt of a byte, at 12 MHz */
+#else
+#define NR_RISE_LATE_US 0U
+#endif
 
 /* start.c: where the processor begins, and the paint on its stack. */
 void nr_on_reset(void);

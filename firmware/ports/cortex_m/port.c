@@ -40,7 +40,7 @@ static uint64_t port_mark(void *context, uint8_t phase, uint16_t hold_us)
     counter_us = nr_board_pulse(low_us);
     nr_interrupts_on();
     tick = extended(core, counter_us);
-    core->free_tick = tick + low_us + hold_us;
+    core->free_tick = tick + low_us + NR_RISE_LATE_US + hold_us;
     nr_edge_wire_note(tick, phase, low_us);
     return tick;
 }

@@ -44,6 +44,9 @@ __attribute__((section(".vectors"), used)) const struct vectors nr_vectors = {
 #else
         [14] = nr_on_wake, /* SysTick */
 #endif
+#ifdef NR_SYNC_INTERRUPT
+        [SYSTEM_HANDLERS + NR_SYNC_INTERRUPT] = nr_on_sync,
+#endif
         [SYSTEM_HANDLERS + NR_UART_INTERRUPT] = nr_on_uart,
     },
 };
@@ -61,6 +64,9 @@ void nr_on_reset(void)
     for (size_t i = 0; i < nr_words[WORDS_OF_BSS]; i++) {
         nr_bss_start[i] = 0;
     }
+#ifdef NR_MOVES_VECTORS
+    NR_REGISTER(0xE000ED08U) = (uintptr_t)&nr_vectors; /* VTOR */
+#endif
     (void)main();
     on_fault();
 }

@@ -81,7 +81,7 @@ def _port(planned: Planned) -> str:
     sut = _bench(planned).sut
     if sut.kind == "posix":
         return "posix"
-    if sut.kind != "qemu":
+    if sut.kind not in ("qemu", "rp2040js"):
         return ""
     known = projects.ports(projects.sources())
     machine = sut.settings.machine
@@ -91,9 +91,9 @@ def _port(planned: Planned) -> str:
 def _there(folder: Path, workload: str, header: str) -> Path | None:
     """Return the image of a project with this header of a workload, if it is there."""
     place = folder / _HEADERS[workload]
-    done = [path for path in projects.images(folder) if path.stem == workload]
+    done = _images(folder, workload)
     if done and place.read_text(encoding="utf-8") == header:
-        return done[0]
+        return done[-1]
     return None
 
 
@@ -106,7 +106,7 @@ def _built(folder: Path, name: str, workload: str, header: str) -> Path:
     write_text(place, header)
     make = toolchain.find("make")
     toolchain.find(port.compiler)
-    goal = projects.goal(port, workload) or f"WORKLOADS={workload}"
+    goal = projects.goals(port, workload)[-1]
     try:
         made = subprocess.run(
             [make, "-C", folder, goal],
@@ -121,7 +121,7 @@ def _built(folder: Path, name: str, workload: str, header: str) -> Path:
             f"the image for {name} does not build",
             evidence=f"not done after {_LIMIT_S:.0f} s",
         ) from error
-    found = [path for path in projects.images(folder) if path.stem == workload]
+    found = _images(folder, workload)
     if made.returncode or not found:
         raise BenchError(
             f"the image for {name} does not build",
@@ -132,4 +132,10 @@ def _built(folder: Path, name: str, workload: str, header: str) -> Path:
                 " the network takes of the part"
             ),
         )
-    return found[0]
+    return found[-1]
+
+
+def _images(folder: Path, workload: str) -> list[Path]:
+    """Return the images of a workload, the last for the emulator."""
+    found = [path for path in projects.images(folder) if path.stem == workload]
+    return sorted(found, key=projects.is_for_emulator)

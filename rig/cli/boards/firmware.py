@@ -7,7 +7,7 @@ from __future__ import annotations
 import shlex
 import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import click
@@ -21,11 +21,18 @@ from rig.cli.lazy import LazyGroup
 from rig.cli.models.conventions_options import conventions_options, dt_option
 from rig.cli.models.model_kinds import is_int8
 from rig.cli.options import FILE, refuse_idle
-from rig.cli.printed.terminal import Terminal, escape, say, say_plain
-from rig.errors import BenchError, ConfigError
+from rig.cli.printed.terminal import (
+    Terminal,
+    borderless_table,
+    escape,
+    print_table,
+    say,
+    say_plain,
+)
+from rig.errors import BenchError, ConfigError, did_you_mean
 from rig.firmware import flasher, toolchain
 from rig.firmware import project as projects
-from rig.firmware.emulator import Emulator
+from rig.firmware.emulator import PICO, Emulator, program
 from rig.firmware.part import part
 from rig.network.conventions import ConventionChoice
 from rig.network.fixed.make import BITS_MAX, BITS_MIN
@@ -53,18 +60,93 @@ def firmware() -> None:
 
 @firmware.command()
 @click.argument("folder", metavar="DIR", type=FILE)
+@click.option("--board", metavar="NAME", help="A board of `rig firmware boards`.")
 @click.option(
     "--port",
-    "name",
-    required=True,
     metavar="NAME",
-    help="The port to start from; a wrong name lists them.",
+    help="Without a board: posix, a process, or template, functions to fill in.",
 )
-def new(folder: Path, name: str) -> None:
-    """Write a project of one port into DIR; it builds without the rig."""
-    port = projects.create(folder, name, projects.sources())
-    say_plain(f"{folder} is a project of the port {name}: {port.about}")
+def new(folder: Path, board: str | None, port: str | None) -> None:
+    """Write a project for a board into DIR; it builds without the rig."""
+    known = projects.ports(projects.sources())
+    name = board or port
+    if name is None or (board and port):
+        raise ConfigError(
+            "one of --board and --port is wanted",
+            path="--board",
+            try_next="rig firmware boards lists the boards; or --port template",
+        )
+    if board is not None and board in known and known[board].board is None:
+        raise ConfigError(
+            f"{board} is no board", path="--board", try_next=f"--port {board}"
+        )
+    if port is not None and port in known and known[port].board is not None:
+        raise ConfigError(
+            f"{port} is a board", path="--port", try_next=f"--board {port}"
+        )
+    made = projects.create(folder, name, projects.sources())
+    kind = "port" if made.board is None else "board"
+    say_plain(f"{folder} is a project of the {kind} {name}: {made.about}")
     say_plain(f"next: cat {folder / 'README.md'}; rig firmware build {folder}")
+
+
+@firmware.command()
+@click.argument("name", metavar="[BOARD]", required=False)
+def boards(name: str | None) -> None:
+    """List the boards that have firmware, with their pins, tools and proofs, or say
+    how one is connected.
+    """
+    known = projects.ports(projects.sources())
+    if name is not None:
+        _say_board(name, known)
+        return
+    rows = [
+        (each, *_told(port, port.board))
+        for each, port in known.items()
+        if port.board is not None
+    ]
+    heads = ("board", "core", "SYNC", "Tx, Rx", "flashed by", "tried")
+    # A narrow terminal gets three columns; `rig firmware boards BOARD` has the rest.
+    tables = [borderless_table(), borderless_table()]
+    for table, left_out in zip(tables, (set(), {2, 3, 4}), strict=True):
+        kept = [at for at in range(len(heads)) if at not in left_out]
+        for at in kept:
+            table.add_column(heads[at])
+        for row in rows:
+            table.add_row(*(escape(row[at]) for at in kept))
+    print_table(Terminal(), *tables)
+    say_plain("next: rig firmware boards BOARD; rig firmware new DIR --board BOARD")
+
+
+def _say_board(name: str, known: Mapping[str, projects.Port]) -> None:
+    """Print how a board is connected; raises ConfigError for another name."""
+    board = known[name].board if name in known else None
+    if board is None:
+        names = [each for each, port in known.items() if port.board is not None]
+        raise ConfigError(
+            f"there is no board {name}",
+            try_next=f"{did_you_mean(name, names)}one of {', '.join(names)}",
+        )
+    core, sync, _, tools, tried = _told(known[name], board)
+    adapter = [("UART by", board.adapter)] if board.adapter else []
+    rows = [
+        *(("core", core), ("SYNC", sync), ("Tx", board.tx), ("Rx", board.rx)),
+        *(*adapter, ("flashed by", tools), ("tried", tried)),
+    ]
+    say_plain(f"{name}: {board.title}")
+    for what, text in rows:
+        say_plain(text, f"  {what:<10} ")
+
+
+def _told(port: projects.Port, board: projects.Board) -> tuple[str, ...]:
+    """Return the cells of a board."""
+    tried = "run" if board.is_run else "built, never run"
+    if port.machine:
+        tried = f"emulated by {port.emulator}"
+        tried += "" if board.is_run or not board.flash else ", never run"
+    sync = board.sync + (" by interrupt" if board.raised_by == "interrupt" else "")
+    tools = ", ".join(board.flash) or "nothing: only emulated"
+    return (board.core, sync, f"{board.tx}, {board.rx}", tools, tried)
 
 
 @firmware.command(short_help="Build the images of a project and show their size")
@@ -81,8 +163,8 @@ def new(folder: Path, name: str) -> None:
 )
 @click.option(
     "--target",
-    metavar="PORT",
-    help="With --model: make DIR a project of this port if there is none.",
+    metavar="BOARD",
+    help="With --model: make DIR a project of this board or port if there is none.",
 )
 @click.option(
     "--input",
@@ -151,7 +233,7 @@ def build(
     verbose: bool,
 ) -> None:
     """Build the images of the project in DIR and show their size. Settings such as
-    BOARD=stm32g071 are passed to make.
+    LEAVE_OUT=CLASSIC are passed to make.
 
     With --model a network is quantised unless it already is. Its use of flash and RAM
     is printed first, and a part without room for it is refused. DIR defaults to
@@ -228,7 +310,9 @@ def with_model(
     if target is None or (folder / projects.PORT_FILE).exists():
         port = projects.read_port(folder / projects.PORT_FILE)
         if target is not None and not projects.is_of(folder, target):
-            raise ConfigError(f"{folder} is a project of another port", path="--target")
+            raise ConfigError(
+                f"{folder} is a project of another board or port", path="--target"
+            )
         return folder, _put(folder, port, options, settings)
     was_there = folder.exists()
     port = projects.create(folder, target, projects.sources())
@@ -256,12 +340,11 @@ def _put(
     """Put a model into a project; return the arguments of make."""
     workload = _workload_of(options)
     put = {TFLITE: put_tflite, SWW: put_sww, WORKLOAD: put_model}
-    put[workload](folder, port, options, part(folder, settings))
-    goal = projects.goal(port, workload)
-    return (goal or f"WORKLOADS={workload}", *settings)
+    put[workload](folder, port, options, part(folder))
+    return (*projects.goals(port, workload), *settings)
 
 
-@firmware.command(short_help="Run an image in QEMU until Ctrl-C")
+@firmware.command(short_help="Run an image in an emulator until Ctrl-C")
 @_image
 @_workload
 @click.option(
@@ -270,10 +353,12 @@ def _put(
     help="QEMU's name of the board, if the project names none or another.",
 )
 def emulate(path: Path, workload: str, machine: str) -> None:
-    """Run the project in DIR, or an image, in QEMU until Ctrl-C; print how to reach
-    it."""
+    """Run the project in DIR, or an image, in QEMU, or that of a Pico in rp2040js,
+    until Ctrl-C; print how to reach it.
+    """
     bench = Path("BENCH")
     options: tuple[str, ...] = ()
+    emulator = "rp2040js" if machine == PICO else "qemu"
     if path.is_dir():
         port = projects.read_port(path / projects.PORT_FILE)
         bench = path / f"{workload}.toml"
@@ -285,9 +370,12 @@ def emulate(path: Path, workload: str, machine: str) -> None:
                 "sut.posix.program=build/posix/null"
             )
             raise ConfigError(
-                f"QEMU has no machine for {path}", path="--machine", try_next=hint
+                f"no emulator has a machine for {path}",
+                path="--machine",
+                try_next=hint,
             )
-        toolchain.find("qemu-system-arm")  # before the build, which may take a while
+        emulator = port.emulator
+        program(emulator)  # before the build, which may take a while
         _make(path, port, _wanted(port, workload))
         path = _chosen(path, workload, emulated=bool(port.emulated))
     else:
@@ -299,19 +387,20 @@ def emulate(path: Path, workload: str, machine: str) -> None:
             path="--machine",
             try_next="qemu-system-arm -M help",
         )
-    with Emulator(path, machine, options) as emulator:
+    with Emulator(path, machine, options, emulator) as running:
+        name = {"qemu": "QEMU"}.get(emulator, emulator)
         say_plain(
-            f"{path} runs in QEMU, machine {machine}: simulated, its times are those of"
-            " no device"
+            f"{path} runs in {name}, machine {machine}: simulated, its times are those"
+            " of no device"
         )
         probe = (
-            f"rig probe {bench} --set sut.uart.port={emulator.url}"
+            f"rig probe {bench} --set sut.uart.port={running.url}"
             " --set sut.uart.simulated=true"
         )
         say_plain(probe, "reach it: ")
         say_plain("Ctrl-C ends it")
         try:
-            emulator.wait()
+            running.wait()
         except KeyboardInterrupt:
             say_plain("ended")
 
@@ -381,10 +470,8 @@ def _wanted(port: projects.Port, workload: str) -> tuple[str, ...]:
     """Return the arguments with which make builds only the emulator's image of a
     workload; none if the port does not list it.
     """
-    if port.emulated:
-        return (port.emulated, f"WORKLOADS={workload}")
-    goal = projects.goal(port, workload)
-    return (goal,) if goal in port.goals else ()
+    goal = projects.goals(port, workload)[-1]
+    return (goal,) if port.emulated or goal in port.goals else ()
 
 
 def _make(

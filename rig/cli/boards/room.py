@@ -35,6 +35,8 @@ def fitting(path: Path, needs: Needs, part: BoardMemory) -> int:
     flash_b = needs.flash_b + IMAGE_FLASH_B
     # Four answers of a stream may wait, or as many as there are slots.
     fixed_b = needs.memory_b + IMAGE_RAM_B + 4 * needs.answer_b
+    if part.is_copied:
+        fixed_b += flash_b
     ram_b = {slots: fixed_b + slots * needs.input_b for slots in _SLOTS}
     say_plain(
         f"with the rest of the image, about {flash_b:,} of {part.flash_b:,} B of flash"

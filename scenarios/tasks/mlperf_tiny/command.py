@@ -60,8 +60,8 @@ _WORK = "scenarios.tasks.mlperf_tiny.measuring"
 )
 @click.option(
     "--board",
-    metavar="PORT",
-    help="Port of the firmware [default: stm32f405, on a board stm32_template].",
+    metavar="NAME",
+    help="Board of `rig firmware boards` [default: stm32f405].",
 )
 @click.option(
     "--monitor",
@@ -126,7 +126,7 @@ def tiny(
 ) -> int:
     """Build the firmware with a benchmark's reference model and measure performance,
     accuracy and energy; of sww all in one stream, as the benchmark's runner does.
-    Settings such as BOARD=stm32g071 are passed to make.
+    Settings such as LEAVE_OUT=CLASSIC are passed to make.
 
     All that is made is in one folder: model, firmware, bench files, sessions, and
     summary.txt: docs/how-to/MLPERF_TINY.md, WAKE_WORD.md.

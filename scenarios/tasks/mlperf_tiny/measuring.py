@@ -33,7 +33,7 @@ SUMMARY = "summary.txt"
 _SESSIONS = "sessions"
 _FIRMWARE = "firmware"
 _BOARDS = {"posix": "posix", "qemu": "stm32f405"}
-_BOARD = "stm32_template"
+_BOARD = "stm32f405"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -226,8 +226,13 @@ def _image(
     project = kept.parent / _FIRMWARE
     options = chosen.options(kept)
     project, goals = with_model(project, board, options, wanted.settings)
-    built = make_images(project, goals, chosen.workload)
     port = projects.read_port(project / projects.PORT_FILE)
+    emulated = bool(port.emulated) and wanted.on == "qemu"
+    built = [
+        image
+        for image in make_images(project, goals, chosen.workload)
+        if projects.is_for_emulator(image) == emulated
+    ]
     if len(built) > 1:
         raise BenchError(
             f"{project} has several images of {chosen.workload}",
@@ -261,11 +266,10 @@ def _suits(port: projects.Port, on: str) -> bool:
     """
     if port.compiler == "cc":
         return on == "posix"
-    # The others are for the emulator alone.
-    is_for_boards = bool(port.emulated) or not port.machine
     if on == "qemu":
-        return not is_for_boards
-    return on not in BACKENDS and is_for_boards
+        return bool(port.machine) and port.emulator == "qemu"
+    # A board without a tool that writes it is for the emulator alone.
+    return on not in BACKENDS and port.board is not None and bool(port.board.flash)
 
 
 def _say_next(wanted: TinyRun, folder: Path) -> None:

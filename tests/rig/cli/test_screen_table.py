@@ -60,6 +60,10 @@ TABLE = {
     "demo": Screens("demo", "demo-no-bench demo-wrong-bench demo-wrong-option"),
     "doctor": Screens("doctor-all", "doctor-missing doctor-no-bench doctor-no-option"),
     "docs": Screens("docs-pages", "docs-extra docs-no-option docs-no-page"),
+    "firmware boards": Screens(
+        "firmware-boards firmware-boards-pico",
+        "firmware-boards-extra firmware-boards-no-option firmware-boards-unknown",
+    ),
     "firmware build": Screens(
         "firmware-build",
         "firmware-build-idle firmware-no-model firmware-no-project",

@@ -204,7 +204,7 @@ def test_errors_name_what_is_missing_and_write_nothing(
     with pytest.raises(ConfigError, match="do not run on qemu"):
         rig_tiny(
             *("kws", "--from", clone, "--to", folder, "--on", "qemu"),
-            *("--board", "stm32_template"),
+            *("--board", "nucleo_l4r5zi"),
         )
     wrong = tmp_path / "wrong"
     fake_clone.clone(wrong)

@@ -22,8 +22,8 @@ DENSITIES = (0.01, 0.05, 0.1, 0.25)
 #: Where each image's sizes are written down, the macro's name in front.
 SIZES = {
     "posix": ("Makefile", r"-D{}=(\d+)"),
-    "mps2": ("cortex_m.mk", r"defines_mps2 (?:.|\\\n)*?-D{}=(\d+)"),
-    "stm32f405": ("cortex_m.mk", r"qubo_stm32f405 .*-D{}=(\d+)"),
+    "mps2": ("boards/mps2/board.mk", r"defines_mps2 (?:.|\\\n)*?-D{}=(\d+)"),
+    "stm32f405": ("boards/stm32f405/board.mk", r"-D{}=(\d+)"),
     "microbit": ("workloads/qubo/nr_qubo_workload.h", r"#define {} (\d+)"),
 }
 
