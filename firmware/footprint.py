@@ -240,9 +240,32 @@ def measure(gcc: str, cpu: str) -> tuple[dict[str, int], list[str]]:
     return rows, chain
 
 
+def boards(gcc: str, folder: Path) -> None:
+    """Print what images of each board take, as Markdown; `folder` has them as
+    BOARD/WORKLOAD.elf.
+    """
+    names = sorted(path.parent.name for path in folder.glob("*/null.elf"))
+    lines = ["| board | null: flash | RAM | asc: flash | RAM |", "|---|" + "---:|" * 4]
+    for name in names:
+        cells: list[str] = []
+        for workload in ("null", "asc"):
+            row = run(
+                f"{gcc.removesuffix('gcc')}size", folder / name / f"{workload}.elf"
+            )
+            text, data, bss = map(int, row.splitlines()[1].split()[:3])
+            cells += [str(text + data), str(data + bss)]
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    sys.stdout.write("\n".join(lines) + "\n")
+
+
 def main() -> None:
-    """Print the table as Markdown, for all cores or the named ones."""
+    """Print the table as Markdown, for all cores or the named ones; or, after a folder
+    of images of boards, theirs.
+    """
     gcc = sys.argv[1]
+    if len(sys.argv) > 2 and Path(sys.argv[2]).is_dir():
+        boards(gcc, Path(sys.argv[2]))
+        return
     cpus = sys.argv[2:] or CPUS
     with ThreadPoolExecutor() as pool:
         measured = list(pool.map(lambda cpu: measure(gcc, cpu), cpus))

@@ -8,8 +8,9 @@ import sys
 
 import pytest
 
-from tests.builds import BUILD, make
+from tests.builds import BUILD, built_with, make
 from tests.conftest import ROOT
+from tests.programs import captured
 
 GCC = "arm-none-eabi-gcc"
 KIB = 1024
@@ -93,3 +94,17 @@ def test_the_parts_come_to_the_whole(measured: str, cpu: str) -> None:
     whole_b = flash["flash: linked, all parts"]
     assert abs(parts_b - flash["flash: `name` and `frame` alone"] - whole_b) < KIB / 4
     assert all(size_b < whole_b for name, size_b in flash.items() if "without" in name)
+
+
+def test_the_sizes_of_the_boards_are_those_of_their_images() -> None:
+    folder = built_with("boards", "WORKLOADS=null asc")
+    footprint = ROOT / "firmware" / "footprint.py"
+    done = captured([sys.executable, footprint, GCC, folder], check=True)
+    rows = done.stdout.splitlines()[2:]
+    page = (ROOT / "docs/reference/FIRMWARE.md").read_text(encoding="utf-8")
+    compiler = captured([GCC, "--version"], check=True).stdout.splitlines()[0]
+    if compiler not in page:
+        pytest.skip("the page has the sizes of another compiler")
+    assert len(rows) >= 8
+    for row in rows:
+        assert row in page.splitlines()
