@@ -20,7 +20,7 @@ _OF_SUTS = (
     *("samples", "trials", "bench", "overrides", "inputs", "labels", "sessions"),
     *("dt_s", "preset", "reset", "spikes_max", "start"),
 )
-_FORMS = "rig compare MODEL --suts A,B,... or two or more session folders"
+_FORMS = "rig compare MODEL... --suts A,B,... or two or more session folders"
 _PLACE = click.Path(exists=True, path_type=Path)
 
 
@@ -28,7 +28,9 @@ _PLACE = click.Path(exists=True, path_type=Path)
     cls=LateCommand,
     modules=["rig.cli.compare_backends", "rig.cli.compare_sessions"],
 )
-@click.argument("places", metavar="MODEL | SESSION SESSION...", nargs=-1, type=_PLACE)
+@click.argument(
+    "places", metavar="MODEL... | SESSION SESSION...", nargs=-1, type=_PLACE
+)
 @click.option(
     "--all", "everything", is_flag=True, help="Also show details and ordinary changes."
 )
@@ -55,7 +57,8 @@ _PLACE = click.Path(exists=True, path_type=Path)
     "--inputs",
     type=FILE,
     metavar="FILE.npy",
-    help="Inputs of a model that belongs to no task.",
+    multiple=True,
+    help="Inputs of a model that belongs to no task; of several once for each MODEL.",
 )
 @click.option(
     "--labels",
@@ -81,7 +84,7 @@ def compare(
     trials: int,
     bench: Path | None,
     overrides: tuple[str, ...],
-    inputs: Path | None,
+    inputs: tuple[Path, ...],
     labels: Path | None,
     dt_s: float | None,
     choice: ConventionChoice,
@@ -98,6 +101,10 @@ def compare(
     printed and the others continue. For firmware that runs on this computer, as a
     process or on an emulated board, an image with the network is built.
 
+    Several models are compared with each other on each backend. If one of them belongs
+    to a task, all get its samples; else each has its own --inputs, and --labels are
+    those of all.
+
     The reference is a NIR file in floating point, with the conventions of --as and
     --reset. For a task that was trained in whole numbers it is the task's own answers;
     for a .tflite or ONNX file those of tflite-micro's arithmetic.
@@ -109,21 +116,28 @@ def compare(
     session was changed after its run (its numbers are marked), 2 if no backend has
     results, and 4 if a verdict is NOT TESTED.
     """
-    from rig.api.backends.runs import RequestedRuns
-    from rig.cli.compare_backends import of_model, of_sessions
+    from rig.api.backends.runs import RequestedRuns, settings_of, shared_task
+    from rig.cli.compare_backends import of_models, of_sessions
     from rig.cli.compare_sessions import two_sessions
 
     if suts:
         refuse_idle("beside --suts", "everything")
-        wanted = RequestedRuns(
-            model=_only_model(places),
-            samples=samples,
-            trials=trials,
-            bench=bench,
-            overrides=overrides,
-            files=_files(inputs, labels, dt_s, choice),
-        )
-        return of_model(wanted, _names(suts), sessions, output, as_json)
+        models = _models(places)
+        files = _files(labels, dt_s, choice)
+        shared = shared_task(models)
+        wanted = [
+            RequestedRuns(
+                model=model,
+                samples=samples,
+                trials=trials,
+                bench=bench,
+                overrides=overrides,
+                files=settings_of(models, files, model) | given,
+                task=shared,
+            )
+            for model, given in zip(models, _inputs(models, inputs), strict=True)
+        ]
+        return of_models(wanted, _names(suts), sessions, output, as_json)
     refuse_idle("without --suts", *_OF_SUTS)
     if len(places) == 2 and output is None:
         return two_sessions(*places, everything=everything, as_json=as_json)
@@ -144,21 +158,33 @@ def _names(suts: str) -> list[str]:
     return names
 
 
-def _only_model(places: Sequence[Path]) -> Path:
-    if len(places) != 1 or places[0].is_dir():
-        raise ConfigError("--suts goes with one MODEL", try_next=_FORMS)
-    return places[0]
+def _models(places: Sequence[Path]) -> Sequence[Path]:
+    if not places or any(place.is_dir() for place in places):
+        raise ConfigError("--suts goes with one MODEL or several", try_next=_FORMS)
+    return places
+
+
+def _inputs(models: Sequence[Path], inputs: Sequence[Path]) -> Sequence[dict[str, str]]:
+    """Return the inputs of each model as a setting: in the order of the models, or none
+    at all.
+    """
+    if not inputs:
+        return [{}] * len(models)
+    if len(inputs) != len(models):
+        raise ConfigError(
+            f"{len(inputs)} --inputs for {len(models)} models",
+            try_next="--inputs FILE once for each MODEL, in their order",
+        )
+    return [{"inputs": str(path.resolve())} for path in inputs]
 
 
 def _files(
-    inputs: Path | None,
     labels: Path | None,
     dt_s: float | None,
     choice: ConventionChoice,
 ) -> dict[str, Any]:
     """Collect the settings of the task that the command line gives."""
     settings = {
-        "inputs": inputs and str(inputs.resolve()),
         "labels": labels and str(labels.resolve()),
         "dt_s": dt_s,
         "rule": choice.preset,

@@ -4,16 +4,33 @@ files."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
-from rig.api.backends import comparison, forms, images, runs, trains
-from rig.api.backends.rows import ComparedBackend, Failure, ModelComparison
+from rig.api.backends import (
+    comparison,
+    forms,
+    images,
+    network_forms,
+    networks,
+    runs,
+    trains,
+)
+from rig.api.backends.forms import Page
+from rig.api.backends.networks import NetworksComparison
+from rig.api.backends.rows import (
+    BackendRow,
+    ComparedBackend,
+    Failure,
+    ModelComparison,
+)
 from rig.api.backends.runs import Planned, RequestedRuns, UnknownBackend
 from rig.api.sessions.session import open_session
 from rig.bench import config
@@ -44,23 +61,60 @@ _PARTLY = 1
 _RULE_WIDTH = 34
 
 
-def of_model(
-    wanted: RequestedRuns,
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """A comparison as it is printed and written: its page, the forms of its files by
+    their endings, its picture, and its rows.
+    """
+
+    page: Page
+    texts: Mapping[str, Callable[[], str]]
+    draw: Callable[[Path], None]
+    rows: Sequence[BackendRow]
+
+
+def of_models(
+    wanted: Sequence[RequestedRuns],
     names: Sequence[str],
     root: Path,
     output: Path | None,
     as_json: bool,
 ) -> int:
-    """Run the missing sessions, print the comparison and write its files; return the
-    exit code.
+    """Run the missing sessions of each model, print the comparison and write its files;
+    return the exit code.
     """
     refuse_unwritable(root, SESSIONS_TRY)
     if output is not None:
         refuse_unwritable(output, "another folder: --output FOLDER")
     out = Terminal(stderr=as_json)
-    # A wrong model is one mistake, not one of each backend.
-    read = network.read if is_int8(wanted.model) else graph.read
-    read(wanted.model)
+    for each in wanted:
+        # A wrong model is one mistake, not one of each backend.
+        read = network.read if is_int8(each.model) else graph.read
+        read(each.model)
+    stems = [each.model.stem for each in wanted]
+    if len(set(stems)) < len(stems):
+        raise ConfigError(
+            "two models have one name",
+            path="MODEL",
+            evidence=", ".join(str(each.model) for each in wanted),
+            try_next="other file names: they name the lines",
+        )
+    found: dict[str, ModelComparison] = {}
+    with KeptSession() as kept:
+        for each in wanted:
+            if len(wanted) > 1:
+                _say(out, f"[bold]{escape(each.model.name)}[/]", indent=0)
+            found[each.model.stem] = _of_model(out, each, names, root, kept)
+    return _told(out, _shown(found), output, as_json=as_json)
+
+
+def _of_model(
+    out: Terminal,
+    wanted: RequestedRuns,
+    names: Sequence[str],
+    root: Path,
+    kept: KeptSession,
+) -> ModelComparison:
     planned = {Path(name).stem: _plan(name, wanted) for name in names}
     if len(planned) < len(names):
         raise ConfigError(
@@ -71,14 +125,48 @@ def of_model(
         runs.plan(names[0], wanted)  # raises its error again
     task = _task(benches[0])
     backends = []
-    with KeptSession() as kept:
-        for number, (name, each) in enumerate(planned.items(), start=1):
-            _say(out, f"[bold]{escape(name)}[/], {number} of {len(planned)}")
-            each = _with_image(out, each, task, root)
-            backends.append(
-                _run(out, each, root, task, kept) if isinstance(each, Planned) else each
-            )
-    return _told(out, comparison.compare(backends, task), output, as_json=as_json)
+    for number, (name, each) in enumerate(planned.items(), start=1):
+        _say(out, f"[bold]{escape(name)}[/], {number} of {len(planned)}")
+        each = _with_image(out, each, task, root)
+        backends.append(
+            _run(out, each, root, task, kept) if isinstance(each, Planned) else each
+        )
+    return comparison.compare(backends, task)
+
+
+def _shown(found: Mapping[str, ModelComparison]) -> _Shown:
+    """Return one model's backends, or several models on the same systems."""
+    if len(found) == 1:
+        (one,) = found.values()
+        return _Shown(
+            page=forms.page(one),
+            texts={
+                "csv": partial(forms.csv_text, one),
+                "json": partial(forms.json_text, one),
+            },
+            draw=partial(_draw, one),
+            rows=one.rows,
+        )
+    several = networks.compare(found)
+    return _Shown(
+        page=network_forms.page(several),
+        texts={
+            "csv": partial(network_forms.csv_text, several),
+            "json": partial(network_forms.json_text, several),
+        },
+        draw=partial(_draw, several),
+        rows=[each.row for each in several.rows],
+    )
+
+
+def _draw(found: ModelComparison | NetworksComparison, path: Path) -> None:
+    # Imported here: they bring matplotlib.
+    from rig.api.backends import network_picture, picture
+
+    if isinstance(found, NetworksComparison):
+        network_picture.write(found, path)
+    else:
+        picture.write(found, path)
 
 
 def _with_image(
@@ -87,11 +175,14 @@ def _with_image(
     """Return a bench with an image of the network, where it has firmware, or why it has
     none."""
     # Without a task the session itself says why there is none.
-    if task is None or not isinstance(each, Planned) or not images.needs_image(each):
+    if task is None or not isinstance(each, Planned):
+        return each
+    workload = images.workload_of(each, task)
+    if not workload:
         return each
     _say(out, "  an image of the network is made, where it is not there")
     try:
-        return images.with_image(each, task, root)
+        return images.with_image(each, workload, task, root)
     except RigError as error:
         failure = Failure.of(error)
         _say_failure(out, failure)
@@ -121,8 +212,9 @@ def of_sessions(places: Sequence[Path], output: Path | None, as_json: bool) -> i
             ComparedBackend(path.name, each.session)
             for path, each in zip(places, backends, strict=True)
         ]
+    found = comparison.compare(backends)
     out = Terminal(stderr=as_json)
-    return _told(out, comparison.compare(backends), output, as_json=as_json)
+    return _told(out, _shown({found.model: found}), output, as_json=as_json)
 
 
 def _short(path: Path) -> str:
@@ -171,41 +263,38 @@ def _say_failure(out: Terminal, failure: Failure) -> None:
             _say(out, f"  {name}: {escape(text)}")
 
 
-def _told(
-    out: Terminal, found: ModelComparison, output: Path | None, *, as_json: bool
-) -> int:
+def _told(out: Terminal, shown: _Shown, output: Path | None, *, as_json: bool) -> int:
     if as_json:
-        Terminal().out(forms.json_text(found).rstrip("\n"))
-    what, *about = forms.about(found)
+        Terminal().out(shown.texts["json"]().rstrip("\n"))
+    what, *about = shown.page.about
     _say(out, escape(what))
-    _print_table(out, found)
+    _print_table(out, shown.page)
     for line in about:
         _say(out, escape(line))
-    _say(out, f"[dim]{escape(forms.CAPTION)}[/]")
-    for line in forms.remarks(found):
+    _say(out, f"[dim]{escape(shown.page.caption)}[/]")
+    for line in shown.page.remarks:
         _say(out, escape(line))
     if output is not None:
-        _write(out, found, output)
-    if any(row.failure is not None for row in found.rows):
+        _write(out, shown, output)
+    if any(row.failure is not None for row in shown.rows):
         return _PARTLY
     return exit_codes.of_outcomes(
-        row.verdict for row in found.rows if row.verdict is not None
+        row.verdict for row in shown.rows if row.verdict is not None
     )
 
 
-def _print_table(out: Terminal, found: ModelComparison) -> None:
+def _print_table(out: Terminal, page: Page) -> None:
     """Print a line a backend; in a terminal that is too narrow a column a backend, in
     as many tables as that takes.
     """
-    heads = forms.head(found)
+    heads = page.heads
     lines = []
-    for row in found.rows:
-        if row.failure is None:
-            lines.append(list(map(escape, forms.cells(row, found))))
+    for row in page.rows:
+        if len(row) == len(heads):
+            lines.append(list(map(escape, row)))
         else:
-            lines.append([escape(row.name), "[red]did not run[/]"])
-    if whole := forms.quantisation_cells(found):
-        lines.append([f"[dim]{escape(cell)}[/]" for cell in whole])
+            # Why it did not run stands below, where there is room.
+            lines.append([*map(escape, row[:-1]), "[red]did not run[/]"])
     table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for head in heads[:-1]:
         justify: Literal["left", "right"] = "left" if head == heads[0] else "right"
@@ -240,17 +329,15 @@ def _upright(heads: Sequence[str], lines: Sequence[Sequence[str]]) -> Table:
     return table
 
 
-def _write(out: Terminal, found: ModelComparison, folder: Path) -> None:
-    # Imported here: it brings matplotlib.
-    from rig.api.backends import picture
-
-    texts = {"csv": forms.csv_text, "json": forms.json_text, "md": forms.markdown}
+def _write(out: Terminal, shown: _Shown, folder: Path) -> None:
+    markdown = partial(forms.markdown, shown.page)
+    texts: dict[str, Callable[[], str]] = {**shown.texts, "md": markdown}
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for ending, text in texts.items():
-            write_text(folder / f"comparison.{ending}", text(found))
+            write_text(folder / f"comparison.{ending}", text())
         for ending in ("png", "svg"):
-            picture.write(found, folder / f"comparison.{ending}")
+            shown.draw(folder / f"comparison.{ending}")
     except OSError as error:
         raise storage_error(error, folder) from error
     _say(out, f"written: {escape(str(folder))}/comparison.csv, .json, .md, .png, .svg")

@@ -16,13 +16,16 @@ from rig.api.backends.file_reference import FileRun, of_file, with_membranes
 from rig.api.backends.rows import (
     AS_FILE,
     AS_INTEGERS,
+    BLOCKS,
+    INSTRUCTIONS,
+    SETTING,
     BackendRow,
     ComparedBackend,
     Figure,
     ModelComparison,
 )
 from rig.api.sessions.session import Session
-from rig.bench import config
+from rig.bench import config, plugins
 from rig.bench.parts import open_task
 from rig.check.replay import Replay
 from rig.errors import DataError, RigError
@@ -36,6 +39,8 @@ from rig.results.results import Context
 from rig.results.verdict import Outcome
 from rig.store.session_folder import BENCH, SessionFolder
 
+#: A detail of an emulated board: an instruction takes 2**shift ns.
+_SHIFT = "icount_shift"
 _NO_REFERENCE = "none: the task has no answers of its own, or its samples are not here"
 
 
@@ -121,9 +126,9 @@ def _metrics(rows: Sequence[BackendRow]) -> tuple[str, ...]:
 
 def _refuse_others(sessions: Sequence[Session]) -> None:
     """Raise DataError for sessions of several models, or of several sets of samples."""
-    first = _about(sessions[0])
+    first = about(sessions[0])
     for session in sessions[1:]:
-        now = _about(session)
+        now = about(session)
         if differing := [key for key in first if now.get(key) != first[key]]:
             key = differing[0]
             raise DataError(
@@ -138,7 +143,8 @@ def _refuse_others(sessions: Sequence[Session]) -> None:
             )
 
 
-def _about(session: Session) -> dict[str, Any]:
+def about(session: Session) -> dict[str, Any]:
+    """Return a session's scenario, and the facts that identify model and samples."""
     results = session.results
     facts = results.provenance.task.stored
     wanted = ["name", "model", "samples", "subset", "data"]
@@ -244,6 +250,8 @@ def _row(
             label.text for label in (*results.labels, *changed.mark(session.changed))
         ),
         rule=_rule(sut.details),
+        counts=_counts(session),
+        instructions=_instructions(results),
         agreement=agreement,
         beside=beside,
         figures=tuple(_figures(results)),
@@ -262,15 +270,46 @@ def _rule(details: Mapping[str, Any]) -> str:
     return "the file's rule" if "rule" in details else ""
 
 
+def _counts(session: Session) -> str:
+    """Return the unit that the simulated times of a session count; empty where they
+    are none, or those of a simulator on this computer.
+    """
+    sut = session.results.provenance.sut
+    if not sut.simulated:
+        return ""
+    if _SHIFT in sut.details:
+        return INSTRUCTIONS
+    if "block_ns" in sut.details:
+        return BLOCKS
+    with suppress(RigError):
+        choice = config.load(session.path / BENCH).sut
+        if plugins.find("sut", choice.kind).pace(choice.settings).virtual:
+            return SETTING
+    return ""
+
+
+def _instructions(results: Results) -> float | None:
+    """Return the instructions of an inference, which an emulator counts by its time:
+    those of the task's last phase.
+    """
+    provenance = results.provenance
+    shift = provenance.sut.details.get(_SHIFT)
+    latency = results.metrics.get(f"latency_{provenance.task.phases[-1]}")
+    if not isinstance(shift, int) or latency is None or latency.value is None:
+        return None
+    return float(latency.value * 1e9 / 2**shift)
+
+
 def _figures(results: Results) -> list[Figure]:
     return [
-        _figure(name, metric, results)
+        figure_of(name, metric, results)
         for name, metric in results.metrics.items()
         if metric.prominence is Prominence.HEADLINE
     ]
 
 
-def _figure(name: str, metric: MetricResult, results: Results) -> Figure:
+def figure_of(name: str, metric: MetricResult, results: Results) -> Figure:
+    """Return a metric of a session with its intervals and its origin."""
     same, other = metric.same_samples, metric.other_samples
     share = metric.statistic is Statistic.SHARE
     return Figure(

@@ -6,7 +6,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import Enum
 from itertools import chain
 from pathlib import Path
@@ -38,14 +38,44 @@ CAPTION = (
     " quantisation alone changes; intervals of 95 %: of times and energies the same"
     " samples measured again, of shares other samples of this kind"
 )
+INSTRUCTIONS_HEAD = "instr./op."
+PER_OPERATION = (
+    "instr./op.: instructions that an emulator counts in an inference, for each"
+    " effective synaptic operation of the network"
+)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Page:
+    """A comparison in words: the lines above its table, the table, whose rows may be
+    shorter than its heads, its caption, and the lines below.
+    """
+
+    about: Sequence[str]
+    heads: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    caption: str
+    remarks: Sequence[str]
+
+
+def page(found: ModelComparison) -> Page:
+    """Return the comparison of backends in words."""
+    rows = [cells(row, found) for row in found.rows]
+    rows += [each for each in [quantisation_cells(found)] if each]
+    return Page(about(found), head(found), rows, _caption(found), remarks(found))
+
+
+def _caption(found: ModelComparison) -> str:
+    return f"{CAPTION}; {PER_OPERATION}" if found.counts_instructions else CAPTION
 
 
 def head(found: ModelComparison) -> list[str]:
     """Return the heads of the table."""
     parts = part_names(found)
     beside = [found.beside] if found.beside else []
-    metrics = found.main_metrics
-    return ["backend", "decisions", *parts, *beside, *metrics, "time", "energy", "rule"]
+    counted = [INSTRUCTIONS_HEAD] if found.counts_instructions else []
+    last = [*found.main_metrics, *counted, "time", "energy", "rule"]
+    return ["backend", "decisions", *parts, *beside, *last]
 
 
 def cells(row: BackendRow, found: ModelComparison) -> list[str]:
@@ -56,10 +86,11 @@ def cells(row: BackendRow, found: ModelComparison) -> list[str]:
     figures = [row.figure(name) for name in found.main_metrics]
     return [
         row.name,
-        _agreed(row.agreement.decisions if row.agreement else None),
-        *(_agreed(part_of(row.agreement, name)) for name in part_names(found)),
-        *([_agreed(row.beside)] if found.beside else []),
+        agreed_text(row.agreement.decisions if row.agreement else None),
+        *(agreed_text(part_of(row.agreement, name)) for name in part_names(found)),
+        *([agreed_text(row.beside)] if found.beside else []),
         *(figure_text(one) if one else "-" for one in figures),
+        *([count_text(found.per_operation(row))] if found.counts_instructions else []),
         origin_of(row, "s"),
         origin_of(row, "J"),
         row.rule or "-",
@@ -73,13 +104,19 @@ def quantisation_cells(found: ModelComparison) -> list[str]:
     if found.quantisation is None:
         return []
     agreed = [part_of(found.quantisation, name) for name in part_names(found)]
-    filled = ["-"] * (len(found.main_metrics) + 2)
+    counted = int(found.counts_instructions)
+    filled = ["-"] * (len(found.main_metrics) + counted + 2)
     cells = [
         _LINES[found.beside],
-        _agreed(found.quantisation.decisions),
-        *map(_agreed, agreed),
+        agreed_text(found.quantisation.decisions),
+        *map(agreed_text, agreed),
     ]
     return [*cells, "itself", *filled, "no device: the network alone"]
+
+
+def count_text(count: float | None) -> str:
+    """Return a count of instructions for each operation."""
+    return "-" if count is None else f"{count:.3g}"
 
 
 def part_names(found: ModelComparison) -> list[str]:
@@ -129,7 +166,7 @@ def figure_text(figure: Figure) -> str:
     return f"{value:.{decimals}f} ({interval}) {unit}".rstrip()
 
 
-def _agreed(agreed: Agreed | None) -> str:
+def agreed_text(agreed: Agreed | None) -> str:
     if agreed is None:
         return "-"
     late = f" ({agreed.lag_steps} steps late)" if agreed.lag_steps else ""
@@ -181,17 +218,15 @@ def _differences(found: Agreement) -> list[str]:
     return lines
 
 
-def markdown(found: ModelComparison) -> str:
-    """Return the comparison as a page's section: lines, table, lines."""
-    heads = head(found)
-    rows = [cells(row, found) for row in found.rows]
-    rows += [each for each in [quantisation_cells(found)] if each]
+def markdown(found: Page) -> str:
+    """Return a comparison as a page's section: lines, table, lines."""
+    heads = found.heads
     table = [f"| {' | '.join(heads)} |", f"|{'---|' * len(heads)}"]
-    for row in rows:
+    for row in found.rows:
         filled = [*row, *[""] * (len(heads) - len(row))]
         table.append(f"| {' | '.join(_cell(each) for each in filled)} |")
-    lines = [*about(found), "", *table, "", CAPTION + ".", ""]
-    lines += [f"* {_line(each)}" for each in remarks(found)]
+    lines = [*found.about, "", *table, "", found.caption + ".", ""]
+    lines += [f"* {_line(each)}" for each in found.remarks]
     return (
         "\n".join(each if each.startswith("|") else _wrapped(each) for each in lines)
         + "\n"
@@ -222,12 +257,12 @@ def csv_text(found: ModelComparison) -> str:
     """Return the comparison as CSV: a line a backend, numbers in SI units, then the
     network's complexity.
     """
-    rows = [_csv_row(row, found) for row in found.rows]
+    rows = [csv_row(row, found) for row in found.rows]
     heads = list(rows[0]) if rows else []
     return table_file.text([heads, *(list(row.values()) for row in rows)])
 
 
-def _csv_row(row: BackendRow, found: ModelComparison) -> dict[str, Any]:
+def csv_row(row: BackendRow, found: ModelComparison) -> dict[str, Any]:
     """Return the cells of a backend by the names of their columns."""
     agreement = row.agreement
     cells: dict[str, Any] = {
@@ -245,6 +280,9 @@ def _csv_row(row: BackendRow, found: ModelComparison) -> dict[str, Any]:
         "rule": row.rule,
         "time_origin": origin_of(row, "s"),
         "energy_origin": origin_of(row, "J"),
+        "time_counts": row.counts,
+        "instructions": row.instructions,
+        "instructions_per_operation": found.per_operation(row),
         "agree_decisions": _count(agreement.decisions if agreement else None),
         "agree_outputs": _count(part_of(agreement, "outputs")),
     }
@@ -260,7 +298,7 @@ def _csv_row(row: BackendRow, found: ModelComparison) -> dict[str, Any]:
         ),
     }
     for metric in found.metrics:
-        cells |= _csv_figure(metric, row.figure(metric))
+        cells |= csv_figure(metric, row.figure(metric))
     if found.complexity is not None:
         for key, count in dataclasses.asdict(found.complexity).items():
             cells[f"network_{key}"] = count
@@ -271,7 +309,7 @@ def _count(agreed: Agreed | None) -> int | str:
     return agreed.count if agreed and agreed.told else ""
 
 
-def _csv_figure(metric: str, figure: Figure | None) -> dict[str, Any]:
+def csv_figure(metric: str, figure: Figure | None) -> dict[str, Any]:
     numbers: Sequence[Any] = [""] * 5
     if figure is not None:
         numbers = [figure.value, *figure.same_samples, *figure.other_samples]
@@ -281,7 +319,11 @@ def _csv_figure(metric: str, figure: Figure | None) -> dict[str, Any]:
 
 def json_text(found: ModelComparison) -> str:
     """Return the comparison as JSON, in SI units."""
-    tree = {"schema": SCHEMA, **dataclasses.asdict(found)}
+    return json_of({"schema": SCHEMA, **dataclasses.asdict(found)})
+
+
+def json_of(tree: Mapping[str, Any]) -> str:
+    """Return a tree of data as JSON."""
     return json.dumps(tree, indent=1, default=_plain, allow_nan=False) + "\n"
 
 

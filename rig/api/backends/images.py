@@ -20,35 +20,54 @@ from rig.interfaces.task import Task
 from rig.store.session_folder import write_text
 
 FOLDER = "images"
-#: The workload of a task has the name of its kind, and a header in a project.
+_NETWORK = "network"
+_INTEGERS = "tflite"
+#: Workloads that run any network of their kind, by a header in a project.
 _HEADERS = {
-    "network": Path("workloads/network/nr_network_model.h"),
-    "tflite": Path("workloads/tflite/nr_tflite_model.h"),
+    _NETWORK: Path("workloads/network/nr_network_model.h"),
+    _INTEGERS: Path("workloads/tflite/nr_tflite_model.h"),
 }
 #: So long a compiler may take, on a busy computer too.
 _LIMIT_S = 600.0
 
 
-def needs_image(planned: Planned) -> bool:
-    """Check whether a bench came from the tree, with the image of an example instead
-    of one of the task's network.
+def runs_any_network(planned: Planned) -> bool:
+    """Check whether a bench came from the tree with the image of an example, and its
+    task measures any network.
     """
     if not planned.from_example or not _port(planned):
         return False
     return _bench(planned).task.kind in _HEADERS
 
 
+def workload_of(planned: Planned, task: Task) -> str:
+    """Return the workload for which a bench from the tree needs an image in place of
+    the example's: the one that runs the task's network, or the task's own, where the
+    example's is not built; empty where it needs none.
+    """
+    if not planned.from_example or not _port(planned):
+        return ""
+    bench = _bench(planned)
+    if runs_any_network(planned):
+        return bench.task.kind
+    if task.integers is not None and task.firmware_header():
+        return _INTEGERS
+    built = (bench.folder / bench.sut.settings.program).exists()
+    own = projects.sources() / "workloads" / bench.task.kind
+    return "" if built or not own.is_dir() else bench.task.kind
+
+
 def with_image(
-    planned: Planned, task: Task | None, root: Path, *, build: bool = True
+    planned: Planned, workload: str, task: Task, root: Path, *, build: bool = True
 ) -> Planned:
-    """Return a bench whose program is an image of the task's network, built below
-    `root` where it is not there yet; raises ConfigError and BenchError where none can
-    be made, or is to be built.
+    """Return a bench whose program is an image of a workload, with the task's network
+    where it runs any; built below `root` where it is not there yet. Raises ConfigError
+    and BenchError where none can be made, or is to be built.
     """
     port = _port(planned)
-    text = "" if task is None else task.firmware_header()
-    workload = None if task is None else task.network or task.integers
-    if workload is None or not text:
+    text = task.firmware_header() if workload in _HEADERS else ""
+    network = task.network or task.integers
+    if network is None or (workload in _HEADERS and not text):
         raise ConfigError(
             f"no image for {planned.name}: the task does not open, or has no firmware",
             path="--suts",
@@ -59,14 +78,13 @@ def with_image(
         )
     resolved = _bench(planned)
     digest = sha256(text.encode()).hexdigest()[:8]
-    name = f"{workload.model}-{port}-{digest}"
+    name = f"{network.model}-{port}-{digest}"
     folder = (root / FOLDER / name).resolve()
-    kind = resolved.task.kind
-    image = _there(folder, kind, text)
+    image = _there(folder, workload, text)
     if image is None and not build:
         raise BenchError(f"the image {folder} is not built yet")
     if image is None:
-        image = _built(folder, port, kind, text)
+        image = _built(folder, port, workload, text)
     program = f"sut.{resolved.sut.kind}.program={image}"
     return replace(planned, text=overridden(resolved, [program]))
 
@@ -85,25 +103,35 @@ def _port(planned: Planned) -> str:
         return ""
     known = projects.ports(projects.sources())
     machine = sut.settings.machine
-    return next((name for name, port in known.items() if port.machine == machine), "")
+    emulated = (
+        name
+        for name, port in known.items()
+        # A port with a target of its own for emulators is a template for silicon.
+        if port.machine == machine and not port.emulated
+    )
+    return next(emulated, "")
 
 
 def _there(folder: Path, workload: str, header: str) -> Path | None:
-    """Return the image of a project with this header of a workload, if it is there."""
-    place = folder / _HEADERS[workload]
+    """Return the image of a project with this header of a workload, or with the
+    workload's own where it is empty; None where it is not there.
+    """
+    place = folder / _HEADERS[workload] if header else None
     done = _images(folder, workload)
-    if done and place.read_text(encoding="utf-8") == header:
+    if done and (place is None or place.read_text(encoding="utf-8") == header):
         return done[-1]
     return None
 
 
 def _built(folder: Path, name: str, workload: str, header: str) -> Path:
-    """Make the image of a project with this header of a workload, and return it."""
-    place = folder / _HEADERS[workload]
+    """Make the image of a project with this header of a workload, or with the
+    workload's own, and return it."""
+    place = folder / _HEADERS[workload] if header else None
     if not (folder / projects.PORT_FILE).exists():
         projects.create(folder, name, projects.sources())
     port = projects.read_port(folder / projects.PORT_FILE)
-    write_text(place, header)
+    if place is not None:
+        write_text(place, header)
     make = toolchain.find("make")
     toolchain.find(port.compiler)
     goal = projects.goals(port, workload)[-1]

@@ -6,6 +6,8 @@ comes from.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import chain
 from pathlib import Path
 
@@ -35,11 +37,18 @@ Panel = list[tuple[float, float, float, str] | None]
 
 def write(found: ModelComparison, path: Path) -> None:
     """Write the picture; the suffix of the name selects the format (png, svg, pdf)."""
+    write_drawn(partial(drawing, found), path)
+
+
+def write_drawn(draw: Callable[[], Drawing], path: Path) -> None:
+    """Draw in the style of the report, on paper of its own, which a dark page does not
+    change, and write the picture.
+    """
     with (
         matplotlib.style.context(["default", STYLE]),
         matplotlib.rc_context({"svg.hashsalt": "neurorig-backends"}),
     ):
-        drawing(found).savefig(
+        draw().savefig(
             path, dpi=160, metadata={"Date": None} if path.suffix == ".svg" else None
         )
 
@@ -111,15 +120,19 @@ def _draw(axes: Axes, title: str, unit: str, values: Panel) -> None:
                 quantity(middle, unit), (middle, place), xytext=(0, 5), ha="center",
                 textcoords="offset points", size=7, color=INK,
             )  # fmt: skip
+    known = [value for value in values if value is not None]
+    scale_axis(axes, unit, list(chain.from_iterable(value[:3] for value in known)))
+
+
+def scale_axis(axes: Axes, unit: str, ends: Sequence[float]) -> None:
+    """Set the axis of values: shares from 0 to 1, others from 0 or logarithmic."""
     axes.grid(axis="x", color=FAINT, alpha=0.25, linewidth=0.6)
     axes.tick_params(axis="y", length=0)
     if unit == "1":
         axes.set_xlim(-0.03, 1.03)
         axes.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0", "25 %", "50 %", "75 %", "100 %"])
         return
-    known = [value for value in values if value is not None]
-    ends = list(chain.from_iterable(value[:3] for value in known))
-    if known and min(ends) > 0 and max(ends) > _WIDE * min(ends):
+    if ends and min(ends) > 0 and max(ends) > _WIDE * min(ends):
         axes.set_xscale("log")
         axes.set_xlim(min(ends) / 2.5, max(ends) * 2.5)
     else:

@@ -14,6 +14,10 @@ from rig.errors import RigError
 from rig.network.complexity_text import Complexity
 from rig.results.verdict import Outcome
 
+#: A simulated time counts one of these; else it is that of a simulator here.
+INSTRUCTIONS = "instructions"
+BLOCKS = "basic blocks"
+SETTING = "a setting"
 #: What stands beside a reference, as tables call it.
 AS_INTEGERS = "as integers"
 AS_FILE = "as the file"
@@ -66,9 +70,11 @@ class BackendRow:
 
     `beside`: on how many samples it agrees with the second reference of the comparison.
     `rule` is the backend's statement of how it runs the network, where it makes one:
-    conventions that differ explain answers that do. `failure` is set where it has no
-    result; then the rest is empty. `valid`: the session ended, and every trial is
-    valid; `verdict` is whether the trials replicate, `reason` why they do not.
+    conventions that differ explain answers that do. `counts` names the unit of its
+    simulated times; `instructions` are those that an emulator counted in an inference,
+    without the phases before, None where none counts them. `failure` is set where it
+    has no result; then the rest is empty. `valid`: the session ended, and every trial
+    is valid; `verdict` is whether the trials replicate, `reason` why they do not.
     """
 
     name: str
@@ -82,6 +88,8 @@ class BackendRow:
     reason: str = ""
     labels: tuple[str, ...] = ()
     rule: str = ""
+    counts: str = ""
+    instructions: float | None = None
     agreement: Agreement | None = None
     beside: Agreed | None = None
     figures: tuple[Figure, ...] = ()
@@ -115,6 +123,22 @@ class ModelComparison:
     complexity: Complexity | None = None
     notes: tuple[str, ...] = ()
     metrics: tuple[str, ...] = ()
+
+    @property
+    def counts_instructions(self) -> bool:
+        """Whether a backend counts instructions, and the network's operations are
+        known."""
+        counted = any(row.instructions is not None for row in self.rows)
+        return counted and self.complexity is not None
+
+    def per_operation(self, row: BackendRow) -> float | None:
+        """Return the instructions of a backend for each effective synaptic operation
+        of the network; None where one of the two is not known.
+        """
+        if row.instructions is None or self.complexity is None:
+            return None
+        effective = self.complexity.effective
+        return row.instructions / effective if effective else None
 
     @property
     def main_metrics(self) -> tuple[str, ...]:

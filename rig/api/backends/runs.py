@@ -21,12 +21,15 @@ from rig.errors import ConfigError, DataError, RigError, did_you_mean
 from rig.files import small_text
 from rig.host.stop import Stop
 from rig.interfaces.task import Task
+from rig.network.tflite.network import SUFFIXES
 from rig.session import session
 from rig.store.events import Subscriber
 from rig.store.session_folder import BENCH, EVENTS, SessionFolder
 
-#: The task of a model that no other task knows for its own.
+#: The task of a model that no other task knows for its own, and those of any model of
+#: a kind.
 _ANY_MODEL = "network"
+_ANY_MODELS = (_ANY_MODEL, "tflite")
 _SAMPLES = 40
 #: Settings of that task for the choices that the file leaves open.
 _CONVENTIONS = frozenset({"dt_s", "rule", "reset", "spikes_max", "start"})
@@ -50,6 +53,8 @@ class RequestedRuns:
     and seeds of all; backends that it has no table for come from the example benches.
     `overrides` are those of `rig run --set`; those of a device or monitor are for
     backends of that kind. `files` are further settings of the task, such as its inputs.
+    `task` is the kind of a task that another model belongs to, and this one is compared
+    with; empty: that of the model.
     """
 
     model: Path
@@ -58,6 +63,12 @@ class RequestedRuns:
     bench: Path | None = None
     overrides: tuple[str, ...] = ()
     files: Mapping[str, Any] = field(default_factory=dict)
+    task: str = ""
+
+    @property
+    def own_task(self) -> str:
+        """The kind of the task whose model it is; raises ConfigError without one."""
+        return task_of(self.model)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +111,9 @@ def plan(name: str, wanted: RequestedRuns) -> Planned:
             else _of_example(name, wanted)
         )
         tree = tomllib.loads(base.toml())
+        if wanted.task and wanted.own_task != wanted.task:
+            # It tells of the network of the task.
+            tree.pop("metadata", None)
     task_kind, task = _task(own, wanted)
     scenario = own.get("scenario") or tree.get("scenario", {})
     if "scenario" not in own and scenario.keys() != _SCENARIO.keys():
@@ -223,7 +237,7 @@ def _is_variant(bench: str, kind: str, task: str) -> bool:
 def _task(own: dict[str, Any], wanted: RequestedRuns) -> tuple[str, dict[str, Any]]:
     """Return kind and settings of the task: the bench file's, else the one whose model
     it is."""
-    table = own.get("task") or {task_of(wanted.model): {}}
+    table = own.get("task") or {wanted.task or wanted.own_task: {}}
     kind, settings = next(iter(table.items()))
     if kind != _ANY_MODEL and (given := sorted(wanted.files.keys() & _CONVENTIONS)):
         raise ConfigError(
@@ -239,6 +253,38 @@ def _task(own: dict[str, Any], wanted: RequestedRuns) -> tuple[str, dict[str, An
     elif kind != _ANY_MODEL:
         settings.setdefault("samples", _SAMPLES)
     return kind, settings
+
+
+def shared_task(models: Sequence[Path]) -> str:
+    """Return the kind of the task that one of several models belongs to, so that all
+    get its samples; empty for one model, and where none belongs to a task. Raises
+    ConfigError where they belong to several.
+    """
+    if len(models) < 2:
+        return ""
+    kinds = {model: task_of(model) for model in models}
+    own = sorted({kind for kind in kinds.values() if kind not in _ANY_MODELS})
+    if len(own) > 1:
+        raise ConfigError(
+            "these models belong to several tasks",
+            path="MODEL",
+            evidence=", ".join(
+                f"{model.name}: {kind}" for model, kind in kinds.items()
+            ),
+            try_next="models of one task",
+        )
+    return own[0] if own else ""
+
+
+def settings_of(
+    models: Sequence[Path], files: Mapping[str, Any], model: Path
+) -> dict[str, Any]:
+    """Return the settings of a model's task: beside a NIR file one of int8 has no
+    conventions.
+    """
+    if len(models) < 2 or model.suffix not in SUFFIXES:
+        return dict(files)
+    return {name: value for name, value in files.items() if name not in _CONVENTIONS}
 
 
 def task_of(model: Path) -> str:

@@ -31,12 +31,13 @@ def _with_images(
     """
     for cell in cells:
         planned = Planned(cell.name, cell.text, cell.trials, cell.from_example)
-        if not images.needs_image(planned):
+        if not images.runs_any_network(planned):
             yield cell
             continue
         try:
             task, _ = open_task(config.parsed(cell.text, Path.cwd()))
-            planned = images.with_image(planned, task, root, build=build)
+            workload = images.workload_of(planned, task)
+            planned = images.with_image(planned, workload, task, root, build=build)
         except RigError as error:
             if not build:
                 yield cell

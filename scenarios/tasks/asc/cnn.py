@@ -22,6 +22,7 @@ from rig.interfaces.task import SignalTask, Task
 from rig.model.catalogue import Entry
 from rig.model.scores import Score
 from rig.network.tflite import network
+from rig.network.tflite.c_header import header
 from scenarios.tasks.asc.dataset import CLASSES
 from scenarios.tasks.asc.integer import centred_levels
 from scenarios.tasks.asc.model import CHANNELS, STEPS, FilterBank
@@ -124,6 +125,10 @@ class AscCnnTask(Task):
         """Return what gives the right answer to a payload: the interpreter."""
         routine = self._routine
         return lambda payload: routine.output(routine.phases[0](routine.load(payload)))
+
+    def firmware_header(self) -> str:
+        """Return the header of the firmware's workload for .tflite files."""
+        return header(self._network)
 
     def accepts(self, info: SutInfo) -> bool:
         """Check whether a device runs networks of .tflite files."""

@@ -26,6 +26,7 @@ from rig.interfaces.task import Regeneration, SignalTask, Task
 from rig.model.catalogue import Entry
 from rig.model.scores import Score
 from rig.network.tflite import network as network_of
+from rig.network.tflite.network import SUFFIXES
 from rig.results import labels
 from rig.settings.declare import Count, FolderText, Or, PathText, Seed, Why
 from scenarios.tasks.asc.audio import ClipReader
@@ -110,10 +111,15 @@ class AscTask(SignalTask):
         network: Annotated[
             Kind,
             doc(
-                "Kind of the model: of cnn `model` is a .tflite file over the features"
-                " of a second."
+                "Kind of the model: a cnn, as any `model` in a .tflite or ONNX file,"
+                " gets the features of a second."
             ),
         ] = "spiking"
+
+        @property
+        def is_of_cnn(self) -> bool:
+            """Whether the device gets features, for a network that does not spike."""
+            return self.network == CNN or Path(self.model).suffix in SUFFIXES
 
     @classmethod
     def replica(
@@ -147,7 +153,7 @@ class AscTask(SignalTask):
                 "provenance.json calls data official that are not: by their cities,"
                 " their counts, or bench.toml"
             )
-        if settings.network == CNN:
+        if settings.is_of_cnn:
             return AscCnnReplica.of(cls.name, facts, entries)
         return AscReplica.of(cls.name, cls.phases, facts, entries)
 
@@ -164,9 +170,8 @@ class AscTask(SignalTask):
             cache_folder("", BenchContext()), settings.files_per_class, settings.seed
         )
         audio = cls(replace(settings, cache=""), open_dataset(folder), SHIPPED_MODEL)
-        is_of_cnn = settings.network == CNN
         task: Task = audio
-        if is_of_cnn:
+        if settings.is_of_cnn:
             task = AscCnnTask(audio, audio.bank, SHIPPED_CNN)
         facts = task.provenance()
         if shipped:
@@ -197,7 +202,7 @@ class AscTask(SignalTask):
             folder = context.folder / expanded(settings.data)
         dataset = open_dataset(folder)
         named = context.folder / expanded(settings.model)
-        if settings.network == CNN:
+        if settings.is_of_cnn:
             path = named if settings.model else SHIPPED_CNN
             audio = cls(settings, dataset, SHIPPED_MODEL)
             return AscCnnTask(audio, audio.bank, path)

@@ -258,7 +258,9 @@ def test_a_missing_sdk_and_a_model_that_does_not_map_are_rows(
     assert "fc1: a bias on weights" in unmapped.evidence
     row = BackendRow("xylo", failure=unmapped)
     shown = dataclasses.replace(found, rows=(*found.rows, row))
-    assert f"| xylo | did not run: {unmapped.cause} |" in forms.markdown(shown)
+    assert f"| xylo | did not run: {unmapped.cause} |" in forms.markdown(
+        forms.page(shown)
+    )
     assert any("fc1: a bias on weights" in line for line in forms.remarks(shown))
 
 

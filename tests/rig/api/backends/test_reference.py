@@ -121,7 +121,7 @@ def test_what_quantisation_changes_is_a_line_and_a_column_of_its_own(
         # All of the difference is quantisation's.
         parts = {part.what: (part.count, part.largest) for part in agreement.parts}
         assert parts == {what: reported[what] for what in parts}
-    assert "| (whole numbers) |" in forms.markdown(found)
+    assert "| (whole numbers) |" in forms.markdown(forms.page(found))
     assert ",agree_beside," in forms.csv_text(found).splitlines()[0]
 
 

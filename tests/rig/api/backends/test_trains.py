@@ -105,7 +105,9 @@ def test_equal_trains_are_equal_and_the_control_differs(
     ]  # fmt: skip
     assert changed.parts[0].count < 4
     assert changed.parts[0].largest == 1
-    assert "| file | 4 of 4 | 4 of 4 | 4 of 4 | 4 of 4 |" in forms.markdown(result)
+    assert "| file | 4 of 4 | 4 of 4 | 4 of 4 | 4 of 4 |" in forms.markdown(
+        forms.page(result)
+    )
 
 
 def test_the_trains_are_of_the_session_and_checked(

@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A comparison of several networks as text: its page, CSV, JSON."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from typing import Any
+
+from rig.api.backends import forms
+from rig.api.backends.forms import Page
+from rig.api.backends.networks import Contrast, NetworkRow, NetworksComparison
+from rig.api.backends.rows import ModelComparison
+from rig.files import table_file
+
+SCHEMA = "neurorig-networks-1"
+CAPTION = (
+    "a line a system and network; decisions: samples on which every trial agrees with"
+    " the reference of that network; operations: effective synaptic operations of an"
+    f" inference; {forms.PER_OPERATION}; time, energy: where they come from, and what a"
+    " simulated time counts; intervals of 95 %: of times and energies the same samples"
+    " measured again, of shares other samples of this kind"
+)
+
+
+def page(found: NetworksComparison) -> Page:
+    """Return the comparison of networks in words."""
+    heads = ["system", "network", "decisions", *found.metrics]
+    heads += ["operations", forms.INSTRUCTIONS_HEAD, "time", "energy"]
+    rows = [_cells(row, found.networks[row.network]) for row in found.rows]
+    return Page(list(_about(found)), heads, rows, CAPTION, list(_remarks(found)))
+
+
+def _about(found: NetworksComparison) -> Iterator[str]:
+    for name, model in found.networks.items():
+        for line in forms.about(model):
+            yield f"{name}: {line}"
+
+
+def _cells(row: NetworkRow, model: ModelComparison) -> list[str]:
+    """Return a line of the table; of a network that did not run there, why."""
+    line = row.row
+    if line.failure is not None:
+        return [row.system, row.network, f"did not run: {line.failure.cause}"]
+    agreement, counted = line.agreement, model.complexity
+    time = forms.origin_of(line, "s")
+    return [
+        row.system,
+        row.network,
+        forms.agreed_text(agreement.decisions if agreement else None),
+        *(forms.figure_text(one) if one else "-" for one in row.figures),
+        f"{counted.effective:,.0f}" if counted else "-",
+        forms.count_text(row.per_operation),
+        f"{time}: {line.counts}" if line.counts else time,
+        forms.origin_of(line, "J"),
+    ]
+
+
+def _remarks(found: NetworksComparison) -> Iterator[str]:
+    for system in found.systems:
+        for name in found.networks:
+            if contrasts := found.contrasts_on(system, name):
+                against = f"{name} against {contrasts[0].first}"
+                yield f"{system}: {against}: {_contrasts_text(contrasts)}"
+    yield from _operations(found)
+    yield from found.notes
+    remarks = {name: forms.remarks(model) for name, model in found.networks.items()}
+    everyones = set.intersection(*map(set, remarks.values()))
+    for name, lines in remarks.items():
+        for line in lines:
+            if line not in everyones:
+                yield f"{name}: {line}"
+    first = next(iter(remarks.values()))
+    yield from (line for line in first if line in everyones)
+
+
+def _contrasts_text(contrasts: Sequence[Contrast]) -> str:
+    reasons = {one.reason for one in contrasts}
+    if len(reasons) == 1 and (reason := reasons.pop()):
+        return f"not comparable: {reason}"
+    return "; ".join(map(contrast_text, contrasts))
+
+
+def contrast_text(contrast: Contrast) -> str:
+    """Return "latency_infer 0.434 times, intervals apart", or why there is none."""
+    if contrast.reason:
+        return f"{contrast.metric} not comparable ({contrast.reason})"
+    told = "intervals apart" if contrast.apart else "no difference shown"
+    if contrast.unit == "1" or contrast.factor is None:
+        return f"{contrast.metric} {contrast.difference:+.3f}, {told}"
+    return f"{contrast.metric} {contrast.factor:.3g} times, {told}"
+
+
+def _operations(found: NetworksComparison) -> Iterator[str]:
+    """Yield the operations of each network but the first against the first."""
+    (first, base), *others = found.networks.items()
+    for name, model in others:
+        if base.complexity is None or model.complexity is None:
+            continue
+        if not base.complexity.effective:
+            continue
+        effective = model.complexity.effective / base.complexity.effective
+        dense = model.complexity.dense / base.complexity.dense
+        yield (
+            f"{name} against {first}: effective synaptic operations {effective:.3g}"
+            f" times, dense {dense:.3g} times"
+        )
+
+
+def csv_text(found: NetworksComparison) -> str:
+    """Return the comparison as CSV: a line a system and network, in SI units."""
+    rows = [_csv_row(row, found) for row in found.rows]
+    heads = list(dict.fromkeys(chain.from_iterable(rows)))
+    empty = dict.fromkeys(heads, "")
+    return table_file.text([heads, *(list((empty | row).values()) for row in rows)])
+
+
+def _csv_row(row: NetworkRow, found: NetworksComparison) -> dict[str, Any]:
+    cells: dict[str, Any] = {"system": row.system, "network": row.network}
+    for contrast in found.contrasts_on(row.system, row.network):
+        metric = contrast.metric
+        cells[f"{metric}_difference"] = contrast.difference
+        cells[f"{metric}_factor"] = contrast.factor
+        cells[f"{metric}_apart"] = contrast.apart
+        cells[f"{metric}_not_comparable"] = contrast.reason
+    cells |= forms.csv_row(row.row, found.networks[row.network])
+    for metric, figure in zip(found.metrics, row.figures, strict=True):
+        cells |= forms.csv_figure(metric, figure)
+    return {name: "" if cell is None else cell for name, cell in cells.items()}
+
+
+def json_text(found: NetworksComparison) -> str:
+    """Return the comparison as JSON, in SI units."""
+    models = {name: dataclasses.asdict(each) for name, each in found.networks.items()}
+    tree = {
+        "metrics": found.metrics,
+        "contrasts": list(map(dataclasses.asdict, found.contrasts)),
+        "notes": found.notes,
+        "networks": models,
+        "rows": list(map(_json_row, found.rows)),
+    }
+    return forms.json_of({"schema": SCHEMA, **tree})
+
+
+def _json_row(row: NetworkRow) -> dict[str, Any]:
+    """Return the figures that are compared; the rest is that network's."""
+    figures = [None if one is None else dataclasses.asdict(one) for one in row.figures]
+    return {
+        "system": row.system,
+        "network": row.network,
+        "figures": figures,
+        "instructions_per_operation": row.per_operation,
+    }
