@@ -61,6 +61,19 @@ def require_labels(labels: Any, samples: int, outputs: int) -> list[str]:
     return [str(number) for number in whole.tolist()]
 
 
+def content(path: Path, sha: str) -> bytes:
+    """Return the bytes of a file; raises DataError where it has changed since it was
+    read, when its SHA-256 was `sha`.
+    """
+    found = path.read_bytes()
+    if sha256(found).hexdigest() != sha:
+        raise DataError(
+            f"{path} is another file than when the bench was opened",
+            try_next="start the run again",
+        )
+    return found
+
+
 def digest(path: Path) -> str:
     """Return the SHA-256 of a file."""
     return sha256(path.read_bytes()).hexdigest()

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Self
 
@@ -27,8 +27,8 @@ from rig.network.fixed.report import to_inputs
 from rig.results.labels import refuse_other
 from rig.settings.declare import Count, Or, PathText
 from scenarios.tasks import user_files
-from scenarios.tasks.network import data
-from scenarios.tasks.network.generate import SOURCE
+from scenarios.tasks.network import data, kept
+from scenarios.tasks.network.generate import SAMPLES, SOURCE, STEPS
 from scenarios.tasks.network.programs import (
     NAME,
     integer,
@@ -46,6 +46,28 @@ from scenarios.tasks.network.replica import (
 GENERATED = "generated"
 #: Made by examples/make_networks.py.
 EXAMPLE = Path(__file__).with_name("example.nir")
+
+
+#: Facts that network and inputs determine, without the labels.
+_OF_KEPT = (
+    *("inputs_sha256", "inputs_limited", "steps", "channels", "outputs"),
+    *("model", "weight_bits", "dt_s", "rule", "reset_is_stated"),
+    *("quantised", "decided_as_in_floating_point"),
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Files:
+    """The files of a network: the NIR file, all samples and the hash of their file, a
+    label for each, where there are any.
+    """
+
+    model: Path
+    values: Any
+    inputs_sha256: str = ""
+    labels: Any = None
+    labels_sha256: str = ""
+    inputs: Path | None = None
 
 
 class NetworkTask(Task):
@@ -137,24 +159,76 @@ class NetworkTask(Task):
         """Return the example network over random spikes; files of the bench's owner are
         not known.
         """
-        if settings.model or settings.inputs or settings.labels:
+        if _has_files(settings):
             return Regeneration(
                 {}, unknown="network, samples or labels are not at hand"
             )
-        task = cls(settings, Path())
+        task = cls.open(settings, BenchContext())
         return Regeneration(task.provenance(), task.catalogue(), task)
+
+    @classmethod
+    def reopened(
+        cls,
+        settings: Settings,
+        facts: Mapping[str, Any],
+        entries: Sequence[Entry],
+        folder: Path,
+    ) -> Regeneration:
+        """Return the network and the inputs that a session kept, with the labels of its
+        catalogue.
+        """
+        model, model_sha256 = kept.model_in(folder)
+        same: dict[str, Any] = {"model_file_sha256": model_sha256}
+        inputs = kept.inputs_in(folder) if settings.inputs else (None, "")
+        if inputs is None:
+            missing = (
+                f"inputs of more than {kept.FILE_TEXT} are not in the session, only"
+                " their SHA-256 (provenance.json, inputs_sha256)"
+            )
+            return Regeneration(same, unknown=missing)
+        values, inputs_sha256 = inputs
+        samples, steps = (SAMPLES, STEPS) if values is None else values.shape[:2]
+        if large := kept.too_large(model, samples, steps):
+            return Regeneration(same, unknown=f"{large} are more than a check runs")
+        if values is None:
+            values = data.samples(None, model)
+        labels = None
+        if facts.get("labelled") is True:
+            # The session has the labels of its samples, and no others.
+            labels = np.zeros(len(values), np.int64)
+            labels[: len(entries)] = [int(entry.label) for entry in entries]
+        task = cls(settings, _Files(model, values, inputs_sha256, labels))
+        stated = task.provenance()
+        same |= {name: stated[name] for name in _OF_KEPT if name in stated}
+        return Regeneration(
+            same,
+            None if labels is not None else task.catalogue(),
+            task,
+            answered_max=len(task),
+        )
 
     @classmethod
     def open(cls, settings: Settings, context: BenchContext) -> Self:
         """Open network and samples; raises where one does not fit the other."""
-        return cls(settings, context.folder)
+        folder = context.folder
+        model = _of(folder, settings.model) or EXAMPLE
+        inputs = _of(folder, settings.inputs)
+        labels = _of(folder, settings.labels)
+        files = _Files(
+            model,
+            values=data.samples(inputs, model),
+            inputs_sha256=user_files.digest(inputs) if inputs else "",
+            labels=user_files.array(labels, "task.network.labels") if labels else None,
+            labels_sha256=user_files.digest(labels) if labels else "",
+            inputs=inputs,
+        )
+        return cls(settings, files)
 
-    def __init__(self, settings: Settings, folder: Path) -> None:
+    def __init__(self, settings: Settings, files: _Files) -> None:
         self._settings = settings
-        self._model = folder / expanded(settings.model) if settings.model else EXAMPLE
-        self._inputs = folder / expanded(settings.inputs) if settings.inputs else None
-        self._labels = folder / expanded(settings.labels) if settings.labels else None
-        values = data.samples(self._inputs, self._model)
+        self._model, values = files.model, files.values
+        self._files = replace(files, values=None)  # they may be large
+        self._model_sha256 = user_files.digest(self._model)
         self._fixed, self._same = data.fixed_network(
             self._model,
             values,
@@ -173,11 +247,9 @@ class NetworkTask(Task):
         self._available = len(real)
         count = min(settings.samples or len(real), len(real))
         self._numbers, self._limited = to_inputs(self._fixed, real[:count])
-        labels = (
-            user_files.array(self._labels, "task.network.labels")
-            if self._labels
-            else data.own_labels(self._model, self._fixed, values)
-        )
+        labels = files.labels
+        if labels is None:
+            labels = data.own_labels(self._model, self._fixed, values)
         self._right = user_files.require_labels(labels, len(real), self._fixed.answers)[
             :count
         ]
@@ -209,6 +281,18 @@ class NetworkTask(Task):
     def parts(self, output: bytes) -> dict[str, list[float]]:
         """Return sums and last membranes of an output."""
         return parts(self._fixed.answers, output)
+
+    def kept(self) -> Mapping[str, bytes]:
+        """Return the network and the inputs, where they are files of the bench's
+        owner.
+        """
+        if not _has_files(self._settings):
+            return {}
+        inputs = self._files.inputs
+        return kept.files(
+            (self._model, self._model_sha256),
+            (inputs, self._files.inputs_sha256) if inputs else None,
+        )
 
     def firmware_header(self) -> str:
         """Return the header of the firmware's workload, for inputs as long as the
@@ -248,7 +332,7 @@ class NetworkTask(Task):
             "official": False,
             "unofficial": "OWN DATA",
             "statement": (
-                f"{source}; {self._labelled()}"
+                f"{source}; {self._labelled()}{self._left_out()}"
                 + ("" if generated else ": no benchmark's data")
             ),
             "samples": len(self),
@@ -257,15 +341,15 @@ class NetworkTask(Task):
                 if len(self) == self._available
                 else f"the first {len(self)} of {self._available}"
             ),
-            "labelled": self._labels is not None,
+            "labelled": self._files.labels is not None,
             "outputs": self._fixed.answers,
             "steps": int(self._numbers.shape[1]),
             "channels": self._fixed.channels,
             "inputs_limited": self._limited,
-            "inputs_sha256": user_files.digest(self._inputs) if self._inputs else "",
-            "labels_sha256": user_files.digest(self._labels) if self._labels else "",
+            "inputs_sha256": self._files.inputs_sha256,
+            "labels_sha256": self._files.labels_sha256,
             "model": identity(to_text(self._fixed)),
-            "model_file_sha256": user_files.digest(self._model),
+            "model_file_sha256": self._model_sha256,
             "weight_bits": self._fixed.weight_bits,
             "dt_s": self._fixed.dt_s,
             "rule": rule_of(self._fixed),
@@ -277,12 +361,30 @@ class NetworkTask(Task):
             facts["decided_as_in_floating_point"] = f"{self._same} of {self._available}"
         return facts
 
+    def _left_out(self) -> str:
+        """Return that the inputs are not in the session, where they are not."""
+        inputs = self._files.inputs
+        if inputs is None or kept.fits(inputs):
+            return ""
+        return (
+            f"; the inputs, more than {kept.FILE_TEXT}, are not in the session, only"
+            " their SHA-256 (inputs_sha256)"
+        )
+
     def _labelled(self) -> str:
         """Return whose the labels are."""
-        if self._labels:
+        if self._files.labels is not None:
             return "labels of a file"
         weights = "whole weights" if self._same is None else "its weights"
         return f"right is what the network decides in floating point with {weights}"
+
+
+def _of(folder: Path, name: str) -> Path | None:
+    return folder / expanded(name) if name else None
+
+
+def _has_files(settings: NetworkTask.Settings) -> bool:
+    return bool(settings.model or settings.inputs or settings.labels)
 
 
 def choice_of(settings: NetworkTask.Settings) -> ConventionChoice:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import io
 from dataclasses import replace
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from rig.network.tflite import interpreter
 from rig.network.tflite.form import IntegerNetwork, Ints
 from rig.network.tflite.inputs import to_inputs, to_real_inputs
 from rig.network.tflite.sizes import sizes
+from scenarios.tasks import user_files
 
 _MODEL = "model"
 _INPUTS = "inputs.npy"
@@ -44,13 +44,7 @@ def files(
     bytes, or as many as `fits` allows; raises DataError where the file has changed
     since it was read.
     """
-    content = path.read_bytes()
-    if sha256(content).hexdigest() != network.sha256:
-        raise DataError(
-            f"{path} is another file than when the bench was opened",
-            try_next="start the run again",
-        )
-    found = {f"{_MODEL}{path.suffix}": content}
+    found = {f"{_MODEL}{path.suffix}": user_files.content(path, network.sha256)}
     if fits(values) if most_b is None else values.nbytes <= most_b:
         stream = io.BytesIO()
         np.save(stream, values, allow_pickle=False)

@@ -6,6 +6,8 @@ scored and checked again without their samples.
 from __future__ import annotations
 
 import itertools
+import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,7 @@ import numpy as np
 import pytest
 
 from examples import make_networks
+from lab.faults.forger import rehash
 from rig.errors import (
     ConfigError,
     DataError,
@@ -23,9 +26,11 @@ from rig.errors import (
     RigError,
 )
 from rig.interfaces.context import BenchContext
-from rig.network import graph
+from rig.network import footprint, graph
+from rig.network.conventions import ConventionChoice
 from rig.network.fixed import file
 from rig.session.session import SessionResult, open_bench
+from scenarios.tasks.network import data, kept
 from scenarios.tasks.network.codec import open_codec
 from scenarios.tasks.network.programs import integer
 from scenarios.tasks.network.task import EXAMPLE, NetworkTask
@@ -312,3 +317,184 @@ def test_a_virtual_device_has_its_one_phase(networks: Path, tmp_path: Path) -> N
     result = run(networks, tmp_path, "[sut.virtual]", FLAT, samples=3)
     assert result.content["problems"] == []
     assert "latency_preprocess" not in result.content["metrics"]
+
+
+# ---- the files that a session keeps ----
+
+
+@pytest.fixture(scope="module")
+def kept_session(networks: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Measure a network whose files are gone afterwards, on 3 of its samples."""
+    folder = tmp_path_factory.mktemp("kept")
+    for path in networks.glob(f"{CONV}*"):
+        shutil.copy(path, folder)
+    sut = '[sut.cpu]\nprogram = "integer"'
+    result = run(folder, folder / "sessions", sut, CONV, samples=3)
+    for path in folder.glob(f"{CONV}*"):
+        path.unlink()
+    return result.folder
+
+
+def stated_of(session: Path, name: str, *, ok: bool) -> str:
+    return "; ".join(
+        each.detail
+        for each in check(session).findings
+        if each.ok is ok and each.name.endswith(name)
+    )
+
+
+def test_a_session_keeps_the_network_and_a_check_quantises_and_runs_it_again(
+    networks: Path, kept_session: Path
+) -> None:
+    for name, source in (
+        ("model.nir", f"{CONV}.nir"),
+        ("inputs.npy", f"{CONV}-inputs.npy"),
+    ):
+        copy = kept_session / "task" / name
+        assert copy.read_bytes() == (networks / source).read_bytes()
+    assert check(kept_session).ok
+    output = stated_of(kept_session, "completions.jsonl", ok=True)
+    assert "5 of 5 outputs are those of the model kept in the session" in output
+
+
+def test_a_changed_answer_is_found_although_all_hashes_fit(
+    kept_session: Path, tmp_path: Path
+) -> None:
+    session = tmp_path / kept_session.name
+    shutil.copytree(kept_session, session)
+    path = session / "trial-1" / "completions.jsonl"
+    lines = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    changed = next(line for line in reversed(lines) if line.get("output"))
+    output = bytearray.fromhex(changed["output"])
+    output[-1] ^= 1
+    changed["output"] = output.hex()
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
+    rehash(session)
+    found = stated_of(session, "completions.jsonl", ok=True)
+    assert "4 of 5 outputs are those of the model kept in the session" in found
+
+
+def test_a_virtual_device_cannot_have_given_a_changed_answer(
+    networks: Path, tmp_path: Path
+) -> None:
+    result = run(networks, tmp_path, "[sut.virtual]", FLAT, samples=3)
+    assert check(result.folder).ok
+    path = result.folder / "trial-1" / "completions.jsonl"
+    text = path.read_text("utf-8")
+    answers = [json.loads(line).get("output") for line in text.splitlines()]
+    right = next(filter(None, reversed(answers)))
+    wrong = f"{int(right[:2], 16) ^ 1:02x}{right[2:]}"
+    path.write_text(text.replace(right, wrong), "utf-8")
+    rehash(result.folder)
+    found = stated_of(result.folder, "completions.jsonl", ok=False)
+    assert "which [sut.virtual] cannot give" in found
+
+
+def _other_inputs(folder: Path) -> None:
+    inputs = np.load(folder / "inputs.npy")
+    np.save(folder / "inputs.npy", inputs[:, ::-1])
+
+
+def _other_network(folder: Path) -> None:
+    shutil.copy(EXAMPLE, folder / "model.nir")
+
+
+def _no_network(folder: Path) -> None:
+    (folder / "model.nir").write_bytes(b"\x89HDF\r\n\x1a\n" + bytes(99))
+
+
+def _no_file(folder: Path) -> None:
+    (folder / "model.nir").unlink()
+
+
+def _objects(folder: Path) -> None:
+    np.save(folder / "inputs.npy", np.array([{}], object), allow_pickle=True)
+
+
+def _flat(folder: Path) -> None:
+    np.save(folder / "inputs.npy", np.zeros(9, np.uint8))
+
+
+@pytest.mark.parametrize(
+    ("forge", "blamed", "found"),
+    [
+        (_other_inputs, "provenance.json", "inputs_sha256"),
+        (_other_network, "catalogue.csv", "inputs of the shape (40, 40, 2, 16, 16)"),
+        (_no_network, "catalogue.csv", "is not a NIR file"),
+        (_no_file, "catalogue.csv", "the session holds no model.nir"),
+        (_objects, "catalogue.csv", "inputs.npy is no array"),
+        (_flat, "catalogue.csv", "inputs.npy has the shape (9,)"),
+    ],
+)
+def test_kept_files_that_were_forged_are_found(
+    kept_session: Path,
+    tmp_path: Path,
+    forge: Callable[[Path], None],
+    blamed: str,
+    found: str,
+) -> None:
+    session = tmp_path / kept_session.name
+    shutil.copytree(kept_session, session)
+    forge(session / "task")
+    rehash(session)
+    assert not check(session).ok
+    assert found in stated_of(session, blamed, ok=False)
+
+
+def test_files_of_many_bytes_are_left_out(
+    networks: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    size = (networks / f"{CONV}.nir").stat().st_size
+    assert (networks / f"{CONV}-inputs.npy").stat().st_size > size
+    sut = '[sut.cpu]\nprogram = "integer"'
+    monkeypatch.setattr(kept, "_FILE_B", size)
+    result = run(networks, tmp_path, sut, CONV, samples=3)
+    assert [path.name for path in (result.folder / "task").iterdir()] == ["model.nir"]
+    facts = json.loads((result.folder / "provenance.json").read_text("utf-8"))["task"]
+    assert "are not in the session, only their SHA-256" in facts["statement"]
+    assert check(result.folder).ok
+    output = stated_of(result.folder, "catalogue.csv", ok=True)
+    assert "not checked against its data: inputs of more than" in output
+    monkeypatch.setattr(kept, "_FILE_B", size - 1)
+    assert opened(networks, CONV).kept() == {}
+
+
+@pytest.mark.parametrize(
+    ("limit", "found"),
+    [
+        ("_WORK_MAX", "products and"),
+        ("_SAMPLE_VALUES_MAX", "samples of 40 steps"),
+        ("_NODE_STEPS_MAX", "steps through"),
+    ],
+)
+def test_a_kept_network_that_would_keep_a_check_busy_is_not_run(
+    kept_session: Path, monkeypatch: pytest.MonkeyPatch, limit: str, found: str
+) -> None:
+    monkeypatch.setattr(kept, limit, 10)
+    assert check(kept_session).ok
+    output = stated_of(kept_session, "catalogue.csv", ok=True)
+    assert "are more than a check runs" in output
+    assert found in output
+
+
+@pytest.mark.parametrize("name", [FLAT, CONV])
+def test_a_quantised_network_has_the_products_of_its_file(
+    networks: Path, name: str
+) -> None:
+    source = networks / f"{name}.nir"
+    values = np.load(networks / f"{name}-inputs.npy")
+    choice = ConventionChoice()
+    fixed, _ = data.fixed_network(source, values, make_networks.DT_S, choice, 8)
+    counted = footprint.of(graph.network(graph.read(source))).synapses
+    assert kept.products(fixed) == counted
+
+
+def test_a_file_that_changed_since_the_bench_was_opened_is_not_kept(
+    networks: Path, tmp_path: Path
+) -> None:
+    for path in networks.glob(f"{FLAT}*"):
+        shutil.copy(path, tmp_path)
+    task = opened(tmp_path, FLAT)
+    shutil.copy(EXAMPLE, tmp_path / f"{FLAT}.nir")
+    with pytest.raises(DataError, match="another file than when"):
+        task.kept()
