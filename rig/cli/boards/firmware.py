@@ -17,6 +17,7 @@ from rig.cli.boards.firmware_sww import WORKLOAD as SWW
 from rig.cli.boards.firmware_sww import put_sww
 from rig.cli.boards.firmware_tflite import WORKLOAD as TFLITE
 from rig.cli.boards.firmware_tflite import put_tflite
+from rig.cli.boards.kernels_options import kernels_options
 from rig.cli.lazy import LazyGroup
 from rig.cli.models.conventions_options import conventions_options, dt_option
 from rig.cli.models.model_kinds import is_int8
@@ -189,22 +190,7 @@ def _told(port: projects.Port, board: projects.Board) -> tuple[str, ...]:
     type=click.IntRange(min=1),
     help=f"Largest number of steps of an input [default: of INPUT.npy, else {STEPS}].",
 )
-@click.option(
-    "--kernels",
-    type=click.Choice([each.value for each in Kernels]),
-    default=Kernels.PORTABLE.value,
-    show_default=True,
-    help="Code that multiplies by the weights of a .tflite file.",
-)
-@click.option(
-    "--cmsis-nn",
-    "library",
-    metavar="FOLDER",
-    type=FILE,
-    envvar="CMSIS_NN",
-    show_envvar=True,
-    help="Sources of --kernels cmsis-nn: docs/reference/MODELS.md says from where.",
-)
+@kernels_options
 @click.option(
     "--real-input",
     is_flag=True,

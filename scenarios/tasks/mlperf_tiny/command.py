@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from rig.cli.boards.kernels_options import kernels_options
 from rig.cli.lazy import LateCommand
 from rig.cli.options import EXISTING_FILE, EXISTING_FOLDER, FILE, refuse_idle
 
@@ -16,6 +17,8 @@ _NOT_OF_BOARD = (
     "settings",
     "on",
     "board",
+    "kernels",
+    "library",
     "monitor",
     "modes",
     "files",
@@ -63,6 +66,7 @@ _WORK = "scenarios.tasks.mlperf_tiny.measuring"
     metavar="NAME",
     help="Board of `rig firmware boards` [default: stm32f405].",
 )
+@kernels_options
 @click.option(
     "--monitor",
     type=EXISTING_FILE,
@@ -115,6 +119,8 @@ def tiny(
     inputs: Path | None,
     on: str,
     board: str | None,
+    kernels: str,
+    library: Path | None,
     monitor: Path | None,
     modes: tuple[str, ...],
     files: int,
@@ -142,6 +148,8 @@ def tiny(
         inputs=inputs,
         on=on,
         board=board,
+        kernels=kernels,
+        library=library,
         monitor=monitor,
         modes=modes,
         files=files,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rig.api.report import write_report
@@ -15,6 +15,7 @@ from rig.cli import exit_codes
 from rig.cli.boards.firmware import make_images, with_model
 from rig.cli.boards.firmware_sww import WORKLOAD as SWW
 from rig.cli.boards.firmware_tflite import WORKLOAD as TFLITE
+from rig.cli.boards.kernels_options import PORTABLE
 from rig.cli.kept_session import KeptSession
 from rig.cli.options import refuse_idle
 from rig.cli.printed.terminal import Terminal, escape, say, say_plain
@@ -22,6 +23,7 @@ from rig.cli.run_bench import run_session
 from rig.errors import BenchError, ConfigError, did_you_mean
 from rig.files import small_text
 from rig.firmware import project as projects
+from rig.network.tflite.kernels import Kernels
 from rig.results.document import Results
 from scenarios.tasks.mlperf_tiny import benches, outcome
 from scenarios.tasks.mlperf_tiny.benches import BACKENDS, MODES
@@ -46,6 +48,8 @@ class TinyRun:
     inputs: Path | None
     on: str
     board: str | None
+    kernels: str
+    library: Path | None
     monitor: Path | None
     modes: tuple[str, ...]
     files: int
@@ -170,8 +174,11 @@ def _refuse_unused(wanted: TinyRun) -> None:
         if wanted.inputs is not None:
             refuse_idle("beside --inputs, as none are generated", "files")
     if wanted.on in ("virtual", "cpu"):
-        refuse_idle(f"with --on {wanted.on}, which has no image", "board", "settings")
+        of_image = "board", "settings", "kernels", "library"
+        refuse_idle(f"with --on {wanted.on}, which has no image", *of_image)
         return
+    if wanted.kernels == PORTABLE:
+        refuse_idle(f"with --kernels {PORTABLE}", "library")
     is_port = "/" in wanted.on or wanted.on.upper().startswith("COM")
     if wanted.on not in BACKENDS and not is_port:
         raise ConfigError(
@@ -224,7 +231,11 @@ def _image(
     """Build the image; return its path in the folder, and the machine of QEMU."""
     board = wanted.board or _BOARDS.get(wanted.on, _BOARD)
     project = kept.parent / _FIRMWARE
-    options = chosen.options(kept)
+    options = replace(
+        chosen.options(kept),
+        kernels=Kernels(wanted.kernels),
+        library=wanted.library,
+    )
     project, goals = with_model(project, board, options, wanted.settings)
     port = projects.read_port(project / projects.PORT_FILE)
     emulated = bool(port.emulated) and wanted.on == "qemu"

@@ -93,16 +93,16 @@ def too_large(model: Path, samples: int, steps: int) -> str:
     read = graph.read(model)
     network = graph.network(read)
     shapes = [(place.shape_in, place.shape_out) for place in network.places]
-    products = footprint.of(network).synapses
+    most = footprint.of(network).synapses
     if file.is_quantised(read):
         # Its arithmetic is text of its own, which need not be that of the graph.
         fixed = file.read(model)
         shapes += [(node.shape_in, node.shape_out) for node in fixed.nodes]
-        products = max(products, products(fixed))
+        most = max(most, products(fixed))
     size = _values(shapes)
-    if samples * steps * (products + size) > _WORK_MAX:
+    if samples * steps * (most + size) > _WORK_MAX:
         return (
-            f"{samples:,} samples of {steps:,} steps, {products:,} products and"
+            f"{samples:,} samples of {steps:,} steps, {most:,} products and"
             f" {size:,} values each,"
         )
     if steps * size > _SAMPLE_VALUES_MAX:

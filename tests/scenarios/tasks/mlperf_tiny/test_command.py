@@ -19,14 +19,18 @@ pytest.importorskip("tflite", reason="pip install 'neurorig[tflite]'")
 
 from click.testing import CliRunner, Result
 
+from rig.cli.boards.kernels_options import CMSIS_NN, PORTABLE
 from rig.errors import ConfigError, DataError, LocalProtocolError, RigError
+from rig.firmware import cmsis_nn
 from rig.network.tflite import interpreter, network
+from rig.network.tflite.kernels import Kernels
 from rig.results import document
 from rig.results.document import Results
 from rig.session.session import open_bench
 from scenarios.tasks.mlperf_tiny.command import tiny
 from scenarios.tasks.mlperf_tiny.references import REFERENCES
 from tests.checking import check
+from tests.firmware import cmsis_nn_library
 from tests.scenarios.tasks.mlperf_tiny import fake_clone
 
 needs_compiler = pytest.mark.skipif(
@@ -82,6 +86,40 @@ def test_every_benchmark_goes_from_the_clone_to_the_firmware_and_its_answers(
     assert "neurorig, simulated, generated data: " in page(folder)
     assert found.provenance.task.phases == ("infer",)
     assert check(session).ok
+
+
+@needs_compiler
+@pytest.mark.posix
+def test_cmsis_nn_multiplies_where_it_is_chosen_and_gives_the_same_bytes(
+    clone: Path, tmp_path: Path
+) -> None:
+    library = cmsis_nn_library.folder()
+    folder = tmp_path / "made"
+    words = ("--from", clone, "--to", folder, "--mode", "accuracy", "--files", 5)
+    words += ("--kernels", "cmsis-nn", "--cmsis-nn", library)
+    rig_tiny("kws", *map(str, words))
+    _, found = results(folder, "accuracy")
+    # The labels are the interpreter's answers.
+    assert found.metrics["accuracy"].value == 1.0
+    put = folder / "firmware" / cmsis_nn.KERNELS
+    assert "CMSIS_NN 1" in put.read_text("utf-8")
+
+
+def test_kernels_are_those_of_a_build_and_of_an_image_alone(
+    clone: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert {PORTABLE, CMSIS_NN} == {each.value for each in Kernels}
+    monkeypatch.delenv("CMSIS_NN", raising=False)
+    folder = tmp_path / "made"
+    words = ["kws", "--from", str(clone), "--to", str(folder), "--files", "5"]
+    chosen = [*words, "--kernels", "cmsis-nn"]
+    with pytest.raises(ConfigError, match="wants the folder of its sources"):
+        rig_tiny(*chosen)
+    assert not folder.exists()
+    with pytest.raises(ConfigError, match="--kernels has no effect with --on virtual"):
+        rig_tiny(*chosen, "--on", "virtual")
+    with pytest.raises(ConfigError, match="--cmsis-nn has no effect"):
+        rig_tiny(*words, "--cmsis-nn", str(tmp_path))
 
 
 @needs_compiler

@@ -479,7 +479,7 @@ def test_a_kept_network_that_would_keep_a_check_busy_is_not_run(
 
 @pytest.mark.parametrize("name", [FLAT, CONV])
 def test_a_quantised_network_has_the_products_of_its_file(
-    networks: Path, name: str
+    networks: Path, tmp_path: Path, name: str
 ) -> None:
     source = networks / f"{name}.nir"
     values = np.load(networks / f"{name}-inputs.npy")
@@ -487,6 +487,10 @@ def test_a_quantised_network_has_the_products_of_its_file(
     fixed, _ = data.fixed_network(source, values, make_networks.DT_S, choice, 8)
     counted = footprint.of(graph.network(graph.read(source))).synapses
     assert kept.products(fixed) == counted
+    file.write(tmp_path / "quantised.nir", fixed, graph.read(source))
+    assert not kept.too_large(tmp_path / "quantised.nir", 40, 60)
+    most = kept.too_large(tmp_path / "quantised.nir", 10**9, 1)
+    assert f"{counted:,} products" in most
 
 
 def test_a_file_that_changed_since_the_bench_was_opened_is_not_kept(
