@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -370,24 +371,19 @@ def test_a_changed_answer_is_found_although_all_hashes_fit(
     changed["output"] = output.hex()
     path.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
     rehash(session)
-    found = stated_of(session, "completions.jsonl", ok=True)
-    assert "4 of 5 outputs are those of the model kept in the session" in found
+    found = stated_of(session, "completions.jsonl", ok=False)
+    assert "which [sut.cpu] cannot give" in found
 
 
-def test_a_virtual_device_cannot_have_given_a_changed_answer(
+def test_wrong_answers_are_counted_against_the_kept_network(
     networks: Path, tmp_path: Path
 ) -> None:
-    result = run(networks, tmp_path, "[sut.virtual]", FLAT, samples=3)
+    result = run(networks, tmp_path, "[sut.virtual]\nerror_rate = 0.5", FLAT, samples=9)
     assert check(result.folder).ok
-    path = result.folder / "trial-1" / "completions.jsonl"
-    text = path.read_text("utf-8")
-    answers = [json.loads(line).get("output") for line in text.splitlines()]
-    right = next(filter(None, reversed(answers)))
-    wrong = f"{int(right[:2], 16) ^ 1:02x}{right[2:]}"
-    path.write_text(text.replace(right, wrong), "utf-8")
-    rehash(result.folder)
-    found = stated_of(result.folder, "completions.jsonl", ok=False)
-    assert "which [sut.virtual] cannot give" in found
+    found = stated_of(result.folder, "completions.jsonl", ok=True)
+    counted = re.search(r"(\d+) of 11 outputs are those of the model", found)
+    assert counted is not None
+    assert 1 < int(counted[1]) < 11
 
 
 def _other_inputs(folder: Path) -> None:
