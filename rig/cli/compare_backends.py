@@ -63,12 +63,13 @@ _RULE_WIDTH = 34
 
 @dataclass(frozen=True, slots=True)
 class _Shown:
-    """A comparison as it is printed and written: its page, the forms of its files by
-    their endings, its picture, and its rows.
+    """A comparison as it is printed and written: its page, its other forms, its
+    picture, and its rows.
     """
 
     page: Page
-    texts: Mapping[str, Callable[[], str]]
+    csv: Callable[[], str]
+    json: Callable[[], str]
     draw: Callable[[Path], None]
     rows: Sequence[BackendRow]
 
@@ -140,20 +141,16 @@ def _shown(found: Mapping[str, ModelComparison]) -> _Shown:
         (one,) = found.values()
         return _Shown(
             page=forms.page(one),
-            texts={
-                "csv": partial(forms.csv_text, one),
-                "json": partial(forms.json_text, one),
-            },
+            csv=partial(forms.csv_text, one),
+            json=partial(forms.json_text, one),
             draw=partial(_draw, one),
             rows=one.rows,
         )
     several = networks.compare(found)
     return _Shown(
         page=network_forms.page(several),
-        texts={
-            "csv": partial(network_forms.csv_text, several),
-            "json": partial(network_forms.json_text, several),
-        },
+        csv=partial(network_forms.csv_text, several),
+        json=partial(network_forms.json_text, several),
         draw=partial(_draw, several),
         rows=[each.row for each in several.rows],
     )
@@ -265,7 +262,7 @@ def _say_failure(out: Terminal, failure: Failure) -> None:
 
 def _told(out: Terminal, shown: _Shown, output: Path | None, *, as_json: bool) -> int:
     if as_json:
-        Terminal().out(shown.texts["json"]().rstrip("\n"))
+        Terminal().out(shown.json().rstrip("\n"))
     what, *about = shown.page.about
     _say(out, escape(what))
     _print_table(out, shown.page)
@@ -330,12 +327,15 @@ def _upright(heads: Sequence[str], lines: Sequence[Sequence[str]]) -> Table:
 
 
 def _write(out: Terminal, shown: _Shown, folder: Path) -> None:
-    markdown = partial(forms.markdown, shown.page)
-    texts: dict[str, Callable[[], str]] = {**shown.texts, "md": markdown}
+    texts = {
+        "csv": shown.csv(),
+        "json": shown.json(),
+        "md": forms.markdown(shown.page),
+    }
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for ending, text in texts.items():
-            write_text(folder / f"comparison.{ending}", text())
+            write_text(folder / f"comparison.{ending}", text)
         for ending in ("png", "svg"):
             shown.draw(folder / f"comparison.{ending}")
     except OSError as error:

@@ -138,7 +138,7 @@ def _refuse_others(first: Session, other: Session) -> None:
     its data are the same, of two the labels, which the user states.
     """
     one, two = about(first), about(other)
-    kinds = one["name"], two["name"]
+    kinds = first.results.task, other.results.task
     ignored = {*_OF_MODEL, *(_OF_FORM if kinds[0] != kinds[1] else ())}
     keys = [key for key in {**one, **two} if key not in ignored]
     differing = [key for key in keys if one.get(key) != two.get(key)]

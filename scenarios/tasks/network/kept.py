@@ -5,18 +5,15 @@ that `rig check` quantises the network again and runs it.
 
 from __future__ import annotations
 
-import io
 import math
 from collections.abc import Iterable
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from rig.errors import DataError
 from rig.files import foreign_files
-from rig.network import footprint, graph
+from rig.network import array_file, footprint, graph
 from rig.network.fixed import file
 from rig.network.fixed.form import Convolution, Dense, FixedNetwork
 from scenarios.tasks import user_files
@@ -64,16 +61,14 @@ def inputs_in(folder: Path) -> tuple[Any, str] | None:
     path = folder / _INPUTS
     if not path.exists():
         return None
-    content = _content(path)
+    digest = sha256(_content(path)).hexdigest()
     try:
-        values = np.load(io.BytesIO(content), allow_pickle=False)
-    except (ValueError, EOFError, MemoryError) as error:
+        values = array_file.read(path)
+    except ValueError as error:
         raise DataError(f"{_INPUTS} is no array", evidence=str(error)) from error
-    if not isinstance(values, np.ndarray) or values.dtype.kind not in "fiub":
-        raise DataError(f"{_INPUTS} holds no numbers")
     if values.ndim < 2 or not values.size:
         raise DataError(f"{_INPUTS} has the shape {values.shape}: samples, steps, ...")
-    return values, sha256(content).hexdigest()
+    return values, digest
 
 
 def _content(path: Path) -> bytes:
