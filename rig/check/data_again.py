@@ -178,6 +178,7 @@ class DataAgain:
             return
         right = self._right
         same = []
+        others: list[StepRecord] = []
         most = self.made.answered_max
         for item in records:
             if not isinstance(item.step, Query) or not item.completion.output:
@@ -190,6 +191,7 @@ class DataAgain:
             right |= {index: reference(task.payload(index)) for index in missing}
             due = b"".join(right[index] for index in item.step.indices)
             same.append(item.completion.output == due)
+            others += [] if same[-1] else [item]
             if are_known and not _may_be(item, right, kind, choice.settings):
                 yield Finding(
                     name,
@@ -203,6 +205,7 @@ class DataAgain:
         if self.is_kept and same:
             said = f"{sum(same)} of {len(same)} outputs are those of the model kept"
             yield Finding(name, True, f"{said} in the session, run again")
+            yield from _in_floating_point(name, others, task)
 
     def _heard(
         self, name: str, records: Sequence[StepRecord], task: Task, *, are_known: bool
@@ -247,6 +250,26 @@ class DataAgain:
         if count < due:
             said += f"; of {due} windows the other {due - count} were not run again"
         yield Finding(name, True, said)
+
+
+def _in_floating_point(
+    name: str, records: Sequence[StepRecord], task: Task
+) -> Iterator[Finding]:
+    """Yield how many of these outputs, which are not those of a kept model in whole
+    numbers, are those of its network in floating point, where it has one.
+    """
+    known: dict[int, bytes | None] = {}
+    count = 0
+    for item in records:
+        assert isinstance(item.step, Query)
+        for index in item.step.indices:
+            if index not in known:
+                known[index] = task.in_floating_point(task.payload(index))
+        answers = [known[index] or b"" for index in item.step.indices]
+        count += item.completion.output == b"".join(answers)
+    if any(answer is not None for answer in known.values()):
+        said = f"{count} of the other {len(records)} outputs are those of the model"
+        yield Finding(name, True, f"{said} kept, run again in floating point")
 
 
 def _may_be(

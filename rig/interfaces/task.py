@@ -126,6 +126,12 @@ class Task(ABC):
         """
         return ""
 
+    def in_floating_point(self, payload: bytes) -> bytes | None:
+        """Return the answer to a payload by the task's network in floating point, which
+        some backends run; None where it has none.
+        """
+        return None
+
     @property
     def membrane_unit(self) -> Any:
         """The value of one unit of an output's membranes in the units of the NIR file:

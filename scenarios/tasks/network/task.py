@@ -17,6 +17,7 @@ from rig.interfaces.context import BenchContext
 from rig.interfaces.task import Regeneration, Task
 from rig.model.catalogue import Entry
 from rig.model.scores import Score
+from rig.network import conventions, graph, interpreter
 from rig.network.conventions import SPIKES_MAX, ConventionChoice
 from rig.network.fixed.c_header import header
 from rig.network.fixed.file import to_text
@@ -28,6 +29,7 @@ from rig.results.labels import refuse_other
 from rig.settings.declare import Count, Or, PathText
 from scenarios.tasks import user_files
 from scenarios.tasks.network import data, kept
+from scenarios.tasks.network.codec import open_codec
 from scenarios.tasks.network.generate import SAMPLES, SOURCE, STEPS
 from scenarios.tasks.network.programs import (
     NAME,
@@ -308,6 +310,19 @@ class NetworkTask(Task):
         """Return the last membranes of an output in the file's units."""
         _, last = sums_and_membranes(self._fixed.answers, output)
         return np.asarray(last) * self.membrane_unit
+
+    def in_floating_point(self, payload: bytes) -> bytes:
+        """Compute the answer by the file's network, in the conventions of the task."""
+        workload = self.network
+        assert workload is not None
+        codec = open_codec(**workload.arguments)
+        network = graph.network(graph.read(self._model))
+        how = conventions.of_text(rule_of(self._fixed))
+        value = np.asarray(codec.load(payload))[None]
+        done = interpreter.run(network, value, self._fixed.dt_s, how)
+        source = graph.membrane_of(network, network.outputs[0])
+        last = done.membranes[source][0] if source else None
+        return codec.output(done.values[network.outputs[0]][0], last)
 
     def trains(self, payload: bytes) -> Any:
         """Return what leaves the integer model for a payload, in the file's units."""

@@ -386,6 +386,25 @@ def test_wrong_answers_are_counted_against_the_kept_network(
     assert 1 < int(counted[1]) < 11
 
 
+def test_answers_of_a_program_in_floating_point_are_those_of_the_kept_network(
+    networks: Path, tmp_path: Path
+) -> None:
+    sut = '[sut.cpu]\nprogram = "nir"'
+    result = run(networks, tmp_path, sut, FLAT, samples=4)
+    assert check(result.folder).ok
+    found = stated_of(result.folder, "completions.jsonl", ok=True)
+    counted = re.search(
+        r"(\d) of 6 outputs are those of the model kept in the session, run again;"
+        r" (\d) of the other (\d) outputs are those of the model kept, run again in"
+        r" floating point",
+        found,
+    )
+    assert counted is not None, found
+    whole, floating, others = map(int, counted.groups())
+    assert whole + others == 6
+    assert floating == others > 0
+
+
 def _other_inputs(folder: Path) -> None:
     inputs = np.load(folder / "inputs.npy")
     np.save(folder / "inputs.npy", inputs[:, ::-1])
