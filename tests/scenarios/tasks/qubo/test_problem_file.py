@@ -122,9 +122,14 @@ def test_a_matrix_of_biq_mac_is_symmetric(tmp_path: Path) -> None:
     assert turned.value(least_cost(turned)) == max(expected)
 
 
+_ARRAY = "%%MatrixMarket matrix array real general\n"
+
+
+@pytest.mark.parametrize("unit", [1, 0.25])
+@pytest.mark.parametrize("dense", [True, False])
 @pytest.mark.parametrize("symmetric", [True, False])
 def test_a_matrix_that_scipy_writes_is_read_as_a_cost(
-    tmp_path: Path, symmetric: bool
+    tmp_path: Path, symmetric: bool, dense: bool, unit: float
 ) -> None:
     io = pytest.importorskip("scipy.io")
     sparse = pytest.importorskip("scipy.sparse")
@@ -132,10 +137,12 @@ def test_a_matrix_that_scipy_writes_is_read_as_a_cost(
     matrix = random.integers(-9, 9, (6, 6)) * (random.random((6, 6)) < 0.5)
     if symmetric:
         matrix += matrix.T
+    matrix = matrix * unit
     path = tmp_path / "q.mtx"
-    io.mmwrite(path, sparse.coo_matrix(matrix))
+    io.mmwrite(path, matrix if dense else sparse.coo_matrix(matrix))
     found = problem_file.read(path, Wanted(kind="qubo"))
-    assert ("symmetric" in path.read_text()) == symmetric
+    text = path.read_text()
+    assert ("symmetric" in text, "array" in text) == (symmetric, dense)
     assert values(found.problem) == [
         float(vector @ matrix @ vector) for vector in vectors(6)
     ]
@@ -221,7 +228,13 @@ def test_the_binary_file_of_dimod_is_refused_with_what_would_do(
         ("a.col", "p edge 3 1\nn 1 0\n", "weight of 0 or less"),
         ("a.col", "p edge 3 1\ne 1 2 7\n", "edges with weights"),
         ("a.col", "p edge 0 0\n", "has 0 nodes"),
-        ("a.mtx", "%%MatrixMarket matrix array real general\n", "array"),
+        ("a.mtx", "%%MatrixMarket matrix array pattern general\n", "array, pattern"),
+        ("a.mtx", "%%MatrixMarket matrix array real general\n", "`rows columns`"),
+        ("a.mtx", f"{_ARRAY}2 3\n", "2 x 3"),
+        ("a.mtx", f"{_ARRAY}2 2\n1\n2\n3\n", "the file is cut off"),
+        ("a.mtx", f"{_ARRAY}2 2\n1\n2\n3\n4\n5\n", "after the last of 4"),
+        ("a.mtx", f"{_ARRAY}2 2\n1 2\n3 4\n", "'1 2' is not one value"),
+        ("a.mtx", f"{_ARRAY}2 2\n0\nx\n0\n0\n", "'x' is no weight"),
         ("a.mtx", "%%MatrixMarket matrix coordinate complex general\n", "complex"),
         ("a.json", "{", "no JSON"),
         ("a.json", "{}", "no BinaryQuadraticModel"),
