@@ -103,13 +103,7 @@ def _port(planned: Planned) -> str:
         return ""
     known = projects.ports(projects.sources())
     machine = sut.settings.machine
-    emulated = (
-        name
-        for name, port in known.items()
-        # A port with a target of its own for emulators is a template for silicon.
-        if port.machine == machine and not port.emulated
-    )
-    return next(emulated, "")
+    return next((name for name, port in known.items() if port.machine == machine), "")
 
 
 def _there(folder: Path, workload: str, header: str) -> Path | None:
