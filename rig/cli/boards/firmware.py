@@ -418,7 +418,9 @@ def flash(
     dry_run: bool,
 ) -> None:
     """Write the project's image in DIR, or an image, to the board."""
+    known: Mapping[str, str] = {}
     if path.is_dir():
+        known = _targets(path)
         path = _chosen(path, workload, emulated=False)
     else:
         refuse_idle("beside IMAGE", "workload")
@@ -435,7 +437,7 @@ def flash(
         refuse_idle(
             f"with {tool}", "interface", *(("target",) if tool == "st-flash" else ())
         )
-    command = flasher.command(tool, path, target, interface)
+    command = flasher.command(tool, path, target or known.get(tool, ""), interface)
     say_plain(shlex.join(command))
     if dry_run:
         return
@@ -450,6 +452,13 @@ def flash(
             evidence=f"exit code {code}",
             try_next=hint,
         )
+
+
+def _targets(folder: Path) -> Mapping[str, str]:
+    """Return the name of the part for each tool, as a project's board states it."""
+    file = folder / projects.PORT_FILE
+    board = projects.read_port(file).board if file.exists() else None
+    return board.flash if board is not None else {}
 
 
 def _wanted(port: projects.Port, workload: str) -> tuple[str, ...]:

@@ -607,6 +607,16 @@ def test_each_flashing_tool_is_called_as_it_wants_and_only_when_it_shall(
     assert arguments.read_text(encoding="utf-8").splitlines() == words
 
 
+def test_the_board_of_a_project_names_its_part_for_the_tool(
+    rig: Rig, tmp_path: Path
+) -> None:
+    folder = built(project(tmp_path / "b", "nrf52840dk"), "nrf52840dk/null.elf")
+    words = ("firmware", "flash", folder, "--dry-run", "--tool")
+    assert "flash --target nrf52840 " in rig(*words, "pyocd")[1]
+    assert "-f target/nrf52.cfg -c" in rig(*words, "openocd")[1]
+    assert "-f mine.cfg -c" in rig(*words, "openocd", "--target", "mine.cfg")[1]
+
+
 def test_without_a_choice_the_first_installed_tool_flashes(
     rig: Rig, tmp_path: Path
 ) -> None:
