@@ -24,8 +24,8 @@ _CLOCK_PPM = 100.0
 _SOURCE = (
     "Nordic's statement of typical accuracies, 10 % (15 % above 50 mA) and the"
     " resolution of each range as its offset, as github.com/tipoLi5890/ppk2lab"
-    " (docs/calibration.md) transcribes it; typical values are taken as limits, and"
-    " rows end at 0.8 of the ranges, as where a range is left downward is not stated;"
+    " (its page calibration.md) transcribes it; typical values are taken as limits,"
+    " and rows end at 0.8 of the ranges, as where one is left downward is not stated;"
     " step: a code over the shunt of Nordic's application; voltage: 50 mV, assumed: it"
     " is set and not measured; clock: 100 ppm assumed, one unit was within 10 ppm; SYNC"
     " against current: one sample, assumed. Give a calibration file for real work"
