@@ -94,15 +94,13 @@ def new(folder: Path, board: str | None, port: str | None) -> None:
 @firmware.command()
 @click.argument("name", metavar="[BOARD]", required=False)
 def boards(name: str | None) -> None:
-    """List the boards that have firmware, with their pins, tools and proofs, or say
-    how one is connected.
-    """
+    """List the boards that have firmware, or how one is connected."""
     known = projects.ports(projects.sources())
     if name is not None:
         _say_board(name, known)
         return
     rows = [
-        (each, *_told(port, port.board))
+        (each, *_facts_of(port, port.board))
         for each, port in known.items()
         if port.board is not None
     ]
@@ -128,7 +126,7 @@ def _say_board(name: str, known: Mapping[str, projects.Port]) -> None:
             f"there is no board {name}",
             try_next=f"{did_you_mean(name, names)}one of {', '.join(names)}",
         )
-    core, sync, _, tools, tried = _told(known[name], board)
+    core, sync, _, tools, tried = _facts_of(known[name], board)
     adapter = [("UART by", board.adapter)] if board.adapter else []
     rows = [
         *(("core", core), ("SYNC", sync), ("Tx", board.tx), ("Rx", board.rx)),
@@ -139,7 +137,7 @@ def _say_board(name: str, known: Mapping[str, projects.Port]) -> None:
         say_plain(text, f"  {what:<10} ")
 
 
-def _told(port: projects.Port, board: projects.Board) -> tuple[str, ...]:
+def _facts_of(port: projects.Port, board: projects.Board) -> tuple[str, ...]:
     """Return the cells of a board."""
     tried = "run" if board.is_run else "built, never run"
     if port.machine:
