@@ -92,8 +92,12 @@ class PythonChild:
             self.process.stdin.flush()
 
     def ended(self) -> BenchError | None:
-        """Return what happened to the process, if it has ended."""
-        if self.process.poll() is None:
+        """Return how the process ended; None where it still runs _REAP_S after its
+        output has ended.
+        """
+        try:
+            self.process.wait(_REAP_S)
+        except subprocess.TimeoutExpired:
             return None
         return BenchError(f"{self._what} has ended", evidence=self._last_words())
 

@@ -409,23 +409,25 @@ def _by_vote(
     confirm no edge.
 
     Each of the next `_JURY` marks votes for an edge if another edge follows it by the
-    interval of the two marks.
+    interval of the two marks. Marks whose edge would follow the last edge of all have
+    no vote; without any vote, an edge is only taken if it is the only one.
     """
     edges = series.edge_times
     stop = bisect_right(series.edges, due_s + within_s, first)
     later = np.array(series.marks[mark + 1 : mark + 1 + _JURY])
-    if not len(later):
-        return first if stop - first == 1 else None
     intervals_s = later - series.marks[mark]
     after_s = clock.rate * intervals_s
     rate_u = math.sqrt(clock.rate_var)
     limits_s = 2 * series.reach_s + 2 * rate_u * intervals_s
     expected_s = edges[first:stop, np.newaxis] + after_s
+    jury = int(np.count_nonzero(expected_s - limits_s <= edges[-1], axis=1).max())
+    if not jury:
+        return first if stop - first == 1 else None
     seen = np.searchsorted(edges, expected_s - limits_s)
     seen_s = np.append(edges, np.inf)[seen]
     votes = np.count_nonzero(seen_s <= expected_s + limits_s, axis=1)
     most = votes.max()
-    if 2 * most < len(later):
+    if 2 * most < jury:
         return None
     off_s = np.abs(edges[first:stop] - due_s)
     off_s[votes < most] = np.inf

@@ -17,7 +17,7 @@ from tests.commands import program, rig
 from tests.conftest import VIRTUAL_NULL
 from tests.length import length
 
-pytestmark = [pytest.mark.long, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.long, pytest.mark.timeout(1800)]
 
 QUICK = (
     *("--set", "task.null.samples=2", "--set", "scenario.single_stream.idle_s=0.05"),
@@ -111,7 +111,7 @@ def test_a_run_killed_at_any_change_of_a_file_is_repaired_as_its_check_says(
     words = ("run", VIRTUAL_NULL, *QUICK, "--sessions")
     count = killed_at(-1, tmp_path, *words, tmp_path / "whole" / "sessions")
     repairs = set()
-    for at in places(count, length(14, 4)):
+    for at in places(count, length(10, 4)):
         root = tmp_path / str(at) / "sessions"
         assert killed_at(at, tmp_path, *words, root) == 0
         repairs |= {repaired(folder) for folder in root.glob("*") if folder.is_dir()}

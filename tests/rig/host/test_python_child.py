@@ -45,6 +45,21 @@ def test_a_child_that_dies_before_it_is_ready_is_an_error_with_its_last_line(
     )
 
 
+def test_a_child_whose_output_ends_before_it_does_has_ended(module: Path) -> None:
+    # A killed process closes its output before its parent can see its end.
+    module.write_text(
+        "import os, time; os.write(1, b'ready\\n'); os.close(1)\n"
+        "time.sleep(0.3)  # it outlives its output\n"
+        "os._exit(3)"
+    )
+    running = child()
+    assert running.process.stdout is not None
+    assert running.process.stdout.read() == ""
+    error = running.ended()
+    running.close(10.0)
+    assert error is not None and error.evidence == "exit code 3"
+
+
 def test_a_child_that_is_not_ready_in_time_is_an_error(
     module: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

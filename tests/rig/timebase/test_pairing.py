@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from rig.timebase import pairing
@@ -321,6 +321,8 @@ def test_a_rival_shares_almost_no_pair_and_has_at_most_one_less(
     rate=st.sampled_from([1 - 3e-4, 1.0, 1 + 3e-4, 1.4]),
     seed=st.integers(0, 99),
 )
+# The mark after the last edge has none, so it cannot confirm that edge.
+@example(lost={0, 1, 12, 23, 39}, rate=1 - 3e-4, seed=2)
 def test_a_search_finds_the_edge_of_each_mark_that_has_one(
     lost: set[int], rate: float, seed: int
 ) -> None:
@@ -395,10 +397,18 @@ def test_eight_marks_vote_and_half_of_them_elect(
 
 
 def test_a_mark_has_no_vote_for_its_own_edge() -> None:
-    series = pairing._Series([0.0, 1.0], [5.0], np.array([5.0]), 0.02, 0.01)
+    edges = [5.0, 9.0]
+    series = pairing._Series([0.0, 1.0], edges, np.array(edges), 0.02, 0.01)
     clock = _ClockFilter(0.0, 5.0, 1.0, 0.0, 0.0)
     vote = pairing._by_vote(series, 0, 0, clock, due_s=5.0, within_s=0.5)
     assert vote is None
+
+
+def test_a_mark_whose_edge_would_follow_the_last_of_all_has_no_vote() -> None:
+    series = pairing._Series([0.0, 1.0], [5.0], np.array([5.0]), 0.02, 0.01)
+    clock = _ClockFilter(0.0, 5.0, 1.0, 0.0, 0.0)
+    vote = pairing._by_vote(series, 0, 0, clock, due_s=5.0, within_s=0.5)
+    assert vote == 0
 
 
 @pytest.mark.parametrize("any_rate", [False, True])
