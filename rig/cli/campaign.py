@@ -75,10 +75,17 @@ def campaign(
     from rig.cli import run_campaign
 
     root = to or Path("sessions") / grid.stem
-    call = run_campaign.CampaignCall(path=grid, root=root, most=most, csv_file=csv_file)
+    call = run_campaign.CampaignCall(
+        path=grid,
+        root=root,
+        most=most,
+        csv_file=csv_file,
+        jobs=jobs,
+        scheduler=scheduler,
+    )
     if status or table:
         refuse_idle("beside --status and --table", *_OF_RUNS)
         return run_campaign.show(call, status=status, as_table=table)
     if scheduler:
         refuse_idle("beside --scheduler", "jobs")
-    return run_campaign.run(call, jobs, scheduler)
+    return run_campaign.run(call)

@@ -39,6 +39,7 @@ from rig.cli import exit_codes
 from rig.cli.kept_session import KeptSession
 from rig.cli.models.model_kinds import is_int8
 from rig.cli.options import SESSIONS_TRY
+from rig.cli.printed.failures import print_failure
 from rig.cli.printed.progress import RunProgress
 from rig.cli.printed.terminal import (
     Terminal,
@@ -182,7 +183,7 @@ def _with_image(
         return images.with_image(each, workload, task, root)
     except RigError as error:
         failure = Failure.of(error)
-        _say_failure(out, failure)
+        print_failure(out, failure, "[red]did not run[/]")
         return ComparedBackend(each.name, None, failure)
 
 
@@ -242,7 +243,7 @@ def _run(
         with stopped_by_signals(stop), RunProgress(out) as progress:
             backend = runs.run(planned, root, facts, (progress, kept), stop)
     if backend.failure is not None:
-        _say_failure(out, backend.failure)
+        print_failure(out, backend.failure, "[red]did not run[/]")
     if backend.session is not None and task is not None:
         stop = Stop()
         try:
@@ -251,13 +252,6 @@ def _run(
         except RigError as error:
             _say(out, f"  no spike trains: {escape(error.cause)}")
     return backend
-
-
-def _say_failure(out: Terminal, failure: Failure) -> None:
-    _say(out, f"  [red]did not run[/]: {escape(failure.cause)}")
-    for name, text in (("evidence", failure.evidence), ("try", failure.try_next)):
-        if text:
-            _say(out, f"  {name}: {escape(text)}")
 
 
 def _told(out: Terminal, shown: _Shown, output: Path | None, *, as_json: bool) -> int:

@@ -52,16 +52,17 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why a backend gave no result."""
+    """Why a backend or a cell gave no result, as RigError has it."""
 
     cause: str
     evidence: str = ""
     try_next: str = ""
+    see: str = ""
 
     @classmethod
     def of(cls, error: RigError) -> Failure:
         """Return what an error says."""
-        return cls(error.cause, error.evidence, error.try_next)
+        return cls(error.cause, error.evidence, error.try_next, error.see)
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,15 +66,8 @@ class Campaign:
         return cls(tuple(_with_images(cells, root, build)), root, CampaignFacts())
 
     def survey(self) -> Survey:
-        """Read how the cells stand."""
-        return survey(self.cells, self.root, self.facts)
-
-    def left(self, found: Survey) -> list[GridCell]:
-        """Return the cells that are to run, in their order: all but those that are done
-        or that another process runs.
-        """
-        kept = (CellStatus.DONE, CellStatus.RUNNING)
-        return [row.cell for row in found.rows if row.state not in kept]
+        """Read how the cells stand, with the models and data of this moment."""
+        return survey(self.cells, self.root, CampaignFacts())
 
     def order(self, cell: GridCell) -> CellOrder:
         """Return the order of a cell."""
@@ -86,19 +79,20 @@ class Campaign:
             facts=dict(self.facts(cell)),
         )
 
-    @contextmanager
-    def locked(self) -> Iterator[None]:
-        """Keep other campaigns out of the folder; raises BenchError where one is in
-        it."""
-        try:
-            self.root.mkdir(parents=True, exist_ok=True)
-            stream = (self.root / _LOCK).open("ab")
-        except OSError as error:
-            raise storage_error(error, self.root, _ANOTHER) from error
-        with stream:
-            if not file_lock.take(stream):
-                raise BenchError(
-                    f"another campaign runs into {self.root}",
-                    try_next=f"wait for its end, or {_ANOTHER}",
-                )
-            yield
+
+@contextmanager
+def locked(root: Path) -> Iterator[None]:
+    """Keep other campaigns out of a folder of sessions; raises BenchError where one is
+    in it."""
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+        stream = (root / _LOCK).open("ab")
+    except OSError as error:
+        raise storage_error(error, root, _ANOTHER) from error
+    with stream:
+        if not file_lock.take(stream):
+            raise BenchError(
+                f"another campaign runs into {root}",
+                try_next=f"wait for its end, or {_ANOTHER}",
+            )
+        yield

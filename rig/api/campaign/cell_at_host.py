@@ -49,30 +49,39 @@ def sources() -> str:
     return provenance.sources_sha256()
 
 
-def prepare(key: str) -> None:
-    """Let cells of a campaign run at this host."""
-    (_folder(key) / _STOP).unlink(missing_ok=True)
+def ask_to_stop(key: str, run: str) -> None:
+    """Let all cells at this host stop that a run of a campaign ordered."""
+    (_folder(key) / _STOP).write_text(run, encoding="utf-8")
 
 
-def ask_to_stop(key: str) -> None:
-    """Let all cells of a campaign at this host stop."""
-    (_folder(key) / _STOP).touch()
+def _is_to_stop(root: Path, run: str) -> bool:
+    # A host that was away may have the request to an earlier run.
+    with suppress(OSError):
+        return (root / _STOP).read_text(encoding="utf-8") == run
+    return False
 
 
-def run_cell(order: CellOrder, key: str) -> CellAtHost:
-    """Run a cell to its end, or until the campaign is asked to stop."""
+def run_cell(order: CellOrder, key: str, run: str) -> CellAtHost:
+    """Run a cell to its end, or until its run of the campaign is asked to stop."""
     root = _folder(key)
     host = socket.gethostname()
     _wait_for_earlier(root, order.text)
-    if (root / _STOP).exists():
+    if _is_to_stop(root, run):
         return CellAtHost(CellNews(ended=True, stopped=True), host)
-    run = CellRun(replace(order, root=str(root)))
+    cell = CellRun(replace(order, root=str(root)))
     done = threading.Event()
-    watcher = threading.Thread(target=_stop_when_asked, args=(root, run, done))
+
+    def stop_when_asked() -> None:
+        while not done.wait(LOOK_S):
+            if _is_to_stop(root, run):
+                cell.stop()
+                return
+
+    watcher = threading.Thread(target=stop_when_asked)
     watcher.start()
     last = CellNews()
     try:
-        for news in run.news():
+        for news in cell.news():
             last = replace(news, session=news.session or last.session)
     finally:
         done.set()
@@ -108,13 +117,6 @@ def _worker() -> str:
     from distributed import get_worker
 
     return str(get_worker().address)
-
-
-def _stop_when_asked(root: Path, run: CellRun, done: threading.Event) -> None:
-    while not done.wait(LOOK_S):
-        if (root / _STOP).exists():
-            run.stop()
-            return
 
 
 def _wait_for_earlier(root: Path, text: str) -> None:

@@ -12,6 +12,7 @@ import hashlib
 import shutil
 import socket
 import time
+from asyncio import CancelledError
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -23,7 +24,7 @@ from rig.api.campaign import cell_at_host
 from rig.api.campaign.cell_at_host import CellAtHost
 from rig.api.campaign.cell_process import CellNews
 from rig.api.campaign.grid import GridCell
-from rig.api.campaign.local import CellEvent, Hear, Ordered
+from rig.api.campaign.local import CellEvent, Hear, Ordered, unanswered
 from rig.errors import BenchError, ConfigError, DataError, RigError, storage_error
 from rig.host.stop import Stop
 from rig.store import journal, session_folder
@@ -68,7 +69,7 @@ class DaskHosts:
             needed = _resources(cells, _offered(client))
             place = f"{socket.gethostname()}:{self.root.resolve()}"
             key = hashlib.sha256(place.encode()).hexdigest()[:16]
-            client.run(cell_at_host.prepare, key)
+            run = str(time.time_ns())
             tasks = []
             for number, cell in enumerate(cells):
                 resource = needed[cell.name]
@@ -76,7 +77,8 @@ class DaskHosts:
                     cell_at_host.run_cell,
                     ordered(cell),
                     key,
-                    key=f"{cell.name}-{time.time_ns()}",
+                    run,
+                    key=f"{cell.name}-{run}",
                     pure=False,
                     priority=-number,
                     resources={resource: 1} if resource else None,
@@ -90,20 +92,23 @@ class DaskHosts:
                         tasks = cluster.collected(tasks)
             finally:
                 if tasks:
-                    _leave(cluster, key, tasks)
+                    _leave(cluster, (key, run), tasks)
 
 
-def _leave(cluster: _Cluster, key: str, tasks: Sequence[_Task]) -> None:
-    """Let the cells end, and collect what they say."""
+def _leave(
+    cluster: _Cluster, key_and_run: tuple[str, str], tasks: Sequence[_Task]
+) -> None:
+    """Let the cells end, and collect their last news."""
     with suppress(Exception):
-        cluster.client.run(cell_at_host.ask_to_stop, key)
+        # A worker that does not answer keeps no other one from being asked.
+        cluster.client.run(cell_at_host.ask_to_stop, *key_and_run, on_error="ignore")
         end_s = time.monotonic() + _LEAVE_S
         while tasks and time.monotonic() < end_s:
             time.sleep(_POLL_S)
             tasks = cluster.collected(tasks)
         cluster.client.cancel([task.future for task in tasks])
     for task in tasks:
-        cluster.abandon(task.cell)
+        cluster.hear(CellEvent(task.cell, unanswered(task.cell)))
 
 
 class _Cluster:
@@ -112,7 +117,7 @@ class _Cluster:
     def __init__(self, client: Any, root: Path, hear: Hear) -> None:
         self.client = client
         self._root = root
-        self._hear = hear
+        self.hear = hear
         self._seen_s: dict[str, float] = {}
         self._alive_s = time.monotonic()
 
@@ -149,25 +154,21 @@ class _Cluster:
                 left.append(task)
         return left
 
-    def abandon(self, cell: GridCell) -> None:
-        """Tell of a cell that did not say that it ended."""
-        note = f"{cell.name} did not answer: the supply may still be on"
-        self._hear(CellEvent(cell, CellNews(ended=True, stopped=True, notes=(note,))))
-
     def _end(self, task: _Task) -> None:
-        if task.future.status != "finished":
-            error = task.future.exception() if task.future.status == "error" else None
-            said = repr(error) if error is not None else task.future.status
+        try:
+            # Its worker may be gone since, with the result; no other may offer the
+            # board that would run it again.
+            ended: CellAtHost = task.future.result(timeout=_GONE_S)
+        except (Exception, CancelledError) as error:
             self._fail(
                 task.cell,
                 Failure(
                     "its worker was lost",
-                    evidence=said,
+                    evidence=repr(error),
                     try_next="look at the worker; the same command goes on",
                 ),
             )
             return
-        ended: CellAtHost = task.future.result()
         news = ended.news
         if ended.files:
             try:
@@ -175,12 +176,12 @@ class _Cluster:
                 news = replace(news, session=str(copied))
             except RigError as error:
                 news = replace(news, failure=Failure.of(error))
-        self._hear(CellEvent(task.cell, news, ended.host))
+        self.hear(CellEvent(task.cell, news, ended.host))
         # The scheduler forgets it.
         task.future.release()
 
     def _fail(self, cell: GridCell, failure: Failure) -> None:
-        self._hear(CellEvent(cell, CellNews(ended=True, failure=failure)))
+        self.hear(CellEvent(cell, CellNews(ended=True, failure=failure)))
 
 
 @contextmanager

@@ -207,10 +207,10 @@ def _axes(table: Mapping[str, Any]) -> Iterator[tuple[str, tuple[Any, ...]]]:
                 path=place,
                 try_next="a list of one value or more, or leave the axis out",
             )
-        texts = Counter(map(repr, values))
-        if twice := [text for text, count in texts.items() if count > 1]:
+        # Equal ones, as 1 and 1.0, are one value of a setting and of the table.
+        if twice := [value for value in values if values.count(value) > 1]:
             raise ConfigError(
-                f"the axis has the value {twice[0]} {texts[twice[0]]} times",
+                f"the axis has the value {twice[0]!r} {values.count(twice[0])} times",
                 path=place,
                 try_next="each value once; grid.repetitions repeats a cell",
             )

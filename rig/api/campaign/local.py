@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import math
 import threading
+import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -35,6 +37,13 @@ Hear = Callable[[CellEvent], None]
 Ordered = Callable[[GridCell], CellOrder]
 
 
+def unanswered(cell: GridCell) -> CellNews:
+    """Return the last news of a cell that was asked to end, and did not say that it
+    ended."""
+    note = f"{cell.name} did not answer: the supply may still be on"
+    return CellNews(ended=True, stopped=True, notes=(note,))
+
+
 class _Job:
     """A cell in a thread that listens to its process."""
 
@@ -42,7 +51,7 @@ class _Job:
         self.cell = cell
         self._order = order
         self._heard = heard
-        self._stopping = False
+        self._stopping = self._killed = False
         self._run: CellRun | None = None
         self._thread = threading.Thread(target=self._listen, name=cell.name)
         self._thread.start()
@@ -52,7 +61,11 @@ class _Job:
             self._run = CellRun(self._order)
             if self._stopping:
                 self._run.stop()
+            if self._killed:
+                self._run.kill()
             for news in self._run.news():
+                if news.ended and self._killed:
+                    news = unanswered(self.cell)
                 self._heard.put(CellEvent(self.cell, news))
         except RigError as error:
             self._fail(Failure.of(error))
@@ -69,13 +82,12 @@ class _Job:
             self._run.stop()
 
     def kill(self) -> None:
+        self._killed = True
         if self._run is not None:
             self._run.kill()
 
-    def join(self, limit_s: float) -> bool:
-        """Wait for the end of the thread; return whether it came."""
+    def join(self, limit_s: float) -> None:
         self._thread.join(limit_s)
-        return not self._thread.is_alive()
 
 
 def run(
@@ -100,8 +112,7 @@ def run(
     finally:
         for job in running.values():
             job.stop()
-        while running and _leave(running, heard, hear):
-            pass
+        _leave(running, heard, hear)
 
 
 def _next(
@@ -121,23 +132,21 @@ def _next(
     return None
 
 
-def _hear(heard: SimpleQueue[CellEvent], running: dict[str, _Job], hear: Hear) -> bool:
-    """Pass on one event, if one comes in a moment; return whether one came."""
+def _hear(heard: SimpleQueue[CellEvent], running: dict[str, _Job], hear: Hear) -> None:
+    """Pass on one event, if one comes in a moment."""
     with suppress(Empty):
         event = heard.get(timeout=LOOK_S)
         if event.news is not None and event.news.ended:
             running.pop(event.cell.name).join(_LEAVE_S)
         hear(event)
-        return True
-    return False
 
 
-def _leave(running: dict[str, _Job], heard: SimpleQueue[CellEvent], hear: Hear) -> bool:
+def _leave(running: dict[str, _Job], heard: SimpleQueue[CellEvent], hear: Hear) -> None:
     """Wait for the cells that were asked to end; kill those that do not."""
-    job = next(iter(running.values()))
-    if not job.join(_LEAVE_S):
-        for each in running.values():
-            each.kill()
-    while _hear(heard, running, hear):
-        pass
-    return bool(running)
+    end_s = time.monotonic() + _LEAVE_S
+    while running:
+        if time.monotonic() > end_s:
+            end_s = math.inf
+            for job in running.values():
+                job.kill()
+        _hear(heard, running, hear)

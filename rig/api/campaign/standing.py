@@ -63,6 +63,14 @@ class Survey:
         """Return the cells that stand so."""
         return [row for row in self.rows if row.state in states]
 
+    @property
+    def left(self) -> list[GridCell]:
+        """The cells that are to run, in their order: all but those that are done or
+        that another process runs.
+        """
+        ended = (CellStatus.DONE, CellStatus.RUNNING)
+        return [row.cell for row in self.rows if row.state not in ended]
+
 
 class CampaignFacts:
     """The facts of models and data of the cells' tasks as they are now; each task is

@@ -8,6 +8,7 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedCo
 from rig.api.backends.rows import Failure
 from rig.api.campaign.local import CellEvent
 from rig.api.campaign.standing import CellStanding, CellStatus, Survey
+from rig.cli.printed.failures import print_failure
 from rig.cli.printed.terminal import Terminal, escape, print_line
 
 _COLOURS = {
@@ -79,14 +80,7 @@ class CampaignProgress:
         elif failure is None:
             print_line(self._console, f"  {escape(name)}{at}: [green]done[/]", 4)
         else:
-            said = f"  {escape(name)}{at}: [red]failed[/]: {escape(failure.cause)}"
-            print_line(self._console, said, 4)
-            for word, text in (
-                ("evidence", failure.evidence),
-                ("try", failure.try_next),
-            ):
-                if text:
-                    print_line(self._console, f"    {word}: {escape(text)}", 6)
+            print_failure(self._console, failure, f"{escape(name)}{at}: [red]failed[/]")
 
 
 def print_status(console: Terminal, found: Survey) -> None:

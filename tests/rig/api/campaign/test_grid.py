@@ -189,3 +189,11 @@ def test_a_wrong_grid_is_refused(tmp_path: Path, text: str, said: str) -> None:
 def test_a_missing_grid_is_named(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"nosuch\.toml cannot be read"):
         grid.read(tmp_path / "nosuch.toml")
+
+
+@pytest.mark.parametrize("values", ["[1, 1.0]", "[0.5, 1, 0.5]"])
+def test_values_that_are_equal_are_refused(tmp_path: Path, values: str) -> None:
+    # In the table they would be one line, of twice as many sessions.
+    axis = f"[axis]\nscenario.single_stream.idle_s = {values}\n"
+    with pytest.raises(ConfigError, match="2 times"):
+        cells_of(tmp_path, NULL + axis)
