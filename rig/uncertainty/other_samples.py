@@ -241,7 +241,7 @@ def _mean(
     if single[0].bounded:
         if not 0 < at < 1:
             return Interval.missing(_ALL_PAIRS[at > 0], MEANS)
-        return same_samples.in_bounds(even, at)
+        return same_samples.in_bounds(even, at, single)
     chosen_u = math.sqrt(scatter.chosen.value)
     skewness = knife.deleted[name].skewness(at)
     return (

@@ -18,10 +18,11 @@ from rig.uncertainty.jackknife import pooled
 
 GUM = "budget of instrument, time base and scatter of trials (GUM, JCGM 100)"
 LOGIT = ", of the logit (Brown, Cai and DasGupta 2001)"
-STUDENT = (
-    f"Student's t over trials{LOGIT}; never less than what no difference in so many"
-    " answers leaves open (Clopper and Pearson 1934)"
+UNSEEN = (
+    "never less than what no difference in so many answers leaves open (Clopper and"
+    " Pearson 1934)"
 )
+STUDENT = f"Student's t over trials{LOGIT}; {UNSEEN}"
 BY_TRIALS = (
     "Student's t over the trials' percentiles, {freedom}, joined with the distance of"
     " their mean from the percentile of all values and with the instrument's budget"
@@ -67,18 +68,26 @@ def interval(single: Sequence[Metric], budget: Budget | None, shared: bool) -> I
     even = Interval.around(
         at, budget.standard_uncertainty, budget.coverage_factor, GUM + own, units
     )
-    return in_bounds(even, at) if single[0].bounded else even
+    return in_bounds(even, at, single) if single[0].bounded else even
 
 
-def in_bounds(even: Interval, at: float) -> Interval:
+def in_bounds(even: Interval, at: float, single: Sequence[Metric]) -> Interval:
     """Return an interval between 0 and 1 with ends at equal distances on the logit
     scale.
+
+    That of an area, the share of pairs that are in order, is at least as wide as what
+    no difference in so many answers leaves open: a pair stays if both of its answers
+    do.
     """
-    low, high = by_logit(at, even.expanded_uncertainty or 0.0)
+    ends = by_logit(at, even.expanded_uncertainty or 0.0)
+    method = even.method + LOGIT
+    if single[0].statistic is Statistic.AREA:
+        answers = sum(metric.n for metric in single)
+        ends = hull(ends, unchanged(at, answers / 2))
+        method = f"{method}; {UNSEEN}"
     return Interval(
-        low,
-        high,
-        even.method + LOGIT,
+        *ends,
+        method,
         even.units,
         standard_uncertainty=even.standard_uncertainty,
     )
