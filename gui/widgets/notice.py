@@ -68,7 +68,7 @@ class Notice(QFrame):
         return self._label.text() if not self.isHidden() else ""
 
     def show_error(self, error: BaseException) -> None:
-        """Show an error: cause, evidence, what to try next."""
+        """Show an error: cause, evidence, what to try next, and the page on it."""
         self.show_text(error_text(error), Severity.ERROR)
 
     def show_text(self, text: str, severity: Severity) -> None:
@@ -98,7 +98,9 @@ def error_text(error: BaseException) -> str:
     """Return an error as a sentence; of one that is no RigError, its kind and its
     words."""
     if isinstance(error, RigError):
-        return "\n".join([str(error), *getattr(error, "__notes__", ())])
+        lines = [str(error)]
+        lines += [f"see: rig docs {error.see}"] if error.see else []
+        return "\n".join([*lines, *getattr(error, "__notes__", ())])
     if isinstance(error, OSError):
         file_name = f" ({error.filename})" if error.filename else ""
         return f"{error.strerror or error}{file_name}"

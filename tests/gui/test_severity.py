@@ -129,3 +129,11 @@ def test_another_theme_sends_no_change_of_style(window: MainWindow) -> None:
         assert beside.palette().window().color() == QColor(theme.window)
     assert QEvent.Type.StyleChange not in changes
     beside.close()
+
+
+def test_an_error_names_the_command_that_shows_its_page(window: MainWindow) -> None:
+    notice = Notice()
+    notice.show_error(ConfigError("there is no port", see="port-missing"))
+    assert notice.text.splitlines()[-1] == "see: rig docs port-missing"
+    notice.show_error(ConfigError("there is no port"))
+    assert "see:" not in notice.text

@@ -23,10 +23,11 @@ _BLOCK_B = 1 << 20
 #: Blocks are written and synchronised for this time.
 _TRY_S = 0.5
 _BLOCKS_MAX = 64
-#: Rates of traces, in B/s: 8 bytes a monitor sample, of a Joulescope at 2 MHz and of a
-#: monitor at 100 kHz, twice each.
+#: Rates of traces, in B/s: 8 bytes a monitor sample, twice each.
 _FAST = 32e6
 _SLOW = 1.6e6
+_JOULESCOPE = "the 16 MB/s of a Joulescope at 2 MHz"
+_OTHERS = "the 0.8 MB/s of a monitor at 100 kHz"
 #: A session of five trials on a Joulescope takes some gigabytes.
 _FREE_B = 5_000_000_000
 _ANOTHER = "another folder, on a local disk: --sessions FOLDER"
@@ -98,13 +99,13 @@ def _speed(folder: Path) -> DoctorRow:
         rate = f"{bytes_text(found.rate)}/s, synchronised"
         wait = f"; a megabyte took {found.longest_s:.2g} s at most"
         if found.rate >= _FAST:
-            detail = f"{rate}: fast enough for any monitor{wait}"
+            detail = f"{rate}: over twice {_JOULESCOPE}{wait}"
             return DoctorRow(GROUP, name, RowState.OK, detail, needed=True)
         if found.rate >= _SLOW:
-            detail = f"{rate}: enough for 100,000 monitor samples a second{wait}"
+            detail = f"{rate}: over twice {_OTHERS}, not {_JOULESCOPE}{wait}"
             hint = f"{_ANOTHER}, for a Joulescope"
             return DoctorRow(GROUP, name, RowState.WRONG, detail, hint, see="disk-slow")
-        detail = f"{rate}: too slow for any monitor{wait}"
+        detail = f"{rate}: under twice {_OTHERS}{wait}"
     return DoctorRow(
         GROUP, name, RowState.WRONG, detail, _ANOTHER, needed=True, see="disk-slow"
     )

@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 
 from rig.files import small_text
+from rig.files.toml_text import of_value
 
 MODES = ("performance", "accuracy", "energy")
 #: Devices that are no serial port of a board.
@@ -73,10 +73,10 @@ class TensorTables:
         return _TENSORS.format(
             mode=mode,
             benchmark=self.benchmark,
-            model=json.dumps(self.model),
-            data=json.dumps(self.data),
-            labels=json.dumps(self.labels),
-            source=f"source = {json.dumps(self.source)}\n" if self.source else "",
+            model=of_value(self.model),
+            data=of_value(self.data),
+            labels=of_value(self.labels),
+            source=f"source = {of_value(self.source)}\n" if self.source else "",
         )
 
 
@@ -97,20 +97,20 @@ def sut(on: str, image: str, machine: str) -> str:
 
 def process(image: str, more: str) -> str:
     """Return the lines of the firmware as a process."""
-    return f"[sut.posix]\nprogram = {json.dumps(image)}\n{more}"
+    return f"[sut.posix]\nprogram = {of_value(image)}\n{more}"
 
 
 def emulator(image: str, machine: str, more: str) -> str:
     """Return the lines of the firmware on an emulated board."""
     return (
-        f"[sut.qemu]\nprogram = {json.dumps(image)}\n"
-        f"machine = {json.dumps(machine)}\n{more}"
+        f"[sut.qemu]\nprogram = {of_value(image)}\n"
+        f"machine = {of_value(machine)}\n{more}"
     )
 
 
 def board(port: str, more: str) -> str:
     """Return the lines of a board at a serial port."""
-    return f"[sut.uart]\nport = {json.dumps(port)}\n{more}"
+    return f"[sut.uart]\nport = {of_value(port)}\n{more}"
 
 
 def monitor(on: str, given: Path | None) -> str:

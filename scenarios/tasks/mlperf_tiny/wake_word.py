@@ -8,13 +8,13 @@ run" (benchmark/runner/README.md).
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from rig.cli.boards.firmware_model import ModelOptions
 from rig.errors import ConfigError, DataError
+from rig.files.toml_text import of_value
 from rig.network.tflite.form import IntegerNetwork
 from rig.network.wake import c_header
 from rig.network.wake.features import SAMPLE_HZ
@@ -161,11 +161,11 @@ class WakeWordBenchmark:
         """Return a sentence about the signal, and what gives scenario and task of a
         mode.
         """
-        task = f"[task.sww]\nmodel = {json.dumps(kept)}\n"
+        task = f"[task.sww]\nmodel = {of_value(kept)}\n"
         if self.recording is not None:
             audio, truth = self.recording.audio, self.recording.truth
-            task += f"audio = {json.dumps(str(audio.resolve()))}\n"
-            task += f"truth = {json.dumps(str(truth.resolve()))}\n"
+            task += f"audio = {of_value(str(audio.resolve()))}\n"
+            task += f"truth = {of_value(str(truth.resolve()))}\n"
         if self.length_s:
             task += f"length_s = {self.length_s:g}\n"
 

@@ -215,9 +215,9 @@ def _broken() -> None:
 @pytest.mark.parametrize(
     ("rate", "state", "words"),
     [
-        (100e6, RowState.OK, "100 MB/s"),
-        (5e6, RowState.WRONG, "100,000 monitor samples"),
-        (5e5, RowState.WRONG, "too slow for any monitor"),
+        (33e6, RowState.OK, "over twice the 16 MB/s of a Joulescope"),
+        (31e6, RowState.WRONG, "0.8 MB/s of a monitor at 100 kHz, not the 16 MB/s"),
+        (5e5, RowState.WRONG, "under twice the 0.8 MB/s of a monitor"),
     ],
 )
 def test_the_disk_is_judged_by_its_rate(
