@@ -12,7 +12,7 @@ from rig.api.backends import images
 from rig.api.backends.runs import Planned
 from rig.api.campaign.cell_process import CellOrder
 from rig.api.campaign.grid import GridCell
-from rig.api.campaign.standing import CampaignFacts, CellStatus, Survey, survey
+from rig.api.campaign.standing import CampaignFacts, Survey, survey
 from rig.bench import config
 from rig.bench.parts import open_task
 from rig.errors import BenchError, ConfigError, RigError, storage_error

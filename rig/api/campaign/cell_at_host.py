@@ -56,8 +56,8 @@ def ask_to_stop(key: str, run: str) -> None:
 
 def _is_to_stop(root: Path, run: str) -> bool:
     # A host that was away may have the request to an earlier run.
-    with suppress(OSError):
-        return (root / _STOP).read_text(encoding="utf-8") == run
+    with suppress(RigError, OSError):
+        return foreign_files.read_text(root / _STOP, root) == run
     return False
 
 
