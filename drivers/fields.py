@@ -25,6 +25,17 @@ CurrentNoise = Annotated[
 CurrentGain = Annotated[Ratio, doc("Gain error of the current.")]
 CurrentOffset = Annotated[float, Unit("A"), doc("Offset error of the current.")]
 VoltageGain = Annotated[Ratio, doc("Gain error of the voltage.")]
+ClockError = Annotated[
+    float,
+    Interval(gt=-100_000, lt=100_000),
+    Unit("ppm"),
+    doc("How fast its clock is."),
+]
+SupplyShare = Annotated[
+    Ratio,
+    Interval(gt=0, le=1),
+    doc("Part of the DUT's power that flows through it."),
+]
 FedVoltage = Annotated[
     float,
     Or(0, "none"),

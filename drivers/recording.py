@@ -14,14 +14,14 @@ from rig.trace.writer import TraceWriter
 
 
 def trace_writer(folder: Path, info: MonitorInfo, about: dict[str, Any]) -> TraceWriter:
-    """Open the trace of a monitor in a folder, with remarks about it."""
+    """Open the trace of a monitor in a folder, with remarks about the recording."""
     return TraceWriter(
         folder,
         sample_hz=info.sample_hz,
         edge_hz=info.edge_hz,
         source=info.name,
         serial=info.serial,
-        about=about,
+        about={"monitor": info.kind, "simulated": info.simulated, **about},
         sync_kind=info.sync,
     )
 

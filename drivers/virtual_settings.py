@@ -14,6 +14,7 @@ from drivers.fields import (
     CurrentOffset,
     FedVoltage,
     StartTime,
+    SupplyShare,
     VoltageGain,
 )
 from rig.settings.declare import PathText, Ratio
@@ -58,11 +59,7 @@ class VirtualMonitorSettings:
     edge_delay_s: Annotated[
         float, Unit("s"), doc("How much later than power SYNC is seen.")
     ] = 0.0
-    share: Annotated[
-        Ratio,
-        Interval(gt=0, le=1),
-        doc("Part of the DUT's power that flows through it."),
-    ] = 1.0
+    share: SupplyShare = 1.0
     fed_v: FedVoltage = 0.0
     supply_wire: Annotated[
         Literal["wired", "open", "unfed"],

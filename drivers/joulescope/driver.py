@@ -265,8 +265,6 @@ class Joulescope(Driver):
     def record(self, folder: Path) -> JoulescopeRecording:
         """Record into `folder`."""
         about = {
-            "monitor": "joulescope",
-            "simulated": self._simulated,
             "settings": dataclasses.asdict(self._settings),
             "instrument": self._details,
             "time": f"sample_id / {TICK_HZ} of the instrument's own counter",

@@ -28,6 +28,7 @@ from drivers.keysight_n6705.settings import PARAMETER_S, PATH, N6705Settings, re
 from drivers.keysight_n6705.sim.simulator import Simulator
 from drivers.keysight_n6705.supply import Supply
 from drivers.keysight_n6705.wires import wires
+from drivers.serial_instrument import closed_after_error
 from rig.errors import DeadlineError, DeviceLost, DeviceNotFound, RigError
 from rig.host.stop import pause
 from rig.interfaces.context import BenchContext
@@ -251,12 +252,7 @@ class KeysightN6705(Driver):
                 if self._on
                 else None
             ),
-            about={
-                "monitor": info.kind,
-                "simulated": info.simulated,
-                "details": info.details,
-            }
-            | self._trusted,
+            about={"details": info.details, **self._trusted},
         )
         # A simulated world becomes live when its device is opened: after this
         # instrument.
@@ -288,14 +284,11 @@ class KeysightN6705(Driver):
 
     def _prepare(self) -> float:
         steps = self._setup
-        try:
+        with closed_after_error(self._leave_off):
             # Errors of earlier users are not of this session.
             self._link.errors()
             steps.find_modules()
             steps.output_off(self._settings.channel)
-        except BaseException as error:
-            self._leave_off(error)
-            raise
         steps.require_logger()
         steps.require_modules()
         steps.outputs_off()
@@ -306,16 +299,12 @@ class KeysightN6705(Driver):
         steps.set_trigger_pin()
         return steps.set_log()
 
-    def _leave_off(self, error: BaseException) -> None:
+    def _leave_off(self) -> None:
         """Switch the supply off if it may have been on and is not yet confirmed to be
         off."""
         modules = self._setup.modules
-        if modules and self._settings.channel not in modules:
-            return
-        try:
+        if not modules or self._settings.channel in modules:
             self.power(False)
-        except RigError as failure:
-            error.add_note(f"the supply may still be on: {failure.cause}")
 
     def _promise(self) -> Accuracy:
         settings = self._settings

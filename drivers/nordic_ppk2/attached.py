@@ -8,7 +8,7 @@ from __future__ import annotations
 from itertools import groupby
 from typing import Any
 
-from drivers.nordic_ppk2.link import Ppk2Link, attached
+from drivers.nordic_ppk2.link import Ppk2Link, attached_ports
 from rig.errors import RigError
 from rig.interfaces.monitor import FoundInstrument
 
@@ -17,20 +17,20 @@ NAME = "Nordic PPK2"
 
 def serial_number(device: str) -> str:
     """Return the serial number of the PPK2 at a port; empty where it tells none."""
-    numbers = (port.serial_number for port in attached() if port.device == device)
+    numbers = (port.serial_number for port in attached_ports() if port.device == device)
     return next(numbers, None) or ""
 
 
-def found() -> list[FoundInstrument]:
+def attached_instruments() -> list[FoundInstrument]:
     """Return a row for each that is attached. Their ports are opened, unlike those of
     boards: their numbers are a PPK2's alone, and opening one does not restart it.
     """
-    ports = sorted(attached(), key=lambda port: port.serial_number or "")
+    ports = sorted(attached_ports(), key=lambda port: port.serial_number or "")
     grouped = groupby(ports, key=lambda port: port.serial_number or "")
-    return [_found(number, list(group)) for number, group in grouped]
+    return [_instrument(number, list(group)) for number, group in grouped]
 
 
-def _found(number: str, ports: list[Any]) -> FoundInstrument:
+def _instrument(number: str, ports: list[Any]) -> FoundInstrument:
     devices = [port.device for port in ports]
     problems: list[RigError] = []
     for device in devices:

@@ -16,30 +16,31 @@ from typing import Any, Self, TypeAlias
 
 from drivers.nordic_ppk2 import link as commands
 from drivers.nordic_ppk2.accuracy import promised
-from drivers.nordic_ppk2.attached import found, serial_number
+from drivers.nordic_ppk2.attached import attached_instruments, serial_number
 from drivers.nordic_ppk2.link import TRY, Ppk2Link, conversation
 from drivers.nordic_ppk2.metadata import MODES, Ppk2Metadata, described
 from drivers.nordic_ppk2.recording import SAMPLE_HZ, Ppk2Recording, RecordingContext
 from drivers.nordic_ppk2.settings import Ppk2Settings, require
 from drivers.nordic_ppk2.sim.simulator import Ppk2Simulator
 from drivers.nordic_ppk2.wires import wires
+from drivers.serial_instrument import (
+    MAY_BE_ON,
+    SIMULATOR,
+    SerialInstrument,
+    closed_after_error,
+)
+from drivers.stream_recording import RecordingClock
 from rig.errors import BenchError, ConfigError, DeviceLost, RigError
-from rig.host.raw_clock import raw_monotonic_ns
-from rig.host.stop import pause
 from rig.interfaces.context import BenchContext
 from rig.interfaces.monitor import FoundInstrument, MonitorInfo, Sampling
-from rig.interfaces.plugin_classes import Driver
-from rig.model.need import Need, NeedKind
 from rig.model.wiring import Connection
-from rig.simulation.world import NS_PER_S
 from rig.uncertainty import accuracy
 
-SIMULATOR = "simulator"
 #: Two samples: a shorter pulse may lie between two.
 _MIN_PULSE_S = 2 / SAMPLE_HZ
 
 
-class NordicPpk2(Driver):
+class NordicPpk2(SerialInstrument):
     """One PPK2; it supplies the DUT or lies in its supply, and sees SYNC at its logic
     port.
     """
@@ -53,6 +54,7 @@ class NordicPpk2(Driver):
         link: Ppk2Link,
         simulator: Ppk2Simulator | None,
     ) -> None:
+        super().__init__()
         self._settings = settings
         self._context = context
         self._link = link
@@ -68,21 +70,7 @@ class NordicPpk2(Driver):
             "sync": f"D{settings.sync}",
         }
         self._metadata: Ppk2Metadata | None = None
-        self._answered = False
         self._on = False
-        self._recording: Ppk2Recording | None = None
-
-    @staticmethod
-    def needs(settings: Settings, context: BenchContext) -> Sequence[Need]:
-        """Return the port."""
-        if settings.port == SIMULATOR:
-            return ()
-        return (Need(NeedKind.PORT, settings.port),)
-
-    @staticmethod
-    def simulates(settings: Settings) -> bool:
-        """Check whether the bench file names the simulator."""
-        return settings.port == SIMULATOR
 
     @staticmethod
     def sampling(settings: Settings) -> Sampling:
@@ -107,22 +95,18 @@ class NordicPpk2(Driver):
             )
         port = settings.port
         simulator = None
-        if port == SIMULATOR:
-            simulator = Ppk2Simulator(settings.simulator, context)
-            port = simulator.port
-        heard = context.contact.tap(part, conversation(settings.port))
-        try:
+        with ExitStack() as stack:
+            if port == SIMULATOR:
+                simulator = Ppk2Simulator(settings.simulator, context)
+                stack.callback(simulator.close)
+                port = simulator.port
+            heard = context.contact.tap(part, conversation(settings.port))
             link = Ppk2Link.open(port, heard)
+            stack.callback(link.close)
             monitor = cls(settings, context, link, simulator)
-        except BaseException:
-            if simulator is not None:
-                simulator.close()
-            raise
-        try:
+            monitor._stack = stack.pop_all()
+        with closed_after_error(monitor.close):
             monitor._set_up()
-        except BaseException as error:
-            monitor._close_after(error)
-            raise
         return monitor
 
     @staticmethod
@@ -135,7 +119,7 @@ class NordicPpk2(Driver):
         """List the PPK2 that are attached, each with the one of its two ports that
         answers the question for metadata.
         """
-        return found()
+        return attached_instruments()
 
     @staticmethod
     def restated(settings: Settings, info: MonitorInfo) -> MonitorInfo:
@@ -167,71 +151,34 @@ class NordicPpk2(Driver):
             details=dict(self._details),
         )
 
-    def power(self, on: bool) -> None:
-        """Switch the DUT's supply; raises BenchError during a recording, whose voltage
-        would no longer be known. Whether it is on cannot be asked: mode and voltage
-        are.
-        """
-        if self._recording is not None and self._recording.running:
-            raise BenchError(
-                "the supply is switched between recordings only",
-                try_next="leave the recording first",
-            )
-        self._require(self._switch(on))
-
     def record(self, folder: Path) -> Ppk2Recording:
         """Record into `folder`."""
         assert self._metadata is not None
         settings = self._settings
-        world = self._context.world
         simulated = self.simulates(settings)
-        how = RecordingContext(
+        context = RecordingContext(
             currents_a=self._metadata.currents_a(settings.supply_v, settings.gains),
             metadata=self._metadata,
             voltage_v=settings.supply_v if self._on else 0.0,
             line=settings.sync,
             require=self._require,
-            wait=world.wait if simulated else _sleep,
-            now_ns=world.now_ns if simulated else raw_monotonic_ns,
-            live=world.live or not simulated,
             begun=self._simulator.measures if self._simulator else _measures,
-            start_s=settings.start_s,
-            settings=dataclasses.asdict(settings),
         )
-        self._recording = Ppk2Recording(self._link, self.info, folder, how)
-        return self._recording
-
-    def close(self) -> None:
-        """End a recording, switch the supply off and close the port; closing twice is
-        allowed.
-
-        Raises BenchError where the PPK2 is there and does not answer.
-        """
-        with ExitStack() as stack:
-            if self._simulator is not None:
-                stack.callback(self._simulator.close)
-            stack.callback(self._link.close)
-            if self._answered:
-                stack.callback(self._leave_off)
-            self._answered = False
-            if self._recording is not None:
-                self._recording.end()
-
-    def _close_after(self, error: BaseException) -> None:
-        """Close; where that fails after an error, that error stays the one to report,
-        with a note.
-        """
-        try:
-            self.close()
-        except RigError as failure:
-            if failure.cause != getattr(error, "cause", ""):
-                error.add_note(f"the supply may still be on: {failure.cause}")
+        self._recording = recording = Ppk2Recording(
+            self._link,
+            self.info,
+            folder,
+            clock=RecordingClock.of(self._context.world, simulated=simulated),
+            settings=settings,
+            context=context,
+        )
+        return recording
 
     def _leave_off(self) -> None:
         # Without its cable it supplies no DUT.
         with suppress(DeviceLost):
             try:
-                self._switch(False)
+                self._command(False)
             except DeviceLost:
                 raise
             except RigError as error:
@@ -239,9 +186,14 @@ class NordicPpk2(Driver):
                     "the PPK2 may not have switched the DUT's supply off",
                     evidence="; ".join(filter(None, (error.cause, error.evidence))),
                     try_next="the supply may still be on: unplug the PPK2",
+                    see=MAY_BE_ON,
                 ) from error
 
-    def _switch(self, on: bool) -> Ppk2Metadata:
+    def _switch(self, on: bool) -> None:
+        # Whether it is on cannot be asked: mode and voltage are.
+        self._require(self._command(on))
+
+    def _command(self, on: bool) -> Ppk2Metadata:
         """Switch the supply; the answer to the next question proves that it was
         heard."""
         _, metadata = self._link.ask(commands.power(on))
@@ -251,7 +203,7 @@ class NordicPpk2(Driver):
     def _set_up(self) -> None:
         settings = self._settings
         stale_b = self._link.drain()
-        found = self._switch(False)
+        before = self._command(False)
         # It is there. Its supply is off now, or an error says that it may be on.
         self._answered = True
         _, self._metadata = self._link.ask(
@@ -261,21 +213,21 @@ class NordicPpk2(Driver):
         self._require(self._metadata)
         self._details |= {
             "stale_at_open_b": stale_b,
-            "found_in_mode": found.mode,
-            "found_at_v": found.vdd_mv / 1000,
+            "found_in_mode": before.mode,
+            "found_at_v": before.vdd_mv / 1000,
         }
         self._details |= described(self._metadata)
 
     def _require(self, metadata: Ppk2Metadata) -> None:
         """Raise BenchError where mode or voltage are not as they were set."""
         settings = self._settings
-        wanted = MODES[settings.mode], _millivolts(settings)
-        if (metadata.mode, metadata.vdd_mv) != wanted:
+        mode, supply_mv = MODES[settings.mode], _millivolts(settings)
+        if (metadata.mode, metadata.vdd_mv) != (mode, supply_mv):
             raise BenchError(
                 f"the PPK2 is not in mode {settings.mode} at {settings.supply_v:g} V",
                 evidence=(
                     f"its metadata says mode {metadata.mode}, VDD {metadata.vdd_mv};"
-                    f" wanted are mode {wanted[0]}, VDD {wanted[1]}"
+                    f" wanted are mode {mode}, VDD {supply_mv}"
                 ),
                 try_next=f"close other programs that use it; {TRY}",
             )
@@ -283,10 +235,6 @@ class NordicPpk2(Driver):
 
 def _millivolts(settings: Ppk2Settings) -> int:
     return round(settings.supply_v * 1000)
-
-
-def _sleep(duration_ns: int) -> None:
-    pause(duration_ns / NS_PER_S)
 
 
 def _measures(limit_s: float) -> bool:

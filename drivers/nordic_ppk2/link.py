@@ -15,7 +15,8 @@ import serial
 from serial.tools import list_ports
 
 from drivers.nordic_ppk2.metadata import Ppk2Metadata
-from rig.errors import DeadlineError, DeviceLost, RemoteProtocolError
+from drivers.serial_stream import gathered
+from rig.errors import DeadlineError, RemoteProtocolError
 from rig.host.serial_port import SerialPort, Use
 from rig.interfaces.contact import Conversation, Heard, unheard
 
@@ -39,10 +40,6 @@ _ANSWER_B = 4096
 _READ_S = 0.05
 _QUIET_S = 0.1
 _DRAIN_S = 10.0
-#: USB brings up to 1024 bytes at a time; of 50 ms there are 20 kB.
-_STREAM_S = 0.05
-_GATHER_S = 0.005
-_PIECE_B = 2048
 _SHOWN_B = 80
 
 
@@ -76,6 +73,7 @@ class Ppk2Link:
 
     def __init__(self, port: SerialPort) -> None:
         self._port = port
+        self._answer_due = False
 
     @classmethod
     def open(cls, url: str, heard: Heard = unheard) -> Ppk2Link:
@@ -90,21 +88,7 @@ class Ppk2Link:
 
     def stream(self) -> bytes:
         """Return the bytes of some 50 ms; raises DeviceLost once none are left."""
-        block = bytearray()
-        end_s = time.monotonic() + _STREAM_S
-        while (left_s := end_s - time.monotonic()) > 0:
-            try:
-                piece = self._port.read(left_s)
-            except DeviceLost:
-                if not block:
-                    raise
-                break  # the bytes before it count; the next call raises again
-            block += piece
-            if not piece:
-                break
-            if len(piece) < _PIECE_B:
-                time.sleep(min(_GATHER_S, left_s))
-        return bytes(block)
+        return gathered(self._port)
 
     def drain(self) -> int:
         """End a measurement that goes on, and drop its remaining bytes; return their
@@ -126,6 +110,10 @@ class Ppk2Link:
         Raises RemoteProtocolError where no PPK2 answers, or where its answer is cut
         off, and DeadlineError where the bytes before it do not end.
         """
+        if self._answer_due:
+            # The answer to a question that was interrupted proves nothing about these.
+            self.drain()
+        self._answer_due = True
         self.send(*commands, METADATA)
         heard = bytearray()
         searched = 0
@@ -139,6 +127,7 @@ class Ppk2Link:
                 heard += block
                 # A busy host may take long to read what had been measured.
                 end_s = time.monotonic() + ANSWER_S
+        self._answer_due = False
         text = answer[0].decode("ascii")
         return bytes(heard[: answer.start()]), Ppk2Metadata.of(text)
 
@@ -171,7 +160,7 @@ class Ppk2Link:
 
 def _others(name: str) -> str:
     """Return advice with the other port of the same instrument."""
-    ports = attached()
+    ports = attached_ports()
     number = next((each.serial_number for each in ports if each.device == name), None)
     others = [
         each.device
@@ -183,11 +172,11 @@ def _others(name: str) -> str:
     return f"its other port, {', '.join(others)}: one of both is a shell; "
 
 
-def attached() -> list[list_ports.ListPortInfo]:  # type: ignore[name-defined]
+def attached_ports() -> list[list_ports.ListPortInfo]:  # type: ignore[name-defined]
     """Return the ports of all PPK2 that are attached, in the order of their names."""
-    found = (
+    ports = (
         port
         for port in list_ports.comports()
         if (port.vid, port.pid) == (VENDOR, PRODUCT)
     )
-    return sorted(found, key=lambda port: str(port.device))
+    return sorted(ports, key=lambda port: str(port.device))

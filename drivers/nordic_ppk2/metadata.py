@@ -54,10 +54,12 @@ class Constants:
     i: float
     ug: float
 
-    def told(self) -> dict[str, float | None]:
+    def by_name(self) -> dict[str, float | None]:
         """Return them by their names; None where there is no number."""
-        told = asdict(self).items()
-        return {name: one if math.isfinite(one) else None for name, one in told}
+        return {
+            name: value if math.isfinite(value) else None
+            for name, value in asdict(self).items()
+        }
 
     def currents_a(self, codes: Array, supply_v: float) -> Reals:
         """Return the current of each code."""
@@ -120,9 +122,9 @@ class Ppk2Metadata:
 
     def currents_a(self, supply_v: float, gains: Sequence[float] = ()) -> Reals:
         """Return the current of each of the 17 lower bits of a sample's word, with a
-        factor of each range, by default 1; NaN where
-        there is none: at the converter's end, beyond the measuring range, in a range
-        that does not exist or whose constants are not known.
+        factor of each range, by default 1; NaN where there is none: at the converter's
+        end, beyond the measuring range, in a range that does not exist or whose
+        constants are not known.
         """
         table = np.full((1 << 3, CODES), np.nan)
         codes = np.arange(CODES, dtype=np.float64)
@@ -155,7 +157,7 @@ def described(metadata: Ppk2Metadata) -> dict[str, Any]:
         notes.append("gains that a user chose are stored in it, and are applied")
     return {
         **{name.lower(): word for name, word in metadata.more.items()},
-        "constants": [each.told() for each in metadata.constants],
+        "constants": [each.by_name() for each in metadata.constants],
         "constants_missing": {str(at): " ".join(missing[at]) for at in missing},
         "notes": notes,
     }

@@ -29,8 +29,9 @@ class RangeCounts:
 
     def __init__(self, ends_a: Sequence[float]) -> None:
         self._ends_a = np.array(ends_a)
-        self._above = 0
-        self._samples = np.zeros(8, dtype=np.int64)
+        # The rows of a calibration need not be the ranges.
+        self._above = 0 if len(ends_a) == RANGES else None
+        self._samples = np.zeros(RANGES, dtype=np.int64)
         self._switches = 0
         self._last: int | None = None
         self._after = 0
@@ -44,11 +45,15 @@ class RangeCounts:
         self._pending = 0
 
     def add(self, ranges: Any, current_a: Reals) -> None:
-        """Take the next samples."""
+        """Take the next samples; those of a range that does not exist are damaged, and
+        do not count.
+        """
+        exists = ranges < RANGES
+        ranges, current_a = ranges[exists], current_a[exists]
         if not len(ranges):
             return
-        self._samples += np.bincount(ranges, minlength=8)
-        if len(self._ends_a) == RANGES:
+        self._samples += np.bincount(ranges, minlength=RANGES)
+        if self._above is not None:
             stated = np.searchsorted(self._ends_a, np.abs(current_a))
             self._above += int((ranges > stated).sum())
         before = ranges[0] if self._last is None else self._last
@@ -56,8 +61,8 @@ class RangeCounts:
         self._switches += len(switched)
         after = np.zeros(len(ranges), dtype=bool)
         after[: self._pending] = True
-        for each in range(AFTER):
-            at = switched + each
+        for delay in range(AFTER):
+            at = switched + delay
             after[at[at < len(ranges)]] = True
         left = self._pending - len(ranges)
         if len(switched):
@@ -69,10 +74,10 @@ class RangeCounts:
         self._after_as += float(known[after].sum())
         self._all_as += float(known.sum())
 
-    def said(self, sample_hz: float) -> dict[str, Any]:
+    def summary(self, sample_hz: float) -> dict[str, Any]:
         """Return the counts, for recording.json; charges in C."""
         return {
-            "samples_by_range": self._samples[:RANGES].tolist(),
+            "samples_by_range": self._samples.tolist(),
             "samples_above_their_limits": self._above,
             "range_switches": self._switches,
             "samples_after_switches": self._after,

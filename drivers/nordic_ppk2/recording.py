@@ -3,10 +3,8 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +15,7 @@ from drivers.block_lag import BlockLag, Loss
 from drivers.nordic_ppk2.link import START, STOP, TRY, Ppk2Link
 from drivers.nordic_ppk2.metadata import CODE_BITS, RANGES, Ppk2Metadata
 from drivers.nordic_ppk2.range_counts import RangeCounts
+from drivers.nordic_ppk2.settings import Ppk2Settings
 from drivers.nordic_ppk2.stream import (
     LINES_AT,
     LostSamples,
@@ -24,14 +23,13 @@ from drivers.nordic_ppk2.stream import (
     SampleWords,
     Words,
 )
-from drivers.recording import ThreadRecording, trace_writer
+from drivers.stream_recording import RecordingClock, StreamRecording
 from rig.arrays import Reals
-from rig.errors import BenchError, DeadlineError, RigError
+from rig.errors import BenchError, DeadlineError
 from rig.host.raw_clock import raw_monotonic_ns
 from rig.interfaces.monitor import MonitorInfo
 from rig.simulation.world import NS_PER_S
 from rig.trace.trace import Gap
-from rig.trace.writer import TraceWriter
 
 SAMPLE_HZ = 100_000
 _FIRST_DATA_S = 3.0
@@ -53,10 +51,8 @@ BEYOND = "beyond the measuring range"
 class RecordingContext:
     """The context of a recording: the current of each word's 17 lower bits, the
     instrument's metadata, the voltage (V), the line that carries SYNC, the function
-    that checks an answer of the instrument, the wait (ns), the present time (ns),
-    whether time goes by itself, the function that waits (s) until a simulator
-    measures, the time before the first measurement (s), and the settings stored with
-    the trace.
+    that checks an answer of the instrument, and the function that waits (s) until a
+    simulator measures.
     """
 
     currents_a: Reals
@@ -64,15 +60,10 @@ class RecordingContext:
     voltage_v: float
     line: int
     require: Callable[[Ppk2Metadata], None]
-    wait: Callable[[int], None]
-    now_ns: Callable[[], int]
-    live: bool
     begun: Callable[[float], bool]
-    start_s: float
-    settings: dict[str, Any]
 
 
-class Ppk2Recording(ThreadRecording):
+class Ppk2Recording(StreamRecording):
     """One measurement: a thread that takes the stream apart and appends it to the
     trace.
 
@@ -81,191 +72,129 @@ class Ppk2Recording(ThreadRecording):
     """
 
     def __init__(
-        self, link: Ppk2Link, info: MonitorInfo, folder: Path, how: RecordingContext
+        self,
+        link: Ppk2Link,
+        info: MonitorInfo,
+        folder: Path,
+        *,
+        clock: RecordingClock,
+        settings: Ppk2Settings,
+        context: RecordingContext,
     ) -> None:
-        super().__init__(folder, "PPK2")
+        super().__init__(link, info, folder, clock, settings)
         self._link = link
-        self._info = info
-        self._how = how
+        self._context = context
         self._stream = SampleStream()
         self._lag = BlockLag(SAMPLE_HZ)
         self._counts = RangeCounts([row.up_to for row in info.accuracy.current])
-        self._began = threading.Event()
-        self._stop = threading.Event()
         self._started_ns = (0, 0)  # before and after the command
         self._stopped_ns = (0, 0)
         self._explained_s = 0.0
         self._lines_ever = 0
         self._lines_always = 0xFF
-        self._writer: TraceWriter | None = None
 
-    def __enter__(self) -> Ppk2Recording:
-        info = self._info
-        about = {
-            "monitor": info.kind,
-            "simulated": info.simulated,
-            "details": info.details,
-            "settings": self._how.settings,
-        }
-        self._writer = trace_writer(self._folder, info, about)
-        try:
-            before_ns = self._how.now_ns()
-            self._link.send(START)
-            self._started_ns = before_ns, self._how.now_ns()
-            self._thread.start()
-            self._await_data()
-            self._how.wait(round(self._how.start_s * NS_PER_S))
-            self.check()
-        except BaseException:
-            self.end()
-            raise
-        return self
-
-    @property
-    def running(self) -> bool:
-        """Whether the trace is still open."""
-        return self._writer is not None
+    def _begin(self) -> None:
+        before_ns = self._clock.now_ns()
+        self._link.send(START)
+        self._started_ns = before_ns, self._clock.now_ns()
+        self._thread.start()
+        self._await_data()
 
     def _await_data(self) -> None:
         """Wait for the first samples; in a virtual world time passes only where the
         bench lets it, so not there.
         """
-        if not self._how.begun(_FIRST_DATA_S):
+        if not self._context.begun(_FIRST_DATA_S):
             raise self._silent(_FIRST_DATA_S)
         end_s = time.monotonic() + _FIRST_DATA_S
-        while self._how.live and not self._began.wait(_POLL_S):
+        while self._clock.live and not self._began.wait(_POLL_S):
             self.check()
             if time.monotonic() > end_s:
                 raise self._silent(_FIRST_DATA_S)
 
-    def _leave(self, kind: type[BaseException] | None) -> None:
-        try:
-            if kind is None:
-                self._await_all()
-        finally:
-            self.end()
-
     def _await_all(self) -> None:
         """Wait until all samples up to now have come, or until no more come."""
-        passed_s = (self._how.now_ns() - self._started_ns[1]) / NS_PER_S
+        passed_s = (self._clock.now_ns() - self._started_ns[1]) / NS_PER_S
         wanted = int(passed_s * (1 - _CLOCK_SHARE) * SAMPLE_HZ) - 1
         arrived = -1
         moved_s = time.monotonic()
-        while self._failure is None and self._arrived < wanted:
-            if self._arrived != arrived:
-                arrived = self._arrived
+        while self._failure is None and self._writer.samples < wanted:
+            if self._writer.samples != arrived:
+                arrived = self._writer.samples
                 moved_s = time.monotonic()
             if time.monotonic() - moved_s > _STILL_S:
                 return
             time.sleep(_POLL_S)
 
-    @property
-    def _arrived(self) -> int:
-        writer = self._writer
-        return writer.samples if writer is not None else 0
-
-    def end(self) -> None:
-        """Stop the measurement, take the remaining samples, and close the trace; ending
-        twice is allowed."""
-        if self._writer is None:
-            return
-        try:
-            self._stop.set()
-            if self._thread.ident is not None:
-                self._thread.join()
-            if self._failure is not None or self._thread.ident is None:
-                self._quiet()
-        finally:
-            writer = self._writer
-            self._writer = None
-            writer.said(
-                **self._counts.said(SAMPLE_HZ),
-                bytes_before_the_first_sample=self._stream.before_b,
-                lines_that_changed=self._changed(),
-            )
-            writer.close()
-
-    def _quiet(self) -> None:
-        try:
-            self._link.drain()
-        except RigError as error:
-            self._failure = self._failure or error
-
-    def _work(self) -> None:
-        super()._work()
-        self._began.set()
-        if self._failure is not None:
-            self._discard()
-
-    def _discard(self) -> None:
-        """Read the stream to its end without storing it: an instrument without a
-        reader would hold up a simulated bench."""
-        with suppress(RigError):
-            while not self._stop.is_set():
-                self._link.stream()
+    def _findings(self) -> dict[str, Any]:
+        return {
+            **self._counts.summary(SAMPLE_HZ),
+            "bytes_before_the_first_sample": self._stream.before_b,
+            "lines_that_changed": self._changed(),
+        }
 
     def _record(self) -> None:
-        assert self._writer is not None
-        writer = self._writer
         heard_s = time.monotonic()
         while not self._stop.is_set():
             block = self._link.stream()
             if block:
                 heard_s = time.monotonic()
-                self._append(writer, block)
+                self._append(block)
             elif time.monotonic() - heard_s > _SILENCE_S and not self._info.simulated:
                 # The time of a simulated device may stand still.
                 raise self._silent(_SILENCE_S)
-        before_ns = self._how.now_ns()
+        before_ns = self._clock.now_ns()
         left, metadata = self._link.ask(STOP)
-        self._stopped_ns = before_ns, self._how.now_ns()
-        self._append(writer, left)
+        self._stopped_ns = before_ns, self._clock.now_ns()
+        self._append(left)
         for item in self._stream.finish():
-            self._put(writer, item)
-        self._note(writer, self._lag.last())
-        self._require_time(writer)
-        self._how.require(metadata)
+            self._put(item)
+        self._note(self._lag.last())
+        self._require_time()
+        self._context.require(metadata)
 
     def _silent(self, limit_s: float) -> DeadlineError:
         return DeadlineError("samples of the PPK2", limit_s, try_next=TRY)
 
-    def _append(self, writer: TraceWriter, block: bytes) -> None:
+    def _append(self, block: bytes) -> None:
         at_ns = raw_monotonic_ns()
         for item in self._stream.feed(block):
-            self._put(writer, item)
-        if writer.samples:
+            self._put(item)
+        if self._writer.samples:
             self._began.set()
             # A simulated instrument is as late as this computer is busy.
             if not self._info.simulated:
-                self._note(writer, self._lag.arrived(writer.samples, at_ns))
+                self._note(self._lag.arrived(self._writer.samples, at_ns))
 
-    def _put(self, writer: TraceWriter, item: SampleWords | LostSamples) -> None:
+    def _put(self, item: SampleWords | LostSamples) -> None:
         match item:
             case SampleWords(words):
-                self._samples(writer, words)
+                self._samples(words)
             case LostSamples(samples):
-                writer.skip(samples, item.cause)
+                self._writer.skip(samples, item.cause)
                 self._counts.broken()
 
-    def _samples(self, writer: TraceWriter, words: Words) -> None:
-        how = self._how
+    def _samples(self, words: Words) -> None:
+        context = self._context
         lower = words & _CODE_MASK
-        current_a = how.currents_a[lower]
+        current_a = context.currents_a[lower]
         lines = (words >> LINES_AT).astype(np.uint8)
         self._lines_ever |= int(np.bitwise_or.reduce(lines))
         self._lines_always &= int(np.bitwise_and.reduce(lines))
         self._counts.add((lower >> CODE_BITS).astype(np.int64), current_a)
         known = np.isfinite(current_a)
         cause = "" if known.all() else " or ".join(self._causes(lower[~known]))
-        writer.analog(
-            current_a, np.full(len(words), how.voltage_v), unreadable=cause or BEYOND
+        self._writer.analog(
+            current_a,
+            np.full(len(words), context.voltage_v),
+            unreadable=cause or BEYOND,
         )
-        writer.sync(lines >> np.uint8(how.line) & np.uint8(1))
+        self._writer.sync(lines >> np.uint8(context.line) & np.uint8(1))
 
     def _causes(self, lower: Words) -> Iterator[str]:
         """Yield why words have no current."""
         ranges = lower >> CODE_BITS
-        missing = self._how.metadata.missing
+        missing = self._context.metadata.missing
         if self._is_beyond(lower).any():
             yield BEYOND
         if (ranges >= RANGES).any():
@@ -276,10 +205,10 @@ class Ppk2Recording(ThreadRecording):
 
     def _is_beyond(self, lower: Words) -> Any:
         """Return which words without a current are of a range that has constants."""
-        known = set(range(RANGES)) - set(self._how.metadata.missing)
+        known = set(range(RANGES)) - set(self._context.metadata.missing)
         return np.isin(lower >> CODE_BITS, list(known))
 
-    def _note(self, writer: TraceWriter, loss: Loss | None) -> None:
+    def _note(self, loss: Loss | None) -> None:
         """Note a loss that the host's clock shows as a gap over all the samples that it
         may lie in."""
         if loss is None:
@@ -289,15 +218,15 @@ class Ppk2Recording(ThreadRecording):
             f"about {loss.lost_ns / 1e6:.0f} ms of samples are missing somewhere in"
             " here: they fell behind the host's clock"
         )
-        stop = min(loss.stop_tick, writer.samples)
-        writer.gap(Gap(min(loss.first_tick, stop), stop, cause))
+        stop = min(loss.stop_tick, self._writer.samples)
+        self._writer.gap(Gap(min(loss.first_tick, stop), stop, cause))
 
-    def _require_time(self, writer: TraceWriter) -> None:
+    def _require_time(self) -> None:
         """Note the whole recording as a gap where its samples and the host's time do
         not agree, and no loss that was seen explains it."""
         least_s = (self._stopped_ns[0] - self._started_ns[1]) / NS_PER_S
         most_s = (self._stopped_ns[1] - self._started_ns[0]) / NS_PER_S
-        sampled_s = writer.samples / SAMPLE_HZ
+        sampled_s = self._writer.samples / SAMPLE_HZ
         missing_s = least_s - sampled_s
         limit_s = _LIMIT_S + _DRIFT * most_s
         if missing_s - self._explained_s > limit_s:
@@ -305,11 +234,11 @@ class Ppk2Recording(ThreadRecording):
                 f"about {missing_s * 1e3:.0f} ms of samples are missing, by the host's"
                 " clock, and where is not known"
             )
-            writer.gap(Gap(0, writer.samples, cause))
+            self._writer.gap(Gap(0, self._writer.samples, cause))
         elif sampled_s - most_s > limit_s:
             raise BenchError(
                 "the PPK2 sent more samples than it can have measured",
-                evidence=f"{writer.samples} samples in {most_s:.3f} s",
+                evidence=f"{self._writer.samples} samples in {most_s:.3f} s",
                 try_next=TRY,
             )
 

@@ -94,12 +94,12 @@ class SampleStream:
 
     def _begin(self) -> bool:
         """Find the first word."""
-        place = _first_run(self._rest, 0)
-        if place is None:
+        start_b = _first_run(self._rest, 0)
+        if start_b is None:
             self._require_few()
             return False
-        self.before_b += place
-        self._rest = self._rest[place:]
+        self.before_b += start_b
+        self._rest = self._rest[start_b:]
         self._next = int(_counters(self._rest)[0])
         return True
 
@@ -128,20 +128,20 @@ class SampleStream:
         it is not used either.
         """
         begin = good * WORD_B
-        place = _first_run(self._rest, begin)
-        if place is None:
+        start_b = _first_run(self._rest, begin)
+        if start_b is None:
             self._require_few()
             return False
-        counter = int(_counters(self._rest[place : place + WORD_B])[0])
+        counter = int(_counters(self._rest[start_b : start_b + WORD_B])[0])
         expected = ((self._next or 0) + good) % _COUNTS
-        present = (place - begin) / WORD_B
+        present = (start_b - begin) / WORD_B
         counted = (counter - expected) % _COUNTS
         while counted < present:
             counted += _COUNTS
         items.append(
-            LostSamples(good + counted + 1, counted, (place - begin) % WORD_B != 0)
+            LostSamples(good + counted + 1, counted, (start_b - begin) % WORD_B != 0)
         )
-        self._rest = self._rest[place + WORD_B :]
+        self._rest = self._rest[start_b + WORD_B :]
         self._next = (counter + 1) % _COUNTS
         return True
 
@@ -161,8 +161,8 @@ def _counters(block: bytes) -> NDArray[np.int64]:
 
 
 def _first_run(block: bytes, begin: int) -> int | None:
-    """Return the place from `begin` on where words that count on begin."""
-    places = []
+    """Return the byte from `begin` on where words that count on begin."""
+    starts_b = []
     for shift in range(WORD_B):
         steps = np.diff(_counters(block[begin + shift :])) % _COUNTS == 1
         if len(steps) < _RUN - 1:
@@ -170,5 +170,5 @@ def _first_run(block: bytes, begin: int) -> int | None:
         counted = np.convolve(steps, np.ones(_RUN - 1, dtype=np.int64), "valid")
         whole = np.flatnonzero(counted == _RUN - 1)
         if len(whole):
-            places.append(begin + shift + int(whole[0]) * WORD_B)
-    return min(places, default=None)
+            starts_b.append(begin + shift + int(whole[0]) * WORD_B)
+    return min(starts_b, default=None)

@@ -14,16 +14,16 @@ def wires(settings: Any) -> Sequence[Connection]:
     the logic port has a supply and a ground of its own.
     """
     supplied = f"{settings.supply_v:g} V, to 1 A"
-    found = []
+    feed = []
     if settings.mode == "ampere":
-        found = [
+        feed = [
             Connection(
                 WireName.SUPPLY, Pin("feed", "+"), Pin("monitor", "VIN"), supplied
             ),
             Connection(WireName.GROUND, Pin("feed", "-"), Pin("monitor", "GND")),
         ]
     return [
-        *found,
+        *feed,
         Connection(
             WireName.SUPPLY, Pin("monitor", "VOUT"), Pin("dut", "supply +"), supplied
         ),

@@ -12,7 +12,6 @@ from __future__ import annotations
 import dataclasses
 import os
 import re
-import time
 from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
@@ -20,27 +19,28 @@ from typing import Any, Self, TypeAlias
 
 from serial.tools import list_ports
 
+from drivers.serial_instrument import (
+    SIMULATOR,
+    SerialInstrument,
+    closed_after_error,
+)
 from drivers.st_lpm01a.binary import BinaryParser
-from drivers.st_lpm01a.recording import MOST_A, How, LpmRecording
+from drivers.st_lpm01a.recording import MOST_A, LpmRecording, LpmRecordingContext
 from drivers.st_lpm01a.settings import Lpm01aSettings, configuration, require
 from drivers.st_lpm01a.shell import TRY, ShellClient, conversation
 from drivers.st_lpm01a.sim.simulator import Lpm01aSimulator
 from drivers.st_lpm01a.stream import AsciiParser
 from drivers.st_lpm01a.supply import LpmSupply
 from drivers.st_lpm01a.wires import wires
+from drivers.stream_recording import RecordingClock
 from rig.errors import BenchError, DeviceLost, RemoteProtocolError, RigError
 from rig.host.serial_port import DENIED_TRY
-from rig.host.stop import pause
 from rig.interfaces.context import BenchContext
 from rig.interfaces.monitor import FoundInstrument, MonitorInfo, Sampling
-from rig.interfaces.plugin_classes import Driver
-from rig.model.need import Need, NeedKind
 from rig.model.wiring import Connection
-from rig.simulation.world import NS_PER_S
 from rig.uncertainty import accuracy
 from rig.uncertainty.accuracy import Accuracy, Range
 
-SIMULATOR = "simulator"
 VENDOR = 0x0483
 PRODUCT = 0x5740
 _PWR_SINCE = (1, 0, 2)
@@ -52,7 +52,7 @@ _CALIBRATION_S = 15.0  # a new voltage makes the board calibrate itself
 _SUPPLY_SHARE = 0.02
 
 
-class StLpm01a(Driver):
+class StLpm01a(SerialInstrument):
     """One board under host control; it supplies the DUT, measures its current and
     reports edges at its input D7.
     """
@@ -64,12 +64,11 @@ class StLpm01a(Driver):
         settings: Settings,
         context: BenchContext,
         shell: ShellClient,
-        simulator: Lpm01aSimulator | None,
     ) -> None:
+        super().__init__()
         self._settings = settings
         self._context = context
         self._shell = shell
-        self._simulator = simulator
         self._accuracy = (
             accuracy.load(Path(settings.calibration))
             if settings.calibration
@@ -81,21 +80,7 @@ class StLpm01a(Driver):
             "supply_v": settings.supply_v,
         }
         self._serial = ""
-        self._answered = False
         self._supply = LpmSupply(shell)
-        self._recording: LpmRecording | None = None
-
-    @staticmethod
-    def needs(settings: Settings, context: BenchContext) -> Sequence[Need]:
-        """Return the port."""
-        if settings.port == SIMULATOR:
-            return ()
-        return (Need(NeedKind.PORT, settings.port),)
-
-    @staticmethod
-    def simulates(settings: Settings) -> bool:
-        """Check whether the bench file names the simulator."""
-        return settings.port == SIMULATOR
 
     @staticmethod
     def sampling(settings: Settings) -> Sampling:
@@ -110,23 +95,20 @@ class StLpm01a(Driver):
         part = context.section or "monitor.st_lpm01a"
         played = context.contact.played(part)
         port = f"socket://{played}" if played else settings.port
-        simulator = None
-        if port == SIMULATOR:
-            simulator = Lpm01aSimulator(settings.simulator, context)
-            port = simulator.port
-        heard = context.contact.tap(part, conversation(settings.port, settings.baud))
-        try:
+        with ExitStack() as stack:
+            if port == SIMULATOR:
+                simulator = Lpm01aSimulator(settings.simulator, context)
+                stack.callback(simulator.close)
+                port = simulator.port
+            heard = context.contact.tap(
+                part, conversation(settings.port, settings.baud)
+            )
             shell = ShellClient.open(port, settings.baud, heard)
-            monitor = cls(settings, context, shell, simulator)
-        except BaseException:
-            if simulator is not None:
-                simulator.close()
-            raise
-        try:
+            stack.callback(shell.close)
+            monitor = cls(settings, context, shell)
+            monitor._stack = stack.pop_all()
+        with closed_after_error(monitor.close):
             monitor._set_up()
-        except BaseException as error:
-            monitor._close_after(error)
-            raise
         return monitor
 
     @staticmethod
@@ -177,15 +159,7 @@ class StLpm01a(Driver):
             details=dict(self._details),
         )
 
-    def power(self, on: bool) -> None:
-        """Switch the DUT's supply; raise BenchError during a recording, whose voltage
-        would no longer be known, and where the board says that it is not switched so.
-        """
-        if self._recording is not None and self._recording.running:
-            raise BenchError(
-                "the supply is switched between recordings only",
-                try_next="leave the recording first",
-            )
+    def _switch(self, on: bool) -> None:
         if on:
             self._supply.on()
         else:
@@ -193,57 +167,28 @@ class StLpm01a(Driver):
 
     def record(self, folder: Path) -> LpmRecording:
         """Record into `folder`."""
-        s = self._settings
-        energy = self._settings.output == "energy"
-        to_a = s.sample_hz / s.supply_v if energy else 1.0
-        world = self._context.world
-        how = How(
-            to_a=to_a,
-            voltage_v=self.voltage_v,
-            require_supply=self._supply.require,
-            wait=world.wait if self.simulates(s) else _sleep,
-            start_s=s.start_s,
-            now_ns=world.now_ns if self.simulates(s) else time.monotonic_ns,
-            settings=dataclasses.asdict(s),
+        settings = self._settings
+        energy = settings.output == "energy"
+        to_a = settings.sample_hz / settings.supply_v if energy else 1.0
+        parser = AsciiParser if settings.format == "ascii_dec" else BinaryParser
+        simulated = self.simulates(settings)
+        self._recording = recording = LpmRecording(
+            self._shell,
+            self.info,
+            folder,
+            clock=RecordingClock.of(self._context.world, simulated=simulated),
+            settings=settings,
+            context=LpmRecordingContext(to_a, self.voltage_v, self._supply.require),
+            parser=parser(settings.sample_hz, _MOST_A / to_a),
         )
-        parser = (AsciiParser if s.format == "ascii_dec" else BinaryParser)(
-            s.sample_hz, _MOST_A / to_a
-        )
-        self._recording = LpmRecording(self._shell, self.info, parser, folder, how)
-        return self._recording
+        return recording
 
     @property
     def voltage_v(self) -> float:
         """Voltage of the DUT's supply, as far as it was set."""
         return self._settings.supply_v if self._supply.commanded_on else 0.0
 
-    def close(self) -> None:
-        """End a recording, switch the supply off, give the board back and close its
-        port; closing twice is allowed.
-
-        Raises BenchError where the board is there and does not switch off.
-        """
-        with ExitStack() as stack:
-            if self._simulator is not None:
-                stack.callback(self._simulator.close)
-            stack.callback(self._shell.close)
-            if self._answered:
-                stack.callback(self._give_back)
-            self._answered = False
-            if self._recording is not None:
-                self._recording.end()
-
-    def _close_after(self, error: BaseException) -> None:
-        """Close; where that fails after an error, that error stays the one to report,
-        with a note.
-        """
-        try:
-            self.close()
-        except RigError as failure:
-            if failure.cause != getattr(error, "cause", ""):
-                error.add_note(f"the supply may still be on: {failure.cause}")
-
-    def _give_back(self) -> None:
+    def _leave_off(self) -> None:
         # A board whose feeding cable is out supplies no power.
         with suppress(DeviceLost):
             try:
@@ -385,7 +330,3 @@ def _found(device: str, number: str) -> FoundInstrument:
         problem=f"the port {device} may not be opened",
         try_next=DENIED_TRY,
     )
-
-
-def _sleep(duration_ns: int) -> None:
-    pause(duration_ns / NS_PER_S)

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from drivers.recording import ThreadRecording, trace_writer
+from drivers.st_lpm01a.settings import Lpm01aSettings
 from drivers.st_lpm01a.shell import ANSWER_S, TRY, ShellClient
 from drivers.st_lpm01a.stream import STAMP_SAMPLES
 from drivers.st_lpm01a.stream_items import (
@@ -30,11 +30,11 @@ from drivers.st_lpm01a.stream_items import (
     TimeStamp,
     Trouble,
 )
+from drivers.stream_recording import RecordingClock, StreamRecording
 from rig.errors import BenchError, DeadlineError, RigError
 from rig.interfaces.monitor import MonitorInfo
 from rig.simulation.world import NS_PER_S
 from rig.trace.trace import Gap
-from rig.trace.writer import TraceWriter
 
 #: With a full buffer the board stops. Two digits are documented, so 100 may not be
 #: printable.
@@ -54,23 +54,18 @@ BEYOND = "beyond the measuring range"
 
 
 @dataclass(frozen=True, slots=True)
-class How:
+class LpmRecordingContext:
     """The context of a recording: the scale from a value to amperes, the voltage (V),
-    the function that reads the supply back (it raises for a state other than
-    commanded), the wait (ns) and its length (s) before the first measurement, the
-    present time (ns), and the settings stored with the trace.
+    and the function that reads the supply back (it raises for a state other than
+    commanded).
     """
 
     to_a: float
     voltage_v: float
     require_supply: Callable[[str], None]
-    wait: Callable[[int], None]
-    start_s: float
-    now_ns: Callable[[], int]
-    settings: dict[str, Any]
 
 
-class LpmRecording(ThreadRecording):
+class LpmRecording(StreamRecording):
     """One acquisition: a thread that takes the stream apart and appends it to the
     trace.
 
@@ -84,66 +79,36 @@ class LpmRecording(ThreadRecording):
         self,
         shell: ShellClient,
         info: MonitorInfo,
-        parser: Parser,
         folder: Path,
-        how: How,
+        *,
+        clock: RecordingClock,
+        settings: Lpm01aSettings,
+        context: LpmRecordingContext,
+        parser: Parser,
     ) -> None:
-        super().__init__(folder, "LPM01A")
+        super().__init__(shell, info, folder, clock, settings)
         self._shell = shell
-        self._info = info
         self._parser = parser
-        self._how = how
+        self._context = context
         self.load_percent = 0
-        self._began, self._stop, self._news = (
-            threading.Event(),
-            threading.Event(),
-            threading.Condition(),
-        )
+        self._news = threading.Condition()
         self._started_ns = 0
         self._wanted = math.inf
         self._confirmed = 0  # samples
         self._tail: Tail | None = None
         self._ended = self._completed = False
-        self._writer: TraceWriter | None = None
 
-    def __enter__(self) -> LpmRecording:
-        info = self._info
-        about = {
-            "monitor": info.kind,
-            "simulated": info.simulated,
-            "details": info.details,
-            "settings": self._how.settings,
-        }
-        self._writer = trace_writer(self._folder, info, about)
-        try:
-            self._how.require_supply("before the recording")
-            self._started_ns = self._how.now_ns()
-            self._shell.command("start")
-            self._thread.start()
-            if not self._began.wait(ANSWER_S):
-                raise DeadlineError(
-                    "data of the PowerShield after start", ANSWER_S, try_next=TRY
-                )
-            self._how.wait(round(self._how.start_s * NS_PER_S))
-            self.check()
-        except BaseException:
-            self.end()
-            raise
-        return self
+    def _begin(self) -> None:
+        self._context.require_supply("before the recording")
+        self._started_ns = self._clock.now_ns()
+        self._shell.command("start")
+        self._thread.start()
+        if not self._began.wait(ANSWER_S):
+            raise DeadlineError(
+                "data of the PowerShield after start", ANSWER_S, try_next=TRY
+            )
 
-    @property
-    def running(self) -> bool:
-        """Whether the trace is still open."""
-        return self._writer is not None
-
-    def _leave(self, kind: type[BaseException] | None) -> None:
-        try:
-            if kind is None:
-                self._confirm()
-        finally:
-            self.end()
-
-    def _confirm(self) -> None:
+    def _await_all(self) -> None:
         """Wait for a time stamp after all samples up to now; raise DeadlineError if
         none comes."""
         hz = self._info.sample_hz
@@ -153,7 +118,7 @@ class LpmRecording(ThreadRecording):
         first = math.ceil(self._wanted / STAMP_SAMPLES) * STAMP_SAMPLES
         for stamp in range(first, first + _STAMPS * STAMP_SAMPLES, STAMP_SAMPLES):
             due_s = stamp / hz * (1 + _CLOCK_SHARE)
-            self._how.wait(max(round((due_s - self._passed_s()) * NS_PER_S), 0))
+            self._clock.wait(max(round((due_s - self._passed_s()) * NS_PER_S), 0))
             with self._news:
                 if self._news.wait_for(
                     lambda: (
@@ -169,70 +134,47 @@ class LpmRecording(ThreadRecording):
         )
 
     def _passed_s(self) -> float:
-        return (self._how.now_ns() - self._started_ns) / NS_PER_S
+        return (self._clock.now_ns() - self._started_ns) / NS_PER_S
 
-    def end(self) -> None:
-        """Stop the acquisition, take the board's remaining samples, and close the
-        trace; ending twice is allowed."""
-        if self._writer is None:
-            return
-        try:
-            self._stop.set()
-            if self._thread.ident is not None:
-                # The thread finds the lost port as well.
-                with suppress(RigError):
-                    self._shell.write("stop")
-                self._thread.join()
-            # A board that had ended by itself acknowledges the command, too.
-            if self._failure is not None or not self._completed:
-                self._take_back()
-            self._read_supply(self._writer)
-        finally:
-            writer = self._writer
-            self._writer = None
-            writer.said(
-                buffer_load_most_percent=self.load_percent, end_told=self._completed
-            )
-            writer.close()
+    @property
+    def _complete(self) -> bool:
+        # A board that had ended by itself acknowledges the command, too.
+        return self._completed
 
-    def _read_supply(self, writer: TraceWriter) -> None:
+    def _request_end(self) -> None:
+        # The thread finds the lost port as well.
+        with suppress(RigError):
+            self._shell.write("stop")
+
+    def _findings(self) -> dict[str, Any]:
+        return {
+            "buffer_load_most_percent": self.load_percent,
+            "end_told": self._completed,
+        }
+
+    def _verify(self) -> None:
         """Read the supply back. The time at which it left the commanded state is
         unknown, so that the whole recording is a gap then."""
-        if self._failure is not None or self._thread.ident is None:
+        if self._failure is not None or not self._started:
             return
         try:
-            self._how.require_supply("after the recording")
+            self._context.require_supply("after the recording")
         except RigError as error:
             self._failure = error
-            writer.gap(
-                Gap(0, writer.samples, f"{error.cause}: since when is not known")
+            self._writer.gap(
+                Gap(0, self._writer.samples, f"{error.cause}: since when is not known")
             )
 
-    def _take_back(self) -> None:
-        try:
-            self._shell.drain()
-        except RigError as error:
-            self._failure = self._failure or error
-
-    def _work(self) -> None:
-        assert self._writer is not None
-        writer = self._writer
-        super()._work()
-        self._began.set()
-        if self._failure is not None:
-            self._give_up(writer)
-
     def _record(self) -> None:
-        assert self._writer is not None
-        self._follow(self._writer)
-        self._note_tail(self._writer)
+        self._follow()
+        self._note_tail()
 
     def _fail(self, error: BaseException) -> None:
         with self._news:
             super()._fail(error)
             self._news.notify_all()
 
-    def _follow(self, writer: TraceWriter) -> None:
+    def _follow(self) -> None:
         block = self._shell.take()
         heard_s = time.monotonic()
         stopped = False
@@ -242,7 +184,7 @@ class LpmRecording(ThreadRecording):
             if block:
                 self._began.set()
                 heard_s = time.monotonic()
-                self._append(writer, self._parser.feed(block))
+                self._append(self._parser.feed(block))
             elif self._stop.is_set() and not stopped:
                 stopped = True
                 heard_s = time.monotonic()
@@ -257,39 +199,39 @@ class LpmRecording(ThreadRecording):
         if not stopped and not self._info.simulated and silent_s > limit_s:
             raise DeadlineError("data of the PowerShield", limit_s, try_next=TRY)
 
-    def _append(self, writer: TraceWriter, items: Sequence[Item]) -> None:
+    def _append(self, items: Sequence[Item]) -> None:
         trouble: BenchError | None = None
         for item in items:
-            written = self._put(writer, item)
+            written = self._put(item)
             trouble = trouble or written
         with self._news:
             self._news.notify_all()
         if trouble is not None:
             raise trouble
 
-    def _put(self, writer: TraceWriter, item: Item) -> BenchError | None:
+    def _put(self, item: Item) -> BenchError | None:
         """Append one item to the trace; return the board's report of an error."""
         match item:
             case SampleBlock(values):
-                current_a = values * self._how.to_a
+                current_a = values * self._context.to_a
                 current_a[current_a > MOST_A] = np.nan
-                writer.analog(
+                self._writer.analog(
                     current_a,
-                    np.full(len(values), self._how.voltage_v),
+                    np.full(len(values), self._context.voltage_v),
                     unreadable=BEYOND,
                 )
             case Lost(samples, cause):
-                writer.skip(samples, cause)
+                self._writer.skip(samples, cause)
             case Tail():
                 self._tail = item
             case Suspect(start, stop, cause):
-                writer.gap(Gap(start, stop, cause))
+                self._writer.gap(Gap(start, stop, cause))
             case StreamEdge(at, _) if self._info.sync == "stamps":
                 # Sample `at` is sent at the end of its period, and the event was
                 # reported after the sample before it: it lies within.
-                writer.stamp((at + 0.5) / self._info.sample_hz)
+                self._writer.stamp((at + 0.5) / self._info.sample_hz)
             case TimeStamp(_, load_percent):
-                self._confirmed = writer.samples
+                self._confirmed = self._writer.samples
                 self.load_percent = max(self.load_percent, load_percent)
                 if load_percent >= _FULL_PERCENT:
                     return BenchError(
@@ -306,9 +248,10 @@ class LpmRecording(ThreadRecording):
                     try_next="look at the wiring and the current of the DUT",
                 )
             case AcquisitionEnd() if not self._stop.is_set():
+                measured_s = self._writer.samples / self._info.sample_hz
                 return BenchError(
                     "the PowerShield ended the acquisition by itself",
-                    evidence=f"after {writer.samples / self._info.sample_hz:.3f} s",
+                    evidence=f"after {measured_s:.3f} s",
                     try_next=(
                         "look at its display: overcurrent, a full buffer, or a button"
                     ),
@@ -319,7 +262,7 @@ class LpmRecording(ThreadRecording):
                 self._completed = True
         return None
 
-    def _note_tail(self, writer: TraceWriter) -> None:
+    def _note_tail(self) -> None:
         """Note what no time stamp has confirmed as lost, unless it was not wanted and
         the board says that all is well.
         """
@@ -332,14 +275,11 @@ class LpmRecording(ThreadRecording):
             if self._ended and not self._completed
             else ""
         )
-        writer.skip(tail.samples, tail.cause + unsaid)
+        self._writer.skip(tail.samples, tail.cause + unsaid)
 
-    def _give_up(self, writer: TraceWriter) -> None:
-        """Keep the confirmed samples, then read the stream to its end without storing
-        it: a board without a reader would stop the table."""
+    def _discard(self) -> None:
+        """Keep the confirmed samples, then read the stream to its end."""
         with suppress(RigError, OSError):
-            self._append(writer, self._parser.finish())
-            self._note_tail(writer)
-        with suppress(RigError):
-            while not self._stop.is_set():
-                self._shell.stream()
+            self._append(self._parser.finish())
+            self._note_tail()
+        super()._discard()

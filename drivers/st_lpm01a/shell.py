@@ -12,7 +12,8 @@ from collections.abc import Iterator
 
 import serial
 
-from rig.errors import BenchError, DeadlineError, DeviceLost, RemoteProtocolError
+from drivers.serial_stream import gathered
+from rig.errors import BenchError, DeadlineError, RemoteProtocolError
 from rig.host.serial_port import SerialPort, Use
 from rig.interfaces.contact import Conversation, Heard, unheard
 
@@ -36,12 +37,6 @@ _QUIET_S = 0.2
 _DRAIN_S = 15.0
 _READ_S = 0.05
 _SHOWN_B = 80
-_STREAM_S = 0.05
-#: USB brings up to 64 bytes at a time, 3000 times a second: taking each of them alone
-#: costs a tenth of a core. In this time 1000 bytes arrive at most, a quarter of the
-#: terminal's buffer.
-_GATHER_S = 0.005
-_PIECE_B = 1024
 
 
 def conversation(port: str, baud: int) -> Conversation:
@@ -77,21 +72,8 @@ class ShellClient:
         return self._port.read(_READ_S)
 
     def stream(self) -> bytes:
-        """Return the bytes of some 50 ms: those of an acquisition are too many to be
-        parsed one packet at a time."""
-        block = bytearray()
-        end_s = time.monotonic() + _STREAM_S
-        while (left_s := end_s - time.monotonic()) > 0:
-            try:
-                piece = self._port.read(left_s)
-            except DeviceLost:
-                if not block:
-                    raise
-                break  # the bytes before it count; the next call raises again
-            block += piece
-            if len(piece) < _PIECE_B:
-                time.sleep(min(_GATHER_S, left_s))
-        return bytes(block)
+        """Return the bytes of some 50 ms; raises DeviceLost once none are left."""
+        return gathered(self._port)
 
     def write(self, text: str) -> None:
         """Send lines; raise DeviceLost, or DeadlineError when the board takes no

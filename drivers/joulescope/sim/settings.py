@@ -6,17 +6,19 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
-from annotated_types import Gt, Interval, Unit, doc
+from annotated_types import Gt, Unit, doc
 
 from drivers.fields import (
+    ClockError,
     CurrentGain,
     CurrentNoise,
     CurrentOffset,
     FedVoltage,
     NoiseSeed,
+    SupplyShare,
     VoltageGain,
 )
-from rig.settings.declare import Count, Number, Ratio
+from rig.settings.declare import Count, Number
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,12 +111,7 @@ class JoulescopeSimulatorSettings:
         doc('Paths of others that are attached too, as "u/js110/000415".'),
     ] = ()
     fpga: Annotated[str, doc("Version of a JS220's FPGA.")] = "1.3.3"
-    clock_ppm: Annotated[
-        float,
-        Interval(gt=-100_000, lt=100_000),
-        Unit("ppm"),
-        doc("How fast its clock is."),
-    ] = 15.0
+    clock_ppm: ClockError = 15.0
     gain: CurrentGain = 0.0
     offset_a: CurrentOffset = 0.0
     voltage_gain: VoltageGain = 0.0
@@ -122,11 +119,7 @@ class JoulescopeSimulatorSettings:
     supply_v: Annotated[
         float, Gt(0), Unit("V"), doc("Voltage that the DUT is fed with.")
     ] = 3.3
-    share: Annotated[
-        Ratio,
-        Interval(gt=0, le=1),
-        doc("Part of the DUT's power that flows through it."),
-    ] = 1.0
+    share: SupplyShare = 1.0
     fed_v: FedVoltage = 0.0
     seed: NoiseSeed = 0
     sync_gpi: Annotated[Number, doc("Input that SYNC is wired to.")] = 0

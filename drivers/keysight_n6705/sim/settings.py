@@ -9,14 +9,16 @@ from typing import Annotated, Literal
 from annotated_types import Ge, Gt, Unit, doc
 
 from drivers.fields import (
+    ClockError,
     CurrentGain,
     CurrentNoise,
     CurrentOffset,
     FedVoltage,
     NoiseSeed,
+    SupplyShare,
     VoltageGain,
 )
-from rig.settings.declare import Count, Number, Or, Ratio
+from rig.settings.declare import Count, Number, Or
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,9 +128,7 @@ class N6705SimulatorSettings:
         "N6781A",
         "N6781A",
     )
-    clock_ppm: Annotated[
-        float, Gt(-1e6), Unit("ppm"), doc("How fast its clock is.")
-    ] = 15.0
+    clock_ppm: ClockError = 15.0
     gain: CurrentGain = 0.0
     offset_a: CurrentOffset = 0.0
     voltage_gain: VoltageGain = 0.0
@@ -154,7 +154,7 @@ class N6705SimulatorSettings:
     io_manager_ppm: Annotated[
         float, Gt(-1e6), Unit("ppm"), doc("How fast the IO manager's clock is.")
     ] = 40.0
-    share: Annotated[Ratio, doc("Part of the DUT's power that flows through it.")] = 1.0
+    share: SupplyShare = 1.0
     fed_v: FedVoltage = 0.0
     seed: NoiseSeed = 0
     faults: Annotated[SimulatorFaults, doc("What goes wrong.")] = field(

@@ -86,12 +86,12 @@ class Converter:
         shunt_ohm, square, linear, zero, by_supply, fixed = (
             CONSTANTS[name][number] for name in ("R", "GS", "GI", "O", "S", "I")
         )
-        wanted = current_a / self._settings.user_gain - fixed
-        wanted = wanted - by_supply * self._supply_v
-        # square * x**2 + linear * x = wanted, the root near zero, in the form that
+        linear_a = current_a / self._settings.user_gain - fixed
+        linear_a = linear_a - by_supply * self._supply_v
+        # square * x**2 + linear * x = linear_a, the root near zero, in the form that
         # loses no digits.
-        root = np.sqrt(np.maximum(linear * linear + 4 * square * wanted, 0.0))
-        raw_a = 2 * wanted / (linear + root)
+        root = np.sqrt(np.maximum(linear * linear + 4 * square * linear_a, 0.0))
+        raw_a = 2 * linear_a / (linear + root)
         steps = raw_a * shunt_ohm / _REFERENCE_V * _FULL_STEPS + zero
         return np.clip(np.rint(steps / 4), 0, _LAST_CODE).astype(np.int64)
 
@@ -117,7 +117,7 @@ def _family(
     missing = settings.faults.not_numbers
     lines = []
     for number, value in enumerate(values):
-        told = math.nan if f"{name}{number}" in missing else value
-        text = "-nan" if math.isnan(told) else f"{told:.9f}"
+        shown = math.nan if f"{name}{number}" in missing else value
+        text = "-nan" if math.isnan(shown) else f"{shown:.9f}"
         lines.append(f"{name}{number}: {text}")
     return lines

@@ -9,11 +9,13 @@ from typing import Annotated, Literal
 from annotated_types import Ge, Interval, Unit, doc
 
 from drivers.fields import (
+    ClockError,
     CurrentGain,
     CurrentNoise,
     CurrentOffset,
     FedVoltage,
     NoiseSeed,
+    SupplyShare,
 )
 from rig.settings.declare import Count, Number, Ratio
 
@@ -67,12 +69,7 @@ class Ppk2Faults:
 class Ppk2SimulatorSettings:
     """A simulated PPK2 and its true errors."""
 
-    clock_ppm: Annotated[
-        float,
-        Interval(gt=-100_000, lt=100_000),
-        Unit("ppm"),
-        doc("How fast its clock is."),
-    ] = 10.0
+    clock_ppm: ClockError = 10.0
     gain: CurrentGain = 0.0
     offset_a: CurrentOffset = 0.0
     noise_a: CurrentNoise = 0.0
@@ -86,11 +83,7 @@ class Ppk2SimulatorSettings:
         doc("Part that the first sample after a switch of range shows too much."),
     ] = 0.0
     supply_v_error: Annotated[Ratio, doc("Error of the voltage of its supply.")] = 0.0
-    share: Annotated[
-        Ratio,
-        Interval(gt=0, le=1),
-        doc("Part of the DUT's power that flows through it."),
-    ] = 1.0
+    share: SupplyShare = 1.0
     fed_v: FedVoltage = 0.0
     sync: Annotated[
         Number, Interval(ge=0, le=7), doc("Line that SYNC is wired to.")

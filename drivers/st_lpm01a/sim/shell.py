@@ -13,15 +13,17 @@ from dataclasses import dataclass, field
 from typing import Annotated
 
 import numpy as np
-from annotated_types import Gt, Unit, doc
+from annotated_types import Unit, doc
 from numpy.typing import NDArray
 
 from drivers.fields import (
+    ClockError,
     CurrentGain,
     CurrentNoise,
     CurrentOffset,
     FedVoltage,
     NoiseSeed,
+    SupplyShare,
 )
 from rig.settings.declare import Number, Ratio
 
@@ -147,14 +149,12 @@ class Lpm01aSimulatorSettings:
 
     firmware: Annotated[str, doc("Version of the firmware.")] = "1.0.6"
     serial: Annotated[str, doc("Serial number.")] = "540619864-1110659081-4784204"
-    clock_ppm: Annotated[
-        float, Gt(-1e6), Unit("ppm"), doc("How fast its clock is.")
-    ] = 20.0
+    clock_ppm: ClockError = 20.0
     gain: CurrentGain = 0.0
     offset_a: CurrentOffset = 0.0
     noise_a: CurrentNoise = 1e-6
     supply_v_error: Annotated[Ratio, doc("Relative error of the supply.")] = 0.0
-    share: Annotated[Ratio, doc("Part of the DUT's power that flows through it.")] = 1.0
+    share: SupplyShare = 1.0
     fed_v: FedVoltage = 0.0
     seed: NoiseSeed = 0
     stamp: Annotated[str, doc("How a line with a time stamp begins.")] = "TimeStamp: "

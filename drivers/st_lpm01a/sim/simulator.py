@@ -7,11 +7,7 @@ Framing of replies: what public clients assert of real boards.
 
 from __future__ import annotations
 
-import os
-import threading
-import time
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
@@ -24,9 +20,8 @@ from drivers.st_lpm01a.sim.shell import (
     reset_s,
 )
 from drivers.st_lpm01a.sim.stream import Lpm01aAcquisition
+from drivers.terminal_device import TerminalDevice
 from rig.errors import ConfigError
-from rig.host.pseudo_terminal import open_terminal, unread_b
-from rig.host.ready import ready
 from rig.interfaces.context import BenchContext
 from rig.simulation.world import NS_PER_S
 
@@ -37,20 +32,15 @@ _TX_B = (
     # documented
     32_768
 )
-_BACKLOG = 100_000
-_POLL_S = 0.002
-#: Wait while no sample is taken or sent: a command ends it, and the end of the
-#: simulator waits for it.
-_IDLE_S = 0.02
 _FRAMES_S = 0.004  # four of full-speed USB: in real time no packet goes out more often
-_TIMEOUT_S = 60.0
-_DELIVERY_S = 2.0
 _END_OF_LINE = b"\r\n"
 
 
-class Lpm01aSimulator:
-    """One simulated board in a thread of its own; a driver opens `port`. `supply` is
-    called at every change of the supply."""
+class Lpm01aSimulator(TerminalDevice):
+    """One simulated board in a thread of its own. `supply` is called at every change of
+    the supply."""
+
+    _measurement: Lpm01aAcquisition | None
 
     def __init__(
         self,
@@ -58,39 +48,18 @@ class Lpm01aSimulator:
         context: BenchContext,
         supply: Callable[[bool], None] = lambda on: None,
     ) -> None:
+        super().__init__("LPM01A", context.world, _FRAMES_S)
         self._settings = settings
-        self._world = context.world
         self._supply = supply
         self._random = np.random.default_rng([context.seed, settings.seed])
-        terminal = open_terminal("the simulated LPM01A")
-        self._master, self._slave = terminal.device_fd, terminal.host_fd
-        self.port = terminal.path
-        self._tx = bytearray()
-        self._rx = bytearray()
         self._shell = SimulatedShell(settings)
-        self._acquisition: Lpm01aAcquisition | None = None
         self._acquisitions = 0
-        self._stopping = threading.Event()
-        self._unwatch: Callable[[], None] = lambda: None
-        self._mute = False
-        self._heard = False
         self._struck_times = 0
         self._back_on_ns: int | None = None  # after `targrst`
         self._switch(settings.faults.supply_found_on)
         self._shell.power = "on" if settings.faults.supply_found_on else "auto"
         self._begin_stale(settings.faults.stale)
-        self._thread = threading.Thread(
-            target=self._work, name="simulated LPM01A", daemon=True
-        )
         self._thread.start()
-
-    def close(self) -> None:
-        """End the thread and the pseudo terminal; closing twice is allowed. The supply
-        stays as it is.
-        """
-        self._stopping.set()
-        self._thread.join()
-        self._hang_up()
 
     def _begin_stale(self, stale: str) -> None:
         left = {
@@ -115,68 +84,18 @@ class Lpm01aSimulator:
             self._shell.set["format"] = "bin_hexa" if "binary" in stale else "ascii_dec"
             self._start()
 
-    def _work(self) -> None:
-        try:
-            while not self._stopping.is_set():
-                # Bytes in a terminal are dropped when it is opened; those in a board's
-                # USB buffer come later.
-                wants = (
-                    [self._master]
-                    if self._tx and self._heard and not self._mute
-                    else []
-                )
-                busy = self._back_on_ns is not None or (
-                    self._acquisition and not self._mute
-                )
-                patience_s = _POLL_S if busy else _IDLE_S
-                readable, writable = ready([self._master], wants, patience_s)
-                if readable:
-                    self._hear()
-                if writable:
-                    with suppress(BlockingIOError):
-                        del self._tx[: os.write(self._master, self._tx)]
-                if self._world.live:
-                    self._stopping.wait(_FRAMES_S)
-                self._sample()
-        except _UnpluggedError:
-            self._deliver()
-            # What feeds the board is the same cable.
-            self._switch(False)
-            self._hang_up()
-        finally:
-            self._unwatch()
-
-    def _deliver(self) -> None:
-        """Send the bytes that a board in real time would have sent by now: virtual time
-        ran ahead of the line."""
-        end_s = time.monotonic() + _DELIVERY_S
-        while (
-            not self._world.live
-            and time.monotonic() < end_s
-            and (self._tx or unread_b(self._slave))
-        ):
-            if self._tx:
-                with suppress(BlockingIOError):
-                    del self._tx[: os.write(self._master, self._tx)]
-            self._stopping.wait(_POLL_S)
-
-    def _hang_up(self) -> None:
-        for fd in (self._master, self._slave):
-            if fd >= 0:
-                os.close(fd)
-        self._master = self._slave = -1
+    @property
+    def _busy(self) -> bool:
+        return self._back_on_ns is not None or super()._busy
 
     def _switch(self, on: bool) -> None:
         if self._world.supply_on != on:
             self._supply(on)
-            if self._acquisition is not None:
-                self._acquisition.switched(self._world.now_ns(), on)
+            if self._measurement is not None:
+                self._measurement.switched(self._world.now_ns(), on)
         self._world.supply_on = on
 
-    def _hear(self) -> None:
-        with suppress(BlockingIOError):
-            self._rx += os.read(self._master, 4096)
-            self._heard = True
+    def _obey_received(self) -> None:
         *lines, incomplete = bytes(self._rx).replace(b"\r", b"\n").split(b"\n")
         self._rx = bytearray(incomplete)
         for line in lines:
@@ -185,7 +104,7 @@ class Lpm01aSimulator:
 
     def _obey(self, command: str) -> None:
         faults = self._settings.faults
-        if faults.unasked and self._acquisition is None:
+        if faults.unasked and self._measurement is None:
             self._say(faults.unasked)
         if self._struck(faults.no_answer_to, command):
             return
@@ -195,12 +114,12 @@ class Lpm01aSimulator:
         try:
             if self._struck(faults.error_to, command):
                 raise ShellRefusal(faults.error_detail)
-            if command == "stop" and self._acquisition is not None:
+            if command == "stop" and self._measurement is not None:
                 # It is answered by the end of the stream alone (mlcommons/tiny: "stop
                 # does not ack").
-                self._acquisition.stop_ns = self._world.now_ns()
+                self._measurement.stop_ns = self._world.now_ns()
                 return
-            if command == "start" and self._acquisition is not None:
+            if command == "start" and self._measurement is not None:
                 raise ShellRefusal("acquisition on going")
             answer = self._shell.answer(command, self._world.supply_on)
         except ShellRefusal as refusal:
@@ -211,8 +130,8 @@ class Lpm01aSimulator:
             return
         self._power(command)
         binary = (
-            self._acquisition.interject(command, self._world.supply_on)
-            if self._acquisition is not None
+            self._measurement.interject(command, self._world.supply_on)
+            if self._measurement is not None
             else b""
         )
         if binary:
@@ -234,14 +153,13 @@ class Lpm01aSimulator:
         elif command.startswith("pwr o"):
             self._back_on_ns = None
         self._switch(on)
-        if self._back_on_ns is not None and self._acquisition is not None:
-            self._acquisition.switched(self._back_on_ns, True)
+        if self._back_on_ns is not None and self._measurement is not None:
+            self._measurement.switched(self._back_on_ns, True)
 
     def _drop_acquisition(self) -> None:
-        self._acquisition = None
+        self._measurement = None
         self._back_on_ns = None
         self._tx.clear()
-        self._unwatch()
 
     def _struck(self, beginning: str, command: str) -> bool:
         if not beginning or not command.startswith(beginning):
@@ -262,50 +180,27 @@ class Lpm01aSimulator:
         faults = self._settings.faults if self._acquisitions == 1 else replace(
             self._settings.faults, lose_byte_at=-1, flip_byte_at=-1, insert_byte_at=-1
         )  # fmt: skip
-        self._acquisition = Lpm01aAcquisition(
+        self._measurement = Lpm01aAcquisition(
             replace(self._settings, faults=faults),
             self._shell,
             self._world,
             self._random,
         )
-        self._tx += self._acquisition.begin()
-        self._unwatch = self._world.watch(self._hold)
+        self._tx += self._measurement.begin()
 
     def _sample(self) -> None:
         if self._back_on_ns is not None and self._world.now_ns() >= self._back_on_ns:
             self._back_on_ns = None
             self._switch(True)
-        acquisition = self._acquisition
+        acquisition = self._measurement
         if acquisition is None or len(self._tx) >= _TX_B:
             return
         self._tx += acquisition.advance()
         faults = self._settings.faults
-        if 0 <= faults.unplugged_at_s <= acquisition.elapsed_s:
-            raise _UnpluggedError
-        if 0 <= faults.mute_at_s <= acquisition.elapsed_s and not self._mute:
-            self._deliver()
-            self._mute = True
+        self._strike(faults, acquisition.elapsed_s)
         if 0 <= faults.drops_supply_at_s <= acquisition.elapsed_s:
             self._switch(False)
         if acquisition.over:
-            self._acquisition = None
+            self._measurement = None
             self._switch(self._shell.supply_after(self._world.supply_on))
             self._tx += acquisition.end()
-            self._unwatch()
-
-    def _hold(self) -> None:
-        """Hold virtual time until the backlog is small; a host that does not read for
-        long must not hold it for ever."""
-        end_s = time.monotonic() + _TIMEOUT_S
-        while (
-            (acquisition := self._acquisition) is not None
-            and self._thread.is_alive()
-            and time.monotonic() < end_s
-        ):
-            if self._world.live or acquisition.due() <= _BACKLOG or self._mute:
-                return
-            self._stopping.wait(0.001)
-
-
-class _UnpluggedError(Exception):
-    """The simulated cable is out."""

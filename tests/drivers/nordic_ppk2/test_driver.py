@@ -11,7 +11,6 @@ import time
 import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ import pytest
 from serial.tools import list_ports
 from serial.tools.list_ports_common import ListPortInfo
 
+from drivers.nordic_ppk2.accuracy import promised
 from drivers.nordic_ppk2.driver import NordicPpk2
 from drivers.nordic_ppk2.link import Ppk2Link
 from drivers.nordic_ppk2.sim.converter import CONSTANTS
@@ -28,6 +28,7 @@ from drivers.nordic_ppk2.sim.simulator import Ppk2Simulator
 from rig.errors import (
     BenchError,
     ConfigError,
+    DeadlineError,
     DeviceBusy,
     DeviceLost,
     RigError,
@@ -40,6 +41,7 @@ from rig.trace.trace import SAID, Trace, reading
 from rig.trace.writer import TraceWriter
 from rig.uncertainty import accuracy
 from tests.conftest import ROOT
+from tests.waiting import eventually
 
 MS = 1_000_000
 SUPPLY_V = 3.3
@@ -200,6 +202,31 @@ def test_samples_in_a_higher_range_than_limits_are_stated_for_are_counted(
     assert said(tmp_path)["samples_above_their_limits"] == pytest.approx(5000, abs=10)
 
 
+def test_limits_that_are_not_by_range_leave_that_count_unknown(tmp_path: Path) -> None:
+    limits = tmp_path / "limits.toml"
+    limits.write_text(
+        'source = "one row"\nclock_ppm = 100.0\n[[current]]\nup_to = 1.0\ngain = 0.01\n'
+        "offset = 1e-6\n[[voltage]]\nup_to = 5.0\ngain = 0.0\noffset = 0.01\n"
+    )
+    opened = monitor(BenchContext(), down=0.5, calibration=str(limits))
+    opened.power(True)
+    recorded(opened, tmp_path, 60e-3 * SUPPLY_V, 30e-3 * SUPPLY_V)
+    opened.close()
+    assert said(tmp_path)["samples_above_their_limits"] is None
+
+
+def test_a_damaged_range_is_no_switch_and_above_no_limit(tmp_path: Path) -> None:
+    opened = monitor(BenchContext(), {"no_range_at": 2500})
+    opened.power(True)
+    recorded(opened, tmp_path, 20e-3 * SUPPLY_V)
+    opened.close()
+    about = said(tmp_path)
+    assert about["samples_by_range"][3] > 4900
+    # The only switch is that from the lowest range at the beginning.
+    assert about["range_switches"] == 1
+    assert about["samples_above_their_limits"] == 0
+
+
 def test_a_disk_that_is_full_ends_the_recording_and_holds_up_no_bench(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -268,13 +295,11 @@ def test_its_wires_have_the_supply_of_the_logic_port() -> None:
 # --- Samples against the clock
 
 
-@pytest.mark.parametrize(("lost", "is_seen"), [(1_984, False), (6_400, True)])
+@pytest.mark.parametrize(("lost", "is_seen"), [(31 * 64, False), (100 * 64, True)])
 def test_in_virtual_time_a_multiple_of_64_is_seen_from_20_ms_on(
     tmp_path: Path, lost: int, is_seen: bool
 ) -> None:
-    opened = monitor(
-        BenchContext(), {"lose_at": 12_800, "lose_samples": lost - lost % 64}
-    )
+    opened = monitor(BenchContext(), {"lose_at": 12_800, "lose_samples": lost})
     opened.power(True)
     trace = recorded(opened, tmp_path, *[0.01] * 6)
     opened.close()
@@ -305,6 +330,29 @@ def test_by_the_clock_of_a_real_host_a_loss_is_a_gap_about_its_place(
         "by the host's clock" in gap.cause or "fell behind" in gap.cause
         for gap in trace.gaps
     )
+
+
+def test_one_that_falls_silent_is_an_error_within_seconds(tmp_path: Path) -> None:
+    with attached(faults=Ppk2Faults(mute_at_s=0.3)) as (simulator, _):
+        opened = NordicPpk2.open(
+            NordicPpk2.Settings(port=simulator.port), BenchContext()
+        )
+        began_s = time.monotonic()
+
+        def fails() -> bool:
+            try:
+                recording.check()
+            except DeadlineError as error:
+                return "samples of the PPK2" in error.cause
+            return False
+
+        with pytest.raises(DeadlineError), opened.record(tmp_path) as recording:
+            eventually(fails, 20)
+            recording.check()
+        with pytest.raises(BenchError, match="may not have switched"):
+            opened.close()
+        assert time.monotonic() - began_s < 20
+    assert Trace.open(tmp_path / "trace.jls").duration_s == pytest.approx(0.3, abs=0.05)
 
 
 # --- The port
@@ -407,9 +455,10 @@ def test_the_calibration_file_of_the_recipe_is_one(tmp_path: Path) -> None:
     table["gains"] = tuple(table["gains"])
     checked(NordicPpk2.Settings(**table), "monitor.nordic_ppk2")
     (tmp_path / "my-ppk2.toml").write_text(limits)
-    found = accuracy.load(tmp_path / "my-ppk2.toml")
-    promised = replace(found, source="")
-    assert len(promised.current) == 5 and promised.distribution == "rectangular"
+    limits_of_error = accuracy.load(tmp_path / "my-ppk2.toml")
+    ends_a = [row.up_to for row in limits_of_error.current]
+    assert ends_a == pytest.approx([row.up_to for row in promised().current])
+    assert limits_of_error.distribution == "rectangular"
 
 
 def test_the_limits_of_error_are_those_that_nordic_states() -> None:
