@@ -52,6 +52,7 @@ ELSEWHERE = {
     "rig/api/traces/export.py": (1, OWN_OUTPUT),
     "rig/bench/bench_file.py": (1, NAMED),
     "rig/bench/contact_file.py": (2, NAMED),
+    "rig/bench/diagrams/page.py": (1, SHIPPED),
     "rig/bench/doctor/installed.py": (1, SHIPPED),
     "rig/bench/doctor/row.py": (1, SYSTEM),
     "rig/bench/doctor/usb.py": (3, SYSTEM),

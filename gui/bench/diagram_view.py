@@ -5,25 +5,23 @@ test result.
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt
+from PySide6.QtCore import QByteArray, QEvent, QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import (
-    QColor,
-    QFont,
+    QFontInfo,
     QFontMetricsF,
     QHelpEvent,
+    QPainter,
     QPaintEvent,
-    QPen,
-    QPolygonF,
     QResizeEvent,
 )
+from PySide6.QtSvg import QSvgRenderer
 from PySide6.QtWidgets import QToolTip, QWidget
 
-from gui.bench.diagram_layout import Box, DiagramLayout, Route, lay_out
 from gui.theme import shown
 from gui.widgets.controls import named
-from gui.widgets.painter import ThemedPainter
-from gui.widgets.text import CENTRE, LEFT, RIGHT
 from rig.bench.diagram import Diagram, Wire
+from rig.bench.diagrams.layout import DiagramLayout, Route, lay_out
+from rig.bench.diagrams.svg import DiagramStyle, svg
 from rig.model.wiring import WireName
 
 _NEAR_PX = 6.0
@@ -107,66 +105,31 @@ class DiagramView(QWidget):
         return super().event(event)
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802
-        """Paint wires, then boxes over their ends."""
+        """Paint the picture that a page of the wiring has, too."""
         if self._layout is None:
             return
-        with ThemedPainter(self) as painter:
+        renderer = QSvgRenderer(QByteArray(self._svg().encode()))
+        with QPainter(self) as painter:
             painter.setRenderHint(painter.RenderHint.Antialiasing)
-            for route in self._layout.routes:
-                self._paint_wire(painter, route)
-            for box in self._layout.boxes:
-                self._paint_box(painter, box)
-            self._paint_pins(painter)
+            renderer.render(painter, renderer.viewBoxF())
 
-    def _paint_wire(self, painter: ThemedPainter, route: Route) -> None:
-        state = self._state(route.wire)
-        pen = QPen(
-            QColor(self.colour_of(route.wire)), 3.0 if state is not None else 2.0
-        )
-        pen.setJoinStyle(Qt.PenJoinStyle.RoundJoin)
-        if state is False:
-            pen.setStyle(Qt.PenStyle.DashLine)
-        painter.setPen(pen)
-        painter.setBrush(Qt.BrushStyle.NoBrush)
-        painter.drawPolyline(QPolygonF([QPointF(x, y) for x, y in route.points]))
-        if state is False:
-            (x0, y0), (x1, y1) = route.points[1:3]
-            self._paint_cross(painter, QPointF((x0 + x1) / 2, (y0 + y1) / 2))
-
-    def _paint_cross(self, painter: ThemedPainter, at: QPointF) -> None:
-        painter.setPen(QPen(QColor(painter.theme.bad), 2.5))
-        painter.setBrush(QColor(painter.theme.base))
-        painter.drawEllipse(at, 8.0, 8.0)
-        arm = 3.5
-        painter.drawLine(at + QPointF(-arm, -arm), at + QPointF(arm, arm))
-        painter.drawLine(at + QPointF(-arm, arm), at + QPointF(arm, -arm))
-
-    def _paint_box(self, painter: ThemedPainter, box: Box) -> None:
-        outline = QRectF(box.x, box.y, box.width, box.height)
-        painter.setPen(QPen(QColor(painter.theme.border), 1.2))
-        painter.setBrush(QColor(painter.theme.base))
-        painter.drawRoundedRect(outline, 7.0, 7.0)
-        bold = QFont(self.font())
-        bold.setBold(True)
-        painter.setFont(bold)
-        head = QRectF(box.x, box.y + 5, box.width, 18)
-        painter.text(head, CENTRE, box.part.title, painter.theme.text)
-        painter.setFont(self.font())
-        subtitle, colour = box.part.subtitle, painter.theme.muted
-        if box.part.simulated:
-            subtitle, colour = f"{subtitle} (simulated)", painter.theme.warn
-        below = QRectF(box.x, box.y + 23, box.width, 17)
-        painter.text(below, CENTRE, subtitle, colour)
-
-    def _paint_pins(self, painter: ThemedPainter) -> None:
+    def _svg(self) -> str:
+        """Return the picture in the colours of the theme and the window's font."""
         assert self._layout is not None
-        for pin in self._layout.pins:
-            painter.setPen(QPen(QColor(painter.theme.text), 1.2))
-            painter.setBrush(QColor(painter.theme.raised))
-            painter.drawEllipse(QPointF(pin.x, pin.y), 4.0, 4.0)
-            x = pin.x - 210 if pin.right else pin.x + 10
-            area = QRectF(x, pin.y - 10, 200, 20)
-            painter.drawText(area, RIGHT if pin.right else LEFT, pin.name)
+        theme, font = shown(), QFontInfo(self.font())
+        style = DiagramStyle(
+            ground="none",
+            base=theme.base,
+            raised=theme.raised,
+            border=theme.border,
+            text=theme.text,
+            muted=theme.muted,
+            warn=theme.warn,
+            bad=theme.bad,
+            family=font.family(),
+            text_px=float(font.pixelSize()),
+        )
+        return svg(self._layout, style, self.colour_of, self._state)
 
     def _state(self, wire: Wire) -> bool | None:
         rows = _ROWS.get(wire.connection.name, (wire.connection.name,))

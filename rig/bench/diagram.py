@@ -5,14 +5,20 @@ their pins.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from rig.bench import plugins
 from rig.bench.config import Config
 from rig.bench.simulated import is_simulated
+from rig.errors import ConfigError, did_you_mean
+from rig.firmware import project
+from rig.firmware.project import Board
+from rig.firmware.wiring import NOT_KNOWN
 from rig.model.wiring import Connection, Pin, WireName
 
+#: The pin of a DUT with the voltage of its logic, where its supply has another.
+_LOGIC = "logic +"
 _TITLES = {"feed": "Supply", "io manager": "IO manager"}
 
 
@@ -64,12 +70,17 @@ class Diagram:
 
 def diagram(resolved: Config, sync_pin: str = "") -> Diagram:
     """Return the diagram of a bench; `sync_pin` is the DUT's pin, where it is known by
-    now."""
-    wires = list(_wires(resolved, sync_pin))
+    now. Raises ConfigError for a board that there is not.
+    """
+    board = _board(resolved)
+    pins = _pins(board) if board is not None else {}
+    if sync_pin:
+        pins.setdefault("SYNC", sync_pin)
+    wires = list(_wires(resolved, pins))
     used: list[str] = []
     for wire in wires:
         used += [wire.connection.start.part, wire.connection.end.part]
-    parts = [_dut(resolved)]
+    parts = [_dut(resolved, board)]
     if "host" in used:
         port = getattr(resolved.sut.settings, "port", "")
         parts.insert(0, DiagramBox("host", "Host", port or "serial adapter"))
@@ -87,34 +98,64 @@ def diagram(resolved: Config, sync_pin: str = "") -> Diagram:
     return Diagram(tuple(parts), tuple(wires), tuple(_notes(resolved, wires)))
 
 
-def _dut(resolved: Config) -> DiagramBox:
-    return DiagramBox(
-        "dut", "Device under test", resolved.sut.kind, is_simulated("sut", resolved.sut)
-    )
+def _board(resolved: Config) -> Board | None:
+    """Return the board that a bench names."""
+    name = getattr(resolved.sut.settings, "pins_of", "")
+    if not name:
+        return None
+    known = project.boards(project.sources())
+    if name not in known:
+        raise ConfigError(
+            f"there is no board {name}",
+            path=f"[sut.{resolved.sut.kind}] pins_of",
+            try_next=f"{did_you_mean(name, known)}one of {', '.join(known)}",
+        )
+    return known[name]
 
 
-def _wires(resolved: Config, sync_pin: str) -> Iterator[Wire]:
+def _pins(board: Board) -> dict[str, str]:
+    """Return the places on a board of the DUT's pins."""
+    pins = {"SYNC": board.sync, "Tx": board.tx, "Rx": board.rx}
+    wiring = board.wiring
+    if wiring is not None:
+        supply = wiring.supply.text or NOT_KNOWN
+        pins |= {"supply +": supply, "ground": wiring.ground, _LOGIC: wiring.level}
+    return pins
+
+
+def _dut(resolved: Config, board: Board | None) -> DiagramBox:
+    named = board.title if board is not None else resolved.sut.kind
+    simulated = is_simulated("sut", resolved.sut)
+    return DiagramBox("dut", "Device under test", named, simulated)
+
+
+def _wires(resolved: Config, pins: Mapping[str, str]) -> Iterator[Wire]:
     sut = plugins.find("sut", resolved.sut.kind)
-    yield from (Wire(each) for each in sut.wires(resolved.sut.settings))
+    for each in sut.wires(resolved.sut.settings):
+        yield Wire(_placed(each, "", pins))
     for rail, choice in resolved.monitors.items():
         kind = plugins.find("monitor", choice.kind)
         for each in kind.wires(choice.settings):
-            named = replace(
-                each,
-                start=_end(each.start, rail, sync_pin),
-                end=_end(each.end, rail, sync_pin),
-            )
-            yield Wire(named, rail)
+            yield Wire(_placed(each, rail, pins), rail)
 
 
-def _end(pin: Pin, rail: str, sync_pin: str) -> Pin:
-    if pin.part == "dut":
-        return (
-            replace(pin, name=f"SYNC {sync_pin}")
-            if sync_pin and pin.name == "SYNC"
-            else pin
-        )
-    return replace(pin, part=_key(pin.part, rail))
+def _placed(made: Connection, rail: str, pins: Mapping[str, str]) -> Connection:
+    """Return a connection with the rails of its ends, and the places of its pins."""
+    is_level = made.name is WireName.LEVEL
+    ends = []
+    for pin in (made.start, made.end):
+        if pin.part == "dut":
+            ends.append(_of_dut(pin, pins, is_level=is_level))
+        else:
+            ends.append(replace(pin, part=_key(pin.part, rail)))
+    return replace(made, start=ends[0], end=ends[1])
+
+
+def _of_dut(pin: Pin, pins: Mapping[str, str], *, is_level: bool) -> Pin:
+    if is_level and pins.get(_LOGIC):
+        pin = replace(pin, name=_LOGIC)
+    place = pins.get(pin.name, "")
+    return replace(pin, name=f"{pin.name} {place}") if place else pin
 
 
 def _key(role: str, rail: str) -> str:

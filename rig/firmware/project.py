@@ -17,6 +17,7 @@ import cattrs
 
 from rig.errors import BenchError, ConfigError, did_you_mean
 from rig.files.shipped import shipped
+from rig.firmware.wiring import BoardWiring
 
 #: File beside each port, and in a project, that describes it.
 PORT_FILE = "port.toml"
@@ -28,7 +29,8 @@ _RUNS = (2, 3)  # e_type: an executable, or one that can be put anywhere
 class Board:
     """What connects a board: its SYNC pin and what raises it, the pins of its UART and
     the adapter of that, and the tools that write its flash, each with the name that it
-    has of the part. `is_run` once an image ran on the board itself.
+    has of the part; `wiring` of a board that a monitor can be wired to. `is_run` once
+    an image ran on the board itself.
     """
 
     title: str
@@ -39,6 +41,7 @@ class Board:
     rx: str
     adapter: str = ""
     flash: dict[str, str] = field(default_factory=dict)
+    wiring: BoardWiring | None = None
     is_run: bool = False
 
 
@@ -339,6 +342,12 @@ def _readme(name: str, port: Port) -> str:
             else ""
         ),
         *(_HOSTED_STEPS if _is_process(port) else _BOARD_STEPS),
+        (
+            f"`WIRING.md` shows the wires to each energy monitor, `{name}-MONITOR.toml`"
+            " measures with it."
+            if board is not None and board.wiring is not None
+            else ""
+        ),
     ]
     numbered = "\n".join(
         f"{number}. {step}" for number, step in enumerate(filter(None, steps), start=1)

@@ -108,6 +108,10 @@ class PortSettings(LinkSettings):
 
     port: Annotated[str, DEVICE, doc("Serial device, or URL as pyserial takes it.")]
     simulated: Annotated[bool, doc("An emulator is behind the port.")] = False
+    pins_of: Annotated[
+        str,
+        doc("Board of `rig firmware boards` whose pins the wiring diagram names."),
+    ] = ""
 
 
 def open_line(port: str, settings: LinkSettings, context: BenchContext) -> DutLine:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import click
 
+from rig.bench.diagrams import page as wiring
 from rig.cli.boards.firmware_model import STEPS, WORKLOAD, ModelOptions, put_model
 from rig.cli.boards.firmware_sww import WORKLOAD as SWW
 from rig.cli.boards.firmware_sww import put_sww
@@ -34,6 +35,7 @@ from rig.errors import BenchError, ConfigError, did_you_mean
 from rig.firmware import flasher, toolchain
 from rig.firmware import project as projects
 from rig.firmware.emulator import PICO, Emulator, program
+from rig.firmware.monitors import MONITORS, chosen
 from rig.firmware.part import part
 from rig.network.conventions import ConventionChoice
 from rig.network.fixed.make import BITS_MAX, BITS_MIN
@@ -67,8 +69,22 @@ def firmware() -> None:
     metavar="NAME",
     help="Without a board: posix, a process, or template, functions to fill in.",
 )
-def new(folder: Path, board: str | None, port: str | None) -> None:
-    """Write a project for a board into DIR; it builds without the rig."""
+@click.option(
+    "--monitor",
+    "names",
+    metavar="NAME",
+    multiple=True,
+    help=(
+        f"Wire the board to {', '.join(MONITORS)}: a bench file and a picture of each;"
+        " may be repeated [default: all]."
+    ),
+)
+def new(
+    folder: Path, board: str | None, port: str | None, names: tuple[str, ...]
+) -> None:
+    """Write a project for a board into DIR; it builds without the rig. WIRING.md in it
+    shows which pin goes to which terminal of each energy monitor.
+    """
     known = projects.ports(projects.sources())
     name = board or port
     if name is None or (board and port):
@@ -85,20 +101,41 @@ def new(folder: Path, board: str | None, port: str | None) -> None:
         raise ConfigError(
             f"{port} is a board", path="--port", try_next=f"--board {port}"
         )
+    wired = known[name].board if name in known else None
+    if names and name in known and (wired is None or wired.wiring is None):
+        raise ConfigError(
+            f"no monitor is wired to {name}",
+            path="--monitor",
+            try_next="a board with pins: rig firmware boards",
+        )
+    monitors = chosen(names)
     made = projects.create(folder, name, projects.sources())
+    benches = wiring.write(folder, name, tuple(monitors))
     kind = "port" if made.board is None else "board"
     say_plain(f"{folder} is a project of the {kind} {name}: {made.about}")
+    if benches:
+        say_plain(
+            f"wires and benches: {folder / wiring.PAGE};"
+            f" {', '.join(bench.name for bench in benches)}"
+        )
     say_plain(f"next: cat {folder / 'README.md'}; rig firmware build {folder}")
 
 
 @firmware.command()
 @click.argument("name", metavar="[BOARD]", required=False)
-def boards(name: str | None) -> None:
+@click.option(
+    "--monitor",
+    metavar="NAME",
+    help=f"With BOARD: its wires to one of {', '.join(MONITORS)}.",
+)
+def boards(name: str | None, monitor: str | None) -> None:
     """List the boards that have firmware, or how one is connected."""
     known = projects.ports(projects.sources())
     if name is not None:
         _say_board(name, known)
+        say_wires(name, known[name].board, monitor)
         return
+    refuse_idle("without BOARD", "monitor")
     rows = [
         (each, *_facts_of(port, port.board))
         for each, port in known.items()
@@ -135,6 +172,25 @@ def _say_board(name: str, known: Mapping[str, projects.Port]) -> None:
     say_plain(f"{name}: {board.title}")
     for what, text in rows:
         say_plain(text, f"  {what:<10} ")
+
+
+def say_wires(name: str, board: projects.Board | None, monitor: str | None) -> None:
+    """Print the wires between a board and a monitor, and its facts; raises
+    ConfigError for a board or a monitor that there is not.
+    """
+    if board is None or board.wiring is None:
+        if monitor is not None:
+            raise ConfigError(f"no monitor is wired to {name}", path="--monitor")
+        return
+    if monitor is not None:
+        lines = chosen((monitor,))[monitor]
+        say_plain(f"wires to a {lines.title}:")
+        for wire in wiring.drawn(name, board, board.wiring, monitor).lines():
+            say_plain(wire, "  ")
+        for limit in lines.limits:
+            say_plain(limit, "  ")
+    for subject, text in wiring.facts_as_text(board.wiring):
+        say_plain(text, f"  {subject:<10} ")
 
 
 def _facts_of(port: projects.Port, board: projects.Board) -> tuple[str, ...]:
@@ -300,6 +356,7 @@ def with_model(
         return folder, _put(folder, port, options, settings)
     was_there = folder.exists()
     port = projects.create(folder, target, projects.sources())
+    wiring.write(folder, target, tuple(MONITORS))
     say_plain(f"{folder} is a new project of the port {target}")
     try:
         goals = _put(folder, port, options, settings)

@@ -10,11 +10,11 @@ import pytest
 
 from gui.bench import rows_view
 from gui.bench.cards import Cards
-from gui.bench.diagram_layout import lay_out
 from gui.bench.document import change_between, is_example, read_text
 from gui.bench.link import Deed, outcome
 from rig.bench import config
 from rig.bench.diagram import diagram
+from rig.bench.diagrams.layout import lay_out
 from rig.errors import BenchError
 from rig.model.finding import Finding
 from rig.model.wiring import WireFinding, WireName

@@ -321,6 +321,60 @@ def test_a_project_is_of_a_board_or_of_a_port(
     assert not (tmp_path / "board").exists()
 
 
+def test_a_project_has_the_wires_and_a_bench_of_each_monitor(
+    rig: Rig, tmp_path: Path
+) -> None:
+    code, output = rig("firmware", "new", "board", "--board", "pico")
+    assert code == 0 and "wires and benches" in output
+    folder = tmp_path / "board"
+    names = {"js220", "ppk2", "lpm01a", "n6705"}
+    assert {path.stem for path in folder.glob("pico-*.toml")} == {
+        f"pico-{name}" for name in names
+    }
+    page = (folder / "WIRING.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"\]\((wiring-\w+\.svg)\)", page)) == {
+        path.name for path in folder.glob("*.svg")
+    }
+    assert "WIRING.md" in (folder / "README.md").read_text(encoding="utf-8")
+    code, output = rig("firmware", "new", "other", "--board", "pico2", *ONE_MONITOR)
+    assert code == 0
+    assert [path.name for path in (tmp_path / "other").glob("pico2-*.toml")] == [
+        "pico2-ppk2.toml"
+    ]
+    assert not list((tmp_path / "other").glob("wiring-[!p]*"))
+
+
+ONE_MONITOR = ("--monitor", "ppk2")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--board", "pico", "--monitor", "ppk"], "did you mean ppk2"),
+        (["--board", "mps2", *ONE_MONITOR], "no monitor is wired to mps2"),
+        (["--port", "posix", *ONE_MONITOR], "no monitor is wired to posix"),
+        (["--board", "picos", *ONE_MONITOR], "there is no board or port picos"),
+    ],
+)
+def test_a_monitor_that_cannot_be_wired_is_refused_and_no_project_is_made(
+    rig: Rig, tmp_path: Path, words: list[str], said: str
+) -> None:
+    code, output = rig("firmware", "new", "board", *words)
+    assert code == 2 and said in output
+    assert not (tmp_path / "board").exists()
+
+
+def test_the_wires_of_a_board_are_printed_for_a_monitor(rig: Rig) -> None:
+    code, output = rig("firmware", "boards", "pico", *ONE_MONITOR)
+    lines = [line.strip() for line in output.splitlines()]
+    assert code == 0
+    assert "Device under test SYNC GP2 (pin 4) to Energy monitor logic port D0" in lines
+    code, output = rig("firmware", "boards", "microbit", *ONE_MONITOR)
+    assert code == 2 and "no monitor is wired to microbit" in output
+    code, output = rig("firmware", "boards", *ONE_MONITOR)
+    assert code == 2 and "--monitor" in output
+
+
 @needs_arm
 def test_an_image_is_named_by_its_sources_and_its_settings(tmp_path: Path) -> None:
     folder = project(tmp_path / "board")

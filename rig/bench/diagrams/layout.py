@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import TypeAlias
 
 from rig.bench.diagram import Diagram, DiagramBox, Wire
 
@@ -17,6 +18,9 @@ _GAP = 26.0
 _LEAST_LANE = 16.0
 _MARGIN = 12.0
 _WIDEST_GAP = 260.0
+
+#: The corners of a wire: its start, two in its lane, its end.
+Corners: TypeAlias = tuple[tuple[float, float], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +44,16 @@ class PinSpot:
     right: bool
 
 
+#: A wire with its left and its right end.
+WireEnds: TypeAlias = tuple[Wire, PinSpot, PinSpot]
+
+
 @dataclass(frozen=True, slots=True)
 class Route:
     """A wire: the corners of its line, from left to right."""
 
     wire: Wire
-    points: tuple[tuple[float, float], ...]
+    points: Corners
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,15 +169,42 @@ def _routes(
     for wire in drawn.wires:
         left, right = _ends(wire, column_of)
         ends.append((wire, spots[*left, True], spots[*right, False]))
-    counts: dict[float, int] = {}
-    for _, start, _ in ends:
-        counts[start.x] = counts.get(start.x, 0) + 1
-    taken: dict[float, int] = {}
     routes = []
-    # Lanes from the left to the right as the wires go up, so that few of them cross.
-    for wire, start, end in sorted(ends, key=lambda each: each[2].y - each[1].y):
-        number = taken[start.x] = taken.get(start.x, 0) + 1
-        lane = start.x + (end.x - start.x) * number / (counts[start.x] + 1)
-        points = ((start.x, start.y), (lane, start.y), (lane, end.y), (end.x, end.y))
-        routes.append(Route(wire, points))
+    for left_x in dict.fromkeys(start.x for _, start, _ in ends):
+        between = [each for each in ends if each[1].x == left_x]
+        for number, (wire, start, end) in enumerate(_in_lanes(between), start=1):
+            lane = left_x + (end.x - left_x) * number / (len(between) + 1)
+            corners = (
+                (left_x, start.y),
+                (lane, start.y),
+                (lane, end.y),
+                (end.x, end.y),
+            )
+            routes.append(Route(wire, corners))
     return routes
+
+
+def _in_lanes(ends: list[WireEnds]) -> list[WireEnds]:
+    """Return wires between two columns by their lanes, from the left to the right.
+
+    As they go up, so that few of them cross; but one that leaves a pin at some height
+    turns before another one comes in at it, or both would lie on one line.
+    """
+    waiting = sorted(ends, key=lambda each: each[2].y - each[1].y)
+    placed = []
+    while waiting:
+        free = (each for each in waiting if _is_free(each, waiting))
+        # Wires in a ring of such conditions cannot all meet them.
+        first = next(free, waiting[0])
+        waiting.remove(first)
+        placed.append(first)
+    return placed
+
+
+def _is_free(one: WireEnds, waiting: list[WireEnds]) -> bool:
+    return not any(_turns_before(other, one) for other in waiting)
+
+
+def _turns_before(one: WireEnds, other: WireEnds) -> bool:
+    """Check whether a wire must turn before another one that comes in at its height."""
+    return one[1] != other[1] and one[2] != other[2] and one[1].y == other[2].y
