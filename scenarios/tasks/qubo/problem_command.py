@@ -19,7 +19,7 @@ from rig.store import session_folder
 from scenarios.tasks.qubo import problem_file, problem_wire, reference
 from scenarios.tasks.qubo.command_parts import FILE
 from scenarios.tasks.qubo.problem import KINDS, QuadraticProblem
-from scenarios.tasks.qubo.problem_file import READERS, ProblemFile, Wanted
+from scenarios.tasks.qubo.problem_file import FORMATS, ProblemFile, Wanted
 from scenarios.tasks.qubo.reference import COST_MIN, FoundVector, Solver
 from scenarios.tasks.qubo.targets_command import solver_seeds
 
@@ -30,7 +30,7 @@ def reading_options(command: Callable[..., int]) -> Callable[..., int]:
     """Add the options that say what a file is read as; the command gets `wanted`."""
 
     @click.option("--kind", type=click.Choice(KINDS), help="What is searched for.")
-    @click.option("--format", "form", type=click.Choice(list(READERS)))
+    @click.option("--format", "form", type=click.Choice(list(FORMATS)))
     @click.option(
         "--sense", type=click.Choice(["min", "max"]), help="Of a qubo; min by default."
     )

@@ -17,6 +17,7 @@ from rig.errors import DataError
 from rig.files import foreign_files, small_text
 from scenarios.tasks.qubo.formats import (
     dimacs,
+    dimod_binary,
     dimod_models,
     edge_list,
     matrix_market,
@@ -65,7 +66,9 @@ KIND_OF: dict[str, Kind] = {
     edge_list.BIQ_MAC_MATRIX: GENERAL,
     dimod_models.JSON: GENERAL,
     dimod_models.COO: GENERAL,
+    dimod_binary.BINARY: GENERAL,
 }
+FORMATS = (*READERS, dimod_binary.BINARY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,17 +118,17 @@ def read(path: Path, wanted: Wanted | None = None) -> ProblemFile:
 
 
 def _of(block: bytes, path: Path, wanted: Wanted) -> ProblemFile:
-    if block.startswith(dimod_models.MAGIC):
-        raise DataError(
-            "a binary file of dimod", try_next="json.dump(bqm.to_serializable(), file)"
-        )
-    try:
-        text = small_text.text_of(block)
-    except UnicodeDecodeError as error:
-        raise DataError("no text", evidence=str(error)[:200]) from error
-    form = wanted.format or recognised(text, path.suffix.lower())
-    kind = _kind(form, wanted.kind)
-    entries = READERS[form](text, NODES_MAX)
+    form = wanted.format
+    if block.startswith(dimod_binary.MAGIC):
+        form = form or dimod_binary.BINARY
+    if form == dimod_binary.BINARY:
+        kind = _kind(form, wanted.kind)
+        entries = dimod_binary.read(block, NODES_MAX)
+    else:
+        text = _text(block)
+        form = form or recognised(text, path.suffix.lower())
+        kind = _kind(form, wanted.kind)
+        entries = READERS[form](text, NODES_MAX)
     if len(entries.ends) > ENTRIES_MAX:
         raise DataError(f"{len(entries.ends)} entries, {ENTRIES_MAX} are possible")
     problem, notes = problem_of(entries, kind, complement=wanted.complement)
@@ -133,6 +136,13 @@ def _of(block: bytes, path: Path, wanted: Wanted) -> ProblemFile:
         problem = _turned(problem, wanted.sense)
     refuse_unfit(problem, "the file")
     return ProblemFile(problem, form, sha256(block).hexdigest(), notes)
+
+
+def _text(block: bytes) -> str:
+    try:
+        return small_text.text_of(block)
+    except UnicodeDecodeError as error:
+        raise DataError("no text", evidence=str(error)[:200]) from error
 
 
 def recognised(text: str, suffix: str) -> str:
@@ -157,7 +167,7 @@ def recognised(text: str, suffix: str) -> str:
     raise DataError(
         "no form of a problem that is known",
         evidence=" ".join(first)[:60],
-        try_next=f"format = one of {', '.join(READERS)}",
+        try_next=f"format = one of {', '.join(FORMATS)}",
     )
 
 
@@ -168,7 +178,7 @@ def _kind(form: str, wanted: str) -> Kind:
             "a matrix, which may be a graph or a cost",
             try_next=f"kind = one of {', '.join(KINDS)}",
         )
-    if form in (dimod_models.JSON, dimod_models.COO) and kind != GENERAL:
+    if form.startswith("dimod-") and kind != GENERAL:
         raise DataError(
             f"a model of dimod is no {kind}", try_next=f'kind = "{GENERAL}"'
         )

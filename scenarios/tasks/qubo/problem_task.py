@@ -53,7 +53,17 @@ class ProblemSettings:
         doc("What is searched for; empty: by the format."),
     ] = ""
     format: Annotated[
-        Literal["", "dimacs", "gset", "mc", "bq", "mtx", "dimod-json", "dimod-coo"],
+        Literal[
+            "",
+            "dimacs",
+            "gset",
+            "mc",
+            "bq",
+            "mtx",
+            "dimod-json",
+            "dimod-coo",
+            "dimod-bqm",
+        ],
         doc("Format of the file; empty: by its name and beginning."),
     ] = ""
     sense: Annotated[

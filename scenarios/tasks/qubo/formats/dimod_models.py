@@ -28,8 +28,6 @@ JSON = "dimod-json"
 COO = "dimod-coo"
 #: JSON takes forty times its size of memory while it is read.
 JSON_LARGEST = 1 << 25
-#: The beginning of the binary file of `bqm.to_file()`.
-MAGIC = b"DIMODBQM"
 VARTYPE = re.compile(r"\s*#.*?vartype[:=]\s*(\w+)", re.ASCII)
 _TYPES = ("BINARY", "SPIN")
 _TRY = "json.dump(bqm.to_serializable(), file)"
@@ -50,7 +48,7 @@ def read_json(text: str, nodes_max: int) -> Entries:
         raise DataError("no BinaryQuadraticModel of dimod", try_next=_TRY)
     if tree.get("use_bytes"):
         raise DataError("a model with its numbers as bytes", try_next=_TRY)
-    vartype = _vartype(str(tree.get("variable_type")))
+    vartype = vartype_of(str(tree.get("variable_type")))
     linear = _numbers(tree, "linear_biases")
     quadratic = _numbers(tree, "quadratic_biases")
     if len(linear) > nodes_max:
@@ -87,7 +85,7 @@ def read_coo(text: str, nodes_max: int) -> Entries:
             "no line `# vartype=BINARY`, or SPIN, at the beginning",
             try_next="coo.dump(bqm, file, vartype_header=True)",
         )
-    vartype = _vartype(header[1])
+    vartype = vartype_of(header[1])
     flat = flat_ends()
     weights: list[str] = []
     for line, fields in fields_of(text, "#"):
@@ -105,7 +103,8 @@ def read_coo(text: str, nodes_max: int) -> Entries:
     )
 
 
-def _vartype(text: str) -> str:
+def vartype_of(text: str) -> str:
+    """Return BINARY or SPIN; raise DataError for other types of variables."""
     if text.upper() not in _TYPES:
         raise DataError(
             f"variables of type {text[:20]!r}", try_next=" or ".join(_TYPES)

@@ -6,6 +6,7 @@ and one sentence for what is no problem.
 from __future__ import annotations
 
 import json
+import struct
 import tracemalloc
 from itertools import combinations
 from pathlib import Path
@@ -18,7 +19,7 @@ from hypothesis import strategies as st
 
 from rig.errors import DataError
 from scenarios.tasks.qubo import problem_file
-from scenarios.tasks.qubo.formats import dimod_models, entries
+from scenarios.tasks.qubo.formats import dimod_binary, dimod_models, entries
 from scenarios.tasks.qubo.formats.entries import fields_of, lines_of, whole
 from scenarios.tasks.qubo.problem import QuadraticProblem
 from scenarios.tasks.qubo.problem_file import READERS, ProblemFile, Wanted
@@ -189,18 +190,108 @@ def test_models_of_dimod_have_its_energies(tmp_path: Path, vartype: str) -> None
         values(of_text.problem), model.energies(states) - 0.75, atol=1e-12
     )
 
+    for version in (1, 2):
+        path = tmp_path / f"m{version}.bqm"
+        with model.to_file(version=version) as written:
+            path.write_bytes(written.read())
+        of_binary = problem_file.read(path)
+        assert of_binary.format == "dimod-bqm"
+        energies = model.energies(states)
+        assert np.allclose(values(of_binary.problem), energies, atol=1e-12)
 
-def test_the_binary_file_of_dimod_is_refused_with_what_would_do(
-    tmp_path: Path,
+
+@pytest.mark.parametrize("bias", [np.float32, np.float64])
+def test_the_binary_file_of_a_model_with_labels_keeps_their_order(
+    tmp_path: Path, bias: type
 ) -> None:
     dimod = pytest.importorskip("dimod")
-    path = tmp_path / "m.bqm"
-    model = dimod.BinaryQuadraticModel({0: 1}, {(0, 1): 1}, "BINARY")
+    model = dimod.BinaryQuadraticModel("SPIN", dtype=bias)
+    model.add_linear_from({"z": 0.1, "a": -2, ("b", 1): 0})
+    model.add_quadratic("a", "z", 0.3)
+    path = tmp_path / "labels.bqm"
     with model.to_file() as written:
         path.write_bytes(written.read())
-    with pytest.raises(DataError, match="binary file of dimod") as caught:
+    problem = problem_file.read(path).problem
+    energies = model.energies((2 * vectors(3) - 1, list(model.variables)))
+    assert np.allclose(values(problem), energies, atol=1e-6)
+
+
+def _body(numbers: tuple[float, ...]) -> bytes:
+    return struct.pack("<did id idid", *numbers)
+
+
+def _binary(changes: dict[str, object], body: bytes = b"") -> bytes:
+    """Make a binary file of two variables and a pair, written without dimod."""
+    header = {
+        "shape": [2, 1],
+        "dtype": "float64",
+        "itype": "int32",
+        "ntype": "int32",
+        "vartype": "BINARY",
+        "type": "BinaryQuadraticModel",
+        "variables": False,
+    }
+    head = json.dumps(header | changes).encode()
+    data = _body((1.5, 0, 2.0, 1, 3.0, 1, 4.0, 0, 4.0))
+    size = len(head).to_bytes(4, "little")
+    return b"DIMODBQM\x02\x00" + size + head + (body or data)
+
+
+def test_a_binary_file_is_read_as_its_format_says(tmp_path: Path) -> None:
+    path = tmp_path / "m.bqm"
+    path.write_bytes(_binary({}))
+    assert values(problem_file.read(path).problem) == [1.5, 3.5, 4.5, 10.5]
+
+
+@pytest.mark.parametrize(
+    ("content", "match"),
+    [
+        (b"DIMODBQM", "no binary file"),
+        (b"DIMODBQM\x03\x00" + bytes(4), "in version 3"),
+        (b"DIMODBQM\x02\x00" + b"\xff" * 4 + b"{", "header that is no JSON"),
+        (b"DIMODBQM\x02\x00\x02\x00\x00\x00[]", "header without names"),
+        (_binary({"shape": [2]}), "a shape of"),
+        (_binary({"shape": [-1, 1]}), "a shape of"),
+        (_binary({"shape": [10**9, 1]}), "1000000000 variables"),
+        (_binary({"shape": [2, 10**9]}), "1000000000 entries"),
+        (_binary({"shape": [2, 2]}), "cut off"),
+        (_binary({"dtype": "object"}), "dtype of 'object'"),
+        (_binary({"vartype": "INTEGER"}), "variables of type 'INTEGER'"),
+        (_binary({}, _body((0, 1, 0, 0, 0, 1, 4, 0, 4))), "ascend"),
+        (_binary({}, _body((0, 0, 0, 1, 0, 9, 4, 0, 4))), "a pair"),
+        (_binary({}, _body((0, 0, 0, 1, 0, 0, 4, 0, 4))), "a pair"),
+        (
+            _binary({}, _body((0, 0, 0, 2, 0, 1, 4, 1, 4))),
+            "0 pairs",
+        ),
+        (
+            _binary({}, _body((0, 0, float("nan"), 1, 0, 1, 4, 0, 4))),
+            "is no weight",
+        ),
+    ],
+)
+def test_a_binary_file_that_is_none_is_refused_in_a_sentence(
+    tmp_path: Path, content: bytes, match: str
+) -> None:
+    path = tmp_path / "m.bqm"
+    path.write_bytes(content)
+    with pytest.raises(DataError, match=match) as caught:
         problem_file.read(path)
-    assert "to_serializable" in caught.value.try_next
+    assert "\n" not in caught.value.cause
+
+
+@given(st.integers(0, 300), st.binary(max_size=4), st.integers(0, 9))
+def test_a_damaged_binary_file_is_read_or_refused(
+    at: int, more: bytes, dropped: int
+) -> None:
+    whole_file = _binary({})
+    damaged = whole_file[:at] + more + whole_file[at + dropped :]
+    try:
+        result = dimod_binary.read(damaged, 1000)
+    except DataError as error:
+        assert error.cause and "\n" not in error.cause
+    else:
+        assert len(result.ends) == len(result.weights)
 
 
 @pytest.mark.parametrize(
