@@ -41,7 +41,7 @@ arm_headers = $(wildcard core/*.h ports/cortex_m/*.h ports/cortex_m/include/*.h 
     workloads/*/*.h)
 arm_all = $(sort $(arm_sources) $(arm_headers) ports/cortex_m/main.c)
 arm_build_id = $(shell (cat $(arm_all); echo $(LEAVE_OUT) $(arm_defines)) | $(HASH) | cut -c 1-12)
-arm_define = -DNR_BUILD='"$(arm_build_id)"'
+arm_define = -DNR_BUILD='"$(arm_build_id)"' -DNR_BOARD='"$(1)"'
 
 .PHONY: emulated emulated-size boards arm-compiler
 emulated: arm-compiler $(foreach name,$(EMULATED),$(WORKLOADS:%=$(BUILD)/$(name)/%.elf))

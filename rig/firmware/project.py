@@ -28,9 +28,10 @@ _RUNS = (2, 3)  # e_type: an executable, or one that can be put anywhere
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Board:
     """What connects a board: its SYNC pin and what raises it, the pins of its UART and
-    the adapter of that, and the tools that write its flash, each with the name that it
-    has of the part; `wiring` of a board that a monitor can be wired to. `is_run` once
-    an image ran on the board itself.
+    the adapter of that, and the tools that write its flash, the usual one first, each
+    with the name that it has of the part. `probe` is OpenOCD's name of the debug probe
+    on the board, or of the usual one; `wiring` of a board that a monitor can be wired
+    to. `is_run` once an image ran on the board itself.
     """
 
     title: str
@@ -40,6 +41,7 @@ class Board:
     tx: str
     rx: str
     adapter: str = ""
+    probe: str = "stlink"
     flash: dict[str, str] = field(default_factory=dict)
     wiring: BoardWiring | None = None
     is_run: bool = False
@@ -90,6 +92,17 @@ def boards(folder: Path) -> dict[str, Board]:
     """Return the boards below the firmware folder, by name."""
     known = ports(folder)
     return {name: port.board for name, port in known.items() if port.board is not None}
+
+
+def own_board(folder: Path) -> tuple[str, Board] | None:
+    """Return the name and the content of a project's board; None where it has none, or
+    is no project.
+    """
+    named = [path.parent.name for path in folder.glob(f"boards/*/{PORT_FILE}")]
+    if len(named) != 1 or not (folder / PORT_FILE).exists():
+        return None
+    board = read_port(folder / PORT_FILE).board
+    return None if board is None else (named[0], board)
 
 
 def read_port(path: Path) -> Port:

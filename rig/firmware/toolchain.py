@@ -26,6 +26,10 @@ PACKAGES = {
     "openocd": "apt-get install openocd",
     "st-flash": "apt-get install stlink-tools",
     "pyocd": "pip install pyocd",
+    "probe-rs": "probe.rs has installers",
+    "picotool": "Raspberry Pi's Pico SDK has it; or --tool uf2, which needs no program",
+    "esptool": "pip install esptool",
+    "bossac": "Arduino brings it with its boards of mbed; Debian's knows no nRF52840",
 }
 
 

@@ -3,13 +3,8 @@
 
 from __future__ import annotations
 
-import os
 import re
-import secrets
-import subprocess
-import time
-from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import PurePosixPath
 from urllib.parse import unquote
@@ -21,14 +16,9 @@ from packaging.utils import (
     parse_wheel_filename,
 )
 
-from rig.errors import BenchError
-from rig.host.kill_with_parent import TOKEN, KillWithParent, kill_marked
-from rig.host.ready import can_read
-from rig.host.stop import LOOK_S, look
+from rig.errors import BenchError, DeadlineError
+from rig.host.program import run_program
 
-_TAIL = 5
-_BLOCK_B = 1 << 16
-_END_S = 10.0
 _FETCHED = re.compile(r"\s*(?:Downloading|Using cached) (\S+)(?: \((.+)\))?$")
 _LOCAL = re.compile(r"\s*Processing (\S+)")
 _BUILT = re.compile(r"\s*Building wheel for (\S+)[^:]*(?:: started)?$")
@@ -47,61 +37,16 @@ def run(
     The command ends with this process, with all that it started, however this process
     ends.
     """
-    token = secrets.token_hex(16)
-    last: deque[str] = deque(maxlen=_TAIL)
-    process = subprocess.Popen(
-        command,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        start_new_session=True,
-        env={**os.environ, TOKEN: token},
-    )
-    keeper = KillWithParent(process.pid, token)
     try:
-        for line in _lines(process, time.monotonic() + limit_s):
-            last.append(line)
-            heard(line)
-        code = process.wait(_END_S)
-    except (TimeoutError, subprocess.TimeoutExpired) as error:
+        end = run_program(command, limit_s, heard)
+    except DeadlineError as error:
         raise BenchError(f"{command[0]} took longer than {limit_s:g} s") from error
-    finally:
-        if process.poll() is None:
-            process.kill()
-            kill_marked(token)
-            process.wait(_END_S)
-        if process.stdout is not None:
-            process.stdout.close()
-        keeper.close()
-    if code and failed:
+    if end.code and failed:
         raise BenchError(
             failed,
-            evidence=" ".join(line.strip() for line in last if line.strip()),
+            evidence=end.evidence,
             try_next="is there a network, and a C++ compiler where packages compile?",
         )
-
-
-def _lines(process: subprocess.Popen[bytes], end_s: float) -> Iterator[str]:
-    """Yield the lines of a process until it ends; TimeoutError where that is too
-    late."""
-    assert process.stdout is not None
-    fd = process.stdout.fileno()
-    unread = b""
-    while True:
-        look()
-        left_s = max(end_s - time.monotonic(), 0.0)
-        if can_read(fd, min(left_s, LOOK_S)):
-            block = os.read(fd, _BLOCK_B)
-            if not block:
-                break
-            *lines, unread = (unread + block).split(b"\n")
-            yield from (line.decode("utf-8", "replace") for line in lines)
-        elif process.poll() is not None:
-            break
-        elif not left_s:
-            raise TimeoutError
-    if unread:
-        yield unread.decode("utf-8", "replace")
 
 
 class Progress:

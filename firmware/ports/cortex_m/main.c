@@ -11,6 +11,13 @@
 #define NR_IMAGE_KERNELS ""
 #endif
 
+#ifdef NR_BOARD
+/* The board by its name, for tools: in a section that no memory holds. */
+__asm__(".pushsection .nr_board, \"\", %progbits\n"
+        "    .asciz \"" NR_BOARD "\"\n"
+        "    .popsection");
+#endif
+
 #ifndef NR_IMAGE_SLOTS
 #define NR_IMAGE_SLOTS NR_SLOTS
 #endif

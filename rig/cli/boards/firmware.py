@@ -4,7 +4,6 @@ board."""
 
 from __future__ import annotations
 
-import shlex
 import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -13,11 +12,18 @@ from pathlib import Path
 import click
 
 from rig.bench.diagrams import page as wiring
+from rig.cli.boards.firmware_flash import flash
 from rig.cli.boards.firmware_model import STEPS, WORKLOAD, ModelOptions, put_model
 from rig.cli.boards.firmware_sww import WORKLOAD as SWW
 from rig.cli.boards.firmware_sww import put_sww
 from rig.cli.boards.firmware_tflite import WORKLOAD as TFLITE
 from rig.cli.boards.firmware_tflite import put_tflite
+from rig.cli.boards.image_arguments import (
+    chosen_image,
+    image_argument,
+    refuse_other_files,
+    workload_option,
+)
 from rig.cli.boards.kernels_options import kernels_options
 from rig.cli.lazy import LazyGroup
 from rig.cli.models.conventions_options import conventions_options, dt_option
@@ -32,8 +38,8 @@ from rig.cli.printed.terminal import (
     say_plain,
 )
 from rig.errors import BenchError, ConfigError, did_you_mean
-from rig.firmware import flasher, toolchain
 from rig.firmware import project as projects
+from rig.firmware import toolchain
 from rig.firmware.emulator import PICO, Emulator, program
 from rig.firmware.monitors import MONITORS, chosen
 from rig.firmware.part import part
@@ -42,13 +48,6 @@ from rig.network.fixed.make import BITS_MAX, BITS_MIN
 from rig.network.tflite.kernels import Kernels
 
 _folder = click.argument("folder", metavar="[DIR]", type=FILE, default=Path())
-_image = click.argument("path", metavar="[DIR|IMAGE]", type=FILE, default=Path())
-_workload = click.option(
-    "--workload",
-    default="null",
-    show_default=True,
-    help="Which image of DIR: null, asc, qubo, network, tflite or sww.",
-)
 _BESIDE_TFLITE = "beside a .tflite file, which states its arithmetic"
 #: Parameters of a NIR file that is built, and of a .tflite file.
 _OF_TFLITE = ("kernels", "library", "real_input", "stream")
@@ -386,8 +385,8 @@ def _put(
 
 
 @firmware.command(short_help="Run an image in an emulator until Ctrl-C")
-@_image
-@_workload
+@image_argument
+@workload_option
 @click.option(
     "--machine",
     default="",
@@ -418,10 +417,10 @@ def emulate(path: Path, workload: str, machine: str) -> None:
         emulator = port.emulator
         program(emulator)  # before the build, which may take a while
         _make(path, port, _wanted(port, workload))
-        path = _chosen(path, workload, emulated=bool(port.emulated))
+        path = chosen_image(path, workload, emulated=bool(port.emulated))
     else:
         refuse_idle("beside IMAGE", "workload")
-        _refuse_other_files(path)
+        refuse_other_files(path)
     if not machine:
         raise ConfigError(
             "an image does not say which board it is for",
@@ -444,76 +443,6 @@ def emulate(path: Path, workload: str, machine: str) -> None:
             running.wait()
         except KeyboardInterrupt:
             say_plain("ended")
-
-
-@firmware.command(short_help="Write an image to the board")
-@_image
-@_workload
-@click.option(
-    "--tool",
-    type=click.Choice(flasher.TOOLS),
-    help="Tool that writes the image [default: the first that is installed].",
-)
-@click.option(
-    "--target", default="", help="OpenOCD's target file, or pyOCD's name of the part."
-)
-@click.option(
-    "--interface",
-    default="interface/stlink.cfg",
-    show_default=True,
-    help="OpenOCD's file of the adapter.",
-)
-@click.option("--dry-run", is_flag=True, help="Only show the command.")
-def flash(
-    path: Path,
-    workload: str,
-    tool: str | None,
-    target: str,
-    interface: str,
-    dry_run: bool,
-) -> None:
-    """Write the project's image in DIR, or an image, to the board."""
-    known: Mapping[str, str] = {}
-    if path.is_dir():
-        known = _targets(path)
-        path = _chosen(path, workload, emulated=False)
-    else:
-        refuse_idle("beside IMAGE", "workload")
-    _refuse_other_files(path)
-    if projects.is_for_emulator(path):
-        hint = "rig firmware build, then the image beside it without -emulated"
-        raise ConfigError(
-            f"{path} was built for the emulator",
-            evidence="its clocks are not the board's",
-            try_next=hint,
-        )
-    tool = tool or toolchain.find_first(flasher.TOOLS)
-    if tool != "openocd":
-        refuse_idle(
-            f"with {tool}", "interface", *(("target",) if tool == "st-flash" else ())
-        )
-    command = flasher.command(tool, path, target or known.get(tool, ""), interface)
-    say_plain(shlex.join(command))
-    if dry_run:
-        return
-    code = subprocess.run([toolchain.find(tool), *command[1:]], check=False).returncode
-    if code:
-        hint = (
-            "what it says above; is the board powered, its adapter plugged in, and"
-            " nobody else debugging it?"
-        )
-        raise BenchError(
-            f"{tool} did not write the image",
-            evidence=f"exit code {code}",
-            try_next=hint,
-        )
-
-
-def _targets(folder: Path) -> Mapping[str, str]:
-    """Return the name of the part for each tool, as a project's board states it."""
-    file = folder / projects.PORT_FILE
-    board = projects.read_port(file).board if file.exists() else None
-    return board.flash if board is not None else {}
 
 
 def _wanted(port: projects.Port, workload: str) -> tuple[str, ...]:
@@ -547,35 +476,4 @@ def _make(
         )
 
 
-def _chosen(folder: Path, workload: str, *, emulated: bool) -> Path:
-    """Return the only image of `workload` below a project; raise ConfigError where
-    there are none or several.
-    """
-    found = [
-        path
-        for path in projects.images(folder)
-        if path.stem == workload and projects.is_for_emulator(path) == emulated
-    ]
-    if len(found) == 1:
-        return found[0]
-    if found:
-        raise ConfigError(
-            f"several images of {workload}",
-            try_next=f"name one of {', '.join(map(str, found))}",
-        )
-    raise ConfigError(
-        f"no image of {workload} below {folder / 'build'}",
-        try_next=f"rig firmware build {folder}",
-    )
-
-
-def _refuse_other_files(image: Path) -> None:
-    if not image.exists():
-        raise ConfigError(
-            f"{image} does not exist", try_next="rig firmware build DIR makes images"
-        )
-    if not image.is_file() or not projects.is_image(image):
-        raise ConfigError(
-            f"{image} is no linked program (ELF)",
-            try_next="an image below build/, or the folder of a project",
-        )
+firmware.add_command(flash)

@@ -21,15 +21,13 @@ from rig.cli.boards import firmware
 from sut_backends.served.serve import Server
 from tests import screens
 from tests.conftest import ROOT
+from tests.images import elf
 from tests.rig.cli.test_screens import SCREENS
 from tests.scenarios.tasks.mlperf_tiny import fake_clone
 
 _VECTORS = ROOT / "tests" / "vectors" / "nir"
 _SQUARE = "p edge 4 8\ne 1 2\ne 2 3\ne 3 4\ne 4 1\ne 1 2\n"
 _MATRIX = "%%MatrixMarket matrix coordinate integer symmetric\n2 2 1\n2 1 3\n"
-#: The head of a linked program (ELF) for a little-endian machine of 32 bits.
-_ELF = b"\x7fELF\x01\x01\x01" + bytes(9) + b"\x02\x00"
-
 #: Name of a screen -> the words after `rig`.
 SHOWN: dict[str, str] = {
     "bench-list": "bench list",
@@ -200,7 +198,7 @@ def furnish(folder: Path) -> None:
         path = folder / name
         path.parent.mkdir(exist_ok=True)
         path.write_text("words of another kind\n", encoding="utf-8")
-    (folder / "board.elf").write_bytes(_ELF)
+    (folder / "board.elf").write_bytes(elf())
     (folder / "square.col").write_text(_SQUARE, encoding="utf-8")
     (folder / "cut-off.txt").write_text("3 2\n1 2 1\n", encoding="utf-8")
     (folder / "square.mtx").write_text(_MATRIX, encoding="utf-8")

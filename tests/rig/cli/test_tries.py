@@ -43,6 +43,9 @@ CONTEXTS = {
     "rig/cli/run_bench.py": ("run", "demo"),
     "rig/firmware/cmsis_nn.py": ("firmware build",),
     "rig/firmware/flasher.py": ("firmware flash",),
+    "rig/firmware/flashing.py": ("firmware flash",),
+    "rig/firmware/uf2.py": ("firmware flash",),
+    "rig/firmware/uf2_drive.py": ("firmware flash",),
     # In a bench file drivers/playback.py, in the window gui/trace/shown/subject.py
     # translates them.
     "rig/importers": ("measure",),

@@ -14,18 +14,17 @@ import signal
 import subprocess
 import sys
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 import serial
 
-from rig.cli.main import rig as command_line
-from rig.errors import DeviceLost, RigError
+from rig.errors import DeviceLost
 from rig.firmware import project as firmware
 from rig.firmware.emulator import Emulator
-from rig.firmware.flasher import TOOLS
+from rig.firmware.flasher import PROGRAMS, TOOLS
 from rig.firmware.part import part
 from rig.firmware.toolchain import PACKAGES, image_size
 from sut_backends.shim.frame import Frame, FrameDecoder, encode
@@ -47,7 +46,9 @@ from tests import boards, commands
 from tests.builds import built as built_images
 from tests.builds import built_with
 from tests.conftest import ROOT
+from tests.images import elf, fake_tool
 from tests.programs import captured
+from tests.rig.cli.boards.conftest import Rig
 from tests.waiting import eventually
 
 FIRMWARE = ROOT / "firmware"
@@ -65,9 +66,6 @@ BOARDS = (
     "stm32f405",
 )
 PORTS = tuple(sorted((*BOARDS, "posix", "template")))
-ELF = (
-    b"\x7fELF\x01\x01\x01".ljust(16, b"\0") + b"\x02\0" + bytes(34)
-)  # an executable by its header; it is not run here
 FIXED_PACE = (
     "-icount",
     "shift=5",
@@ -88,50 +86,9 @@ needs_qemu = pytest.mark.skipif(
 )
 
 
-Rig = Callable[..., tuple[int, str]]
-
-
-@pytest.fixture
-def rig(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> Rig:
-    """Run the command line in tmp_path, `path` in place of PATH; return its exit code
-    and the output of it and its programs.
-    """
-
-    def run(*words: str | Path, path: str | None = None) -> tuple[int, str]:
-        with monkeypatch.context() as patch:
-            patch.chdir(tmp_path)
-            patch.setenv("PATH", path if path is not None else os.environ["PATH"])
-            capfd.readouterr()
-            try:
-                code = command_line.main([*map(str, words)], standalone_mode=False)
-                error = ""
-            except RigError as refused:
-                code = refused.exit_code
-                error = str(refused)
-        return code or 0, "".join(capfd.readouterr()) + error
-
-    return run
-
-
 def project(folder: Path, port: str = "stm32f405") -> Path:
     firmware.create(folder, port, firmware.sources())
     return folder
-
-
-def fake_tool(folder: Path, name: str, code: int = 0) -> Path:
-    """Put a program into `folder` that writes its arguments into NAME.args, one a line,
-    and ends with `code`.
-    """
-    folder.mkdir(exist_ok=True)
-    tool = folder / name
-    tool.write_text(
-        f'#!/bin/sh\nprintf "%s\\n" "$@" >{folder}/{name}.args\nexit {code}\n',
-        encoding="ascii",
-    )
-    tool.chmod(0o755)
-    return folder / f"{name}.args"
 
 
 def built(folder: Path, *names: str) -> Path:
@@ -139,8 +96,7 @@ def built(folder: Path, *names: str) -> Path:
     for name in names:
         image = folder / "build" / name
         image.parent.mkdir(parents=True, exist_ok=True)
-        image.write_bytes(ELF)
-        image.with_suffix(".hex").write_text(":00000001FF\n", encoding="ascii")
+        image.write_bytes(elf())
     return folder
 
 
@@ -499,7 +455,7 @@ def test_the_project_tells_its_next_steps_in_ten_lines_and_brings_benches_that_l
         (
             [],
             ["flash"],
-            "none of openocd, st-flash, pyocd is installed",
+            "none of openocd, st-flash, pyocd, probe-rs is installed",
             "stlink-tools",
         ),
         (
@@ -586,112 +542,7 @@ def test_what_qemu_cannot_run_is_refused_before_it_is_started(
     assert code == 2 and "--machine" in output
 
 
-# ---- flashing: programs that write down how they were called ----
-
-
-@pytest.mark.parametrize(
-    ("tool", "options", "expected"),
-    [
-        (
-            "openocd",
-            ["--target", "target/stm32f4x.cfg"],
-            [
-                "-f",
-                "interface/stlink.cfg",
-                "-f",
-                "target/stm32f4x.cfg",
-                "-c",
-                "program {IMAGE.elf} verify reset exit",
-            ],
-        ),
-        (
-            "openocd",
-            [
-                "--target",
-                "target/stm32g0x.cfg",
-                "--interface",
-                "interface/cmsis-dap.cfg",
-            ],
-            [
-                "-f",
-                "interface/cmsis-dap.cfg",
-                "-f",
-                "target/stm32g0x.cfg",
-                "-c",
-                "program {IMAGE.elf} verify reset exit",
-            ],
-        ),
-        ("st-flash", [], ["--reset", "--format", "ihex", "write", "IMAGE.hex"]),
-        (
-            "pyocd",
-            ["--target", "stm32f405rg"],
-            ["flash", "--target", "stm32f405rg", "IMAGE.elf"],
-        ),
-    ],
-)
-def test_each_flashing_tool_is_called_as_it_wants_and_only_when_it_shall(
-    rig: Rig, tmp_path: Path, tool: str, options: list[str], expected: list[str]
-) -> None:
-    folder = built(
-        project(tmp_path / "my board"),
-        "stm32f405/null.elf",
-        "stm32f405/asc.elf",
-        "stm32f405-emulated/asc.elf",
-    )
-    arguments = fake_tool(tmp_path / "bin", tool)
-    image = str(folder / "build" / "stm32f405" / "asc")
-    words = [word.replace("IMAGE", image) for word in expected]
-
-    command = (
-        "firmware",
-        "flash",
-        folder,
-        "--workload",
-        "asc",
-        "--tool",
-        tool,
-        *options,
-    )
-    code, output = rig(*command, "--dry-run", path=str(tmp_path / "bin"))
-    assert code == 0 and not arguments.exists()
-    assert all(part in output for part in [tool, *words])
-
-    code, output = rig(*command, path=f"{tmp_path / 'bin'}:/usr/bin:/bin")
-    assert code == 0, output
-    assert arguments.read_text(encoding="utf-8").splitlines() == words
-
-
-def test_the_board_of_a_project_names_its_part_for_the_tool(
-    rig: Rig, tmp_path: Path
-) -> None:
-    folder = built(project(tmp_path / "b", "nrf52840dk"), "nrf52840dk/null.elf")
-    words = ("firmware", "flash", folder, "--dry-run", "--tool")
-    assert "flash --target nrf52840 " in rig(*words, "pyocd")[1]
-    assert "-f target/nrf52.cfg -c" in rig(*words, "openocd")[1]
-    assert "-f mine.cfg -c" in rig(*words, "openocd", "--target", "mine.cfg")[1]
-
-
-def test_without_a_choice_the_first_installed_tool_flashes(
-    rig: Rig, tmp_path: Path
-) -> None:
-    folder = built(project(tmp_path / "board"), "stm32f405/null.elf")
-    fake_tool(tmp_path / "bin", "pyocd")
-    arguments = fake_tool(tmp_path / "bin", "st-flash")
-    code, output = rig("firmware", "flash", folder, path=str(tmp_path / "bin"))
-    assert code == 0, output
-    assert arguments.exists() and not (tmp_path / "bin" / "pyocd.args").exists()
-
-
-def test_a_tool_that_fails_is_a_failed_bench(rig: Rig, tmp_path: Path) -> None:
-    image = built(tmp_path, "mine/null.elf") / "build/mine/null.elf"
-    fake_tool(tmp_path / "bin", "pyocd", code=4)
-    tool = ("--tool=pyocd", "--target=x")
-    code, output = rig("firmware", "flash", image, *tool, path=str(tmp_path / "bin"))
-    assert (
-        code == 3
-        and "pyocd did not write the image" in output
-        and "exit code 4" in output
-    )
+# ---- what is refused before it is flashed ----
 
 
 @pytest.mark.parametrize(
@@ -706,15 +557,14 @@ def test_a_tool_that_fails_is_a_failed_bench(rig: Rig, tmp_path: Path) -> None:
             "built for the emulator",
         ),
         (("a/null.elf",), ["--tool", "openocd"], "target/stm32f4x.cfg"),
-        (("a/null.elf",), ["build/a/null.hex"], "no linked program"),
+        (("a/null.elf",), ["build/a/null.hex"], "does not exist"),
     ],
 )
 def test_what_must_not_be_flashed_is_refused_with_a_reason(
     rig: Rig, tmp_path: Path, images: tuple[str, ...], words: list[str], message: str
 ) -> None:
     built(tmp_path, *images)
-    tools = ("openocd", "pyocd", "st-flash")
-    for tool in tools:
+    for tool in PROGRAMS:
         fake_tool(tmp_path / "bin", tool)
     code, output = rig("firmware", "flash", *words, path=str(tmp_path / "bin"))
     assert code == 2 and message in output
