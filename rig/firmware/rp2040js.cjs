@@ -53,7 +53,8 @@ function library(image) {
     const about = JSON.parse(fs.readFileSync(path.join(main, '../../../package.json'), 'utf8'));
     return { ...require(main), version: about.version };
   } catch (error) {
-    return fail(`rp2040js is not installed (npm install rp2040js@1.4.1): ${error.message}`);
+    const why = error.message.split('\n')[0]; // the rest lists who asked for it
+    return fail(`rp2040js is not installed (npm install rp2040js@1.4.1): ${why}`);
   }
 }
 
@@ -220,7 +221,7 @@ function emulate(wanted) {
 const wanted = options(process.argv.slice(2));
 process.on('SIGTERM', () => process.exit(0));
 if ('version' in wanted) {
-  console.log(`rp2040js ${library().version}, node ${process.version}`);
+  console.log(`rp2040js ${library(wanted.kernel).version}, node ${process.version}`);
   process.exit(0);
 } else {
   emulate(wanted);

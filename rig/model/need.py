@@ -24,9 +24,11 @@ class NeedKind(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Need:
     """One needed thing: its kind, its name or path, and what helps where it is
-    missing.
+    missing. `script`: the program is an interpreter, and this is to run in it, with its
+    options.
     """
 
     kind: NeedKind
     name: str
     try_next: str = ""
+    script: tuple[str, ...] = ()

@@ -28,7 +28,7 @@ from rig.model.pace import Pace
 from rig.model.wiring import Connection, Talk
 from rig.settings.declare import Count, Or, ProgramText
 from sut_backends.hosted.sync_wire import EdgeWire, Power
-from sut_backends.hosted.watched import WatchedSut
+from sut_backends.hosted.watched import FedByUart, WatchedSut
 from sut_backends.lines.faults import FaultyLink
 from sut_backends.processes.child_process import ChildProcess, sha256_of
 from sut_backends.uart.backend import UartSut
@@ -116,10 +116,7 @@ class PosixSut(WatchedSut):
             bool, doc("A search claims a cost that is lower by one than its vector's.")
         ] = False
         short_vector: Annotated[bool, doc("A search cuts its vector.")] = False
-        fed_by_uart: Annotated[
-            bool,
-            doc("Its UART feeds it through its pins, so that it runs without supply."),
-        ] = False
+        fed_by_uart: FedByUart = False
         power_w: Annotated[Power, doc("What it draws.")] = field(default_factory=Power)
 
         @property

@@ -32,14 +32,19 @@ from rig.model.wiring import Connection
 from rig.settings.declare import Number, ProgramText
 from sut_backends.hosted.guest_sync_wire import GuestWire
 from sut_backends.hosted.sync_wire import Power
-from sut_backends.hosted.watched import WatchedSut
+from sut_backends.hosted.watched import FedByUart, WatchedSut
 from sut_backends.lines.faults import FaultyLink
 from sut_backends.lines.line import DutLine
 from sut_backends.lines.socket import SocketLine
 from sut_backends.processes.child_process import ChildProcess, sha256_of
 from sut_backends.uart.bring_up import examine
 from sut_backends.uart.connect import LinkSettings, pace
-from sut_backends.uart.wiring import connections
+from sut_backends.uart.wiring import (
+    BOOT_S,
+    connections,
+    overheard,
+    words_at_power_up,
+)
 
 #: Time of a byte of a payload on the way to the process.
 _BYTE_S = 4.5e-5
@@ -53,6 +58,7 @@ class EmulatedSettings(LinkSettings):
         ProgramText, doc("Firmware image of the board, below firmware/build.")
     ]
     machine: str
+    fed_by_uart: FedByUart = False
 
 
 class EmulatedSut(WatchedSut):
@@ -68,20 +74,7 @@ class EmulatedSut(WatchedSut):
         self, settings: EmulatedSettings, context: BenchContext, stack: ExitStack
     ) -> None:
         """Start the emulator and find the DUT; `stack` owns them until then."""
-        process = self.process(settings, context.folder / settings.program)
-        stack.callback(process.line.close)
-        # The world's time goes on where it is: a second device on the same table does
-        # not begin at 0, and not when its emulator, which may take a second to start,
-        # was asked for.
-        origin_ns = max(context.world.now_ns(), context.world.states()[-1].time_ns)
-        edges = self.wire(settings, process.wire.detach(), context, origin_ns)
-        stack.callback(edges.close)
-        stack.callback(process.close)
-        line: DutLine = SocketLine(
-            process.line, settings.machine, settings.baud, context.wire
-        )
-        if settings.faults.any:
-            line = FaultyLink(line, settings.faults)
+        process, edges, line = self._start(settings, context, stack)
         super().__init__(
             line,
             settings,
@@ -92,6 +85,40 @@ class EmulatedSut(WatchedSut):
         )
         self._process = process
         self._emulated = settings
+
+    @classmethod
+    def _start(
+        cls, settings: EmulatedSettings, context: BenchContext, stack: ExitStack
+    ) -> tuple[EmulatorProcess, GuestWire, DutLine]:
+        """Start the emulator; return it with its edge wire and its line."""
+        process = cls.process(settings, context.folder / settings.program)
+        stack.callback(process.line.close)
+        # The world's time goes on where it is: a second device on the same table does
+        # not begin at 0, and not when its emulator, which may take a second to start,
+        # was asked for.
+        origin_ns = max(context.world.now_ns(), context.world.states()[-1].time_ns)
+        edges = cls.wire(settings, process.wire.detach(), context, origin_ns)
+        stack.callback(edges.close)
+        stack.callback(process.close)
+        line: DutLine = SocketLine(
+            process.line, settings.machine, settings.baud, context.wire
+        )
+        if settings.faults.any:
+            line = FaultyLink(line, settings.faults)
+        return process, edges, line
+
+    @classmethod
+    def overhears(cls, settings: EmulatedSettings, context: BenchContext) -> str:
+        """Ask the board for its name, where its UART feeds it; without any supply no
+        board could answer.
+        """
+        if not settings.fed_by_uart:
+            return ""
+        with ExitStack() as stack:
+            _, _, line = cls._start(settings, context, stack)
+            # Its emulator starts only now, and may take a second.
+            words_at_power_up(line.read, settings.timeout_s + BOOT_S)
+            return overheard(line, settings)
 
     @staticmethod
     def process(settings: Any, program: Path) -> EmulatorProcess:
@@ -152,12 +179,18 @@ class EmulatedSut(WatchedSut):
         """Return the wires that a board would need."""
         return connections()
 
-    @staticmethod
-    def needs(settings: Any, context: BenchContext) -> Sequence[Need]:
+    @classmethod
+    def needs(cls, settings: Any, context: BenchContext) -> Sequence[Need]:
         """Return the emulator and the image."""
         refuse_windows(settings.emulator)
-        image = Need(NeedKind.FILE, str(context.folder / settings.program), _BUILD)
-        return (Need(NeedKind.PROGRAM, settings.emulator), image)
+        program = context.folder / settings.program
+        image = Need(NeedKind.FILE, str(program), _BUILD)
+        return (*cls.emulators(settings, program), image)
+
+    @staticmethod
+    def emulators(settings: Any, program: Path) -> Sequence[Need]:
+        """Return the programs that run an image."""
+        return (Need(NeedKind.PROGRAM, settings.emulator),)
 
     @classmethod
     def probe(
@@ -263,8 +296,8 @@ def refuse_text(layer: str, path: str) -> None:
 
 
 _BUILD = (
-    "make -C firmware emulated in a checkout; else rig firmware new firmware --board"
-    " mps2, and build it"
+    "make -C firmware emulated boards in a checkout; else rig firmware new firmware"
+    " --board BOARD, and build it; rig firmware boards lists them"
 )
 _VERSION_S = 10.0
 _TRY = "start it by hand; it is to be QEMU's system emulation for Arm"
@@ -309,7 +342,9 @@ class EmulatorProcess(ChildProcess):
                 evidence="it does not begin as one",
                 try_next=_BUILD,
             )
-        self.version = _version(command)
+        # A script may look for its library beside the image.
+        beside = ["-kernel", str(program)] if script else []
+        self.version = _version([*command, *beside])
         self.line, line = socket.socketpair()
         self.wire, wire = socket.socketpair()
         try:
@@ -348,7 +383,7 @@ class EmulatorProcess(ChildProcess):
         self._kill_with_parent.close()
 
 
-def _version(command: Sequence[Path]) -> str:
+def _version(command: Sequence[str | Path]) -> str:
     try:
         process = subprocess.run(
             [*command, "--version"],
@@ -362,7 +397,7 @@ def _version(command: Sequence[Path]) -> str:
         if isinstance(error, subprocess.CalledProcessError) and error.stderr:
             evidence = error.stderr.strip()
         raise BenchError(
-            f"{command[-1]} does not say its version",
+            f"{command[0]} does not say its version",
             evidence=evidence,
             try_next=_TRY,
         ) from error

@@ -9,14 +9,16 @@ its memories, and no results of a device.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from annotated_types import Unit, doc
 
-from rig.firmware.rp2040js import BRIDGE
+from rig.firmware.rp2040js import BRIDGE, NEED
 from rig.interfaces.context import BenchContext
+from rig.model.need import Need, NeedKind
 from rig.simulation.world import World
 from sut_backends.hosted.guest_sync_wire import GuestWire
 from sut_backends.hosted.qemu import (
@@ -56,6 +58,13 @@ class Rp2040jsSut(EmulatedSut):
 
         def __post_init__(self) -> None:
             refuse_text(self.layer, "sut.rp2040js.layer")
+
+    @staticmethod
+    def emulators(settings: Settings, program: Path) -> Sequence[Need]:
+        """Return node, and the package that it runs."""
+        script = (*NEED.script, "-kernel", str(program))
+        package = dataclasses.replace(NEED, name=settings.emulator, script=script)
+        return (Need(NeedKind.PROGRAM, settings.emulator), package)
 
     @staticmethod
     def process(settings: Settings, program: Path) -> EmulatorProcess:

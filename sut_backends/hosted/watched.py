@@ -5,12 +5,19 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from functools import partial
+from typing import Annotated
+
+from annotated_types import doc
 
 from sut_backends.hosted.sync_wire import EdgeWire
 from sut_backends.lines.line import DutLine
 from sut_backends.processes.child_process import ChildProcess
 from sut_backends.uart.connect import LinkSettings
 from sut_backends.uart.shim_sut import ShimSut
+
+FedByUart = Annotated[
+    bool, doc("Its UART feeds it through its pins, so that it runs without supply.")
+]
 
 
 class WatchedSut(ShimSut):

@@ -6,8 +6,10 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 from rig.bench.doctor.row import DoctorRow, RowState, asked
+from rig.firmware.rp2040js import NEED
 from rig.firmware.toolchain import PACKAGES
 from rig.model.need import Need, NeedKind
 
@@ -20,24 +22,31 @@ def program_rows(needs: Sequence[Need] | None) -> Iterator[DoctorRow]:
     """Yield a row for each program that the rig can use; where `needs` are given, for
     each that they name.
     """
-    hints = dict(PACKAGES)
+    wanted = [*(Need(NeedKind.PROGRAM, name) for name in PACKAGES), NEED]
     if needs is not None:
-        named = [need.name for need in needs if need.kind is NeedKind.PROGRAM]
-        hints = {name: PACKAGES.get(name, _INSTALL) for name in named}
-    needed = needs is not None
+        wanted = [need for need in needs if need.kind is NeedKind.PROGRAM]
     with ThreadPoolExecutor() as pool:
-        found = pool.map(_version, hints)
-        for (name, hint), (state, detail) in zip(hints.items(), found, strict=True):
-            lead = _AGAIN if state is RowState.WRONG else hint
-            try_next = "" if state is RowState.OK else lead
-            yield DoctorRow(GROUP, name, state, detail, try_next, needed=needed)
+        found = pool.map(_version, wanted)
+        for need, (state, detail) in zip(wanted, found, strict=True):
+            name = Path(need.script[0]).stem if need.script else need.name
+            hint = need.try_next or PACKAGES.get(need.name, _INSTALL)
+            if state is RowState.WRONG and not need.script:
+                hint = _AGAIN
+            try_next = "" if state is RowState.OK else hint
+            is_needed = needs is not None
+            yield DoctorRow(GROUP, name, state, detail, try_next, needed=is_needed)
 
 
-def _version(name: str) -> tuple[RowState, str]:
-    path = shutil.which(name)
+def _version(need: Need) -> tuple[RowState, str]:
+    path = shutil.which(need.name)
     if path is None:
-        return RowState.MISSING, "not on PATH"
-    well, line = asked([path, "--version"])
-    if not well:
-        return RowState.WRONG, f"{path} does not print its version: {line}"
-    return RowState.OK, line or path
+        return (
+            RowState.MISSING,
+            f"{need.name} is not on PATH" if need.script else "not on PATH",
+        )
+    well, line = asked([path, *need.script, "--version"])
+    if well:
+        return RowState.OK, line or path
+    if need.script:
+        return RowState.MISSING, line
+    return RowState.WRONG, f"{path} does not print its version: {line}"

@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from rig.bench.doctor.programs import program_rows
+from rig.bench.doctor.row import RowState
 from rig.bench.probe import probe
 from rig.bench.structure import typed
 from rig.errors import BenchError, ConfigError, DeviceNotFound
@@ -21,7 +23,7 @@ from rig.interfaces.context import BenchContext
 from rig.model.steps import Idle, Load, Query, Sync
 from rig.session.session import open_bench
 from sut_backends.hosted.rp2040js import Rp2040jsSut
-from tests.boards import need_rp2040js, pico
+from tests.boards import RP2040JS, need_rp2040js, pico
 from tests.checking import check
 from tests.conftest import ROOT
 from tests.programs import captured
@@ -212,3 +214,51 @@ def test_the_version_that_is_fetched_is_the_one_that_is_named() -> None:
     for path in ("rig/firmware/rp2040js.cjs", "docs/how-to/EMULATION.md"):
         text = (ROOT / path).read_text(encoding="utf-8")
         assert f"rp2040js@{package['version']}" in text
+
+
+def bench_of(folder: Path, **settings: object) -> Path:
+    """Write a bench of a Pico with the virtual monitor."""
+    lines = "".join(f"{name} = {json.dumps(each)}\n" for name, each in settings.items())
+    path = folder / "bench.toml"
+    path.write_text(
+        f"[sut.rp2040js]\n{lines}[monitor.virtual]\n"
+        "[scenario.single_stream]\n[task.null]\n"
+    )
+    return path
+
+
+@pytest.mark.parametrize("fed", [True, False])
+def test_a_pico_that_answers_without_its_supply_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fed: bool
+) -> None:
+    need_rp2040js(monkeypatch)
+    path = bench_of(tmp_path, program=str(pico("null")), fed_by_uart=fed)
+    rows = {row.name: row for row in probe(path)}
+    found = rows["supply off, UART"]
+    assert found.ok is (not fed)
+    if fed:
+        assert "pico answers without its supply" in found.detail
+
+
+def test_the_package_may_lie_beside_the_image(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    need_rp2040js(monkeypatch)
+    monkeypatch.delenv("NODE_PATH")
+    monkeypatch.chdir(tmp_path)
+    image = tmp_path / "project" / "build" / "pico" / "null.elf"
+    image.parent.mkdir(parents=True)
+    shutil.copy(pico("null"), image)
+    settings = Rp2040jsSut.Settings(program=str(image))
+    context = BenchContext(seed=1)
+    context.world.supply_on = True
+    with pytest.raises(BenchError, match="version") as caught:
+        Rp2040jsSut.open(settings, context)
+    assert caught.value.evidence.endswith("Cannot find module 'rp2040js'")
+    (tmp_path / "project" / "node_modules").symlink_to(RP2040JS)
+    sut = Rp2040jsSut.open(settings, context)
+    assert sut.info.details["emulator"].startswith("rp2040js 1.")
+    sut.close()
+    _, package, _ = Rp2040jsSut.needs(settings, context)
+    (row,) = program_rows([package])
+    assert row.state is RowState.OK and row.detail.startswith("rp2040js 1.")

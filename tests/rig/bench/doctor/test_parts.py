@@ -60,11 +60,26 @@ def test_a_program_prints_its_version_or_is_wrong_or_missing(
     assert all(each.needed for each in (good, breaks, hangs, absent))
 
 
+def test_a_script_of_an_interpreter_is_asked_itself(tools: Path) -> None:
+    program(
+        tools,
+        "node",
+        'test "$1" = /there.cjs && echo lib 1.4 || { echo none; exit 1; }',
+    )
+    needs = [
+        Need(NeedKind.PROGRAM, "node", "npm install lib", (script,))
+        for script in ("/there.cjs", "/absent.cjs")
+    ]
+    there, absent = programs.program_rows(needs)
+    assert (there.name, there.state, there.detail) == ("there", RowState.OK, "lib 1.4")
+    assert (absent.name, absent.state) == ("absent", RowState.MISSING)
+    assert (absent.detail, absent.try_next) == ("none", "npm install lib")
+
+
 def test_all_programs_of_the_toolchain_are_looked_for_and_none_is_needed() -> None:
     found = {each.name: each for each in programs.program_rows(None)}
-    assert {"cc", "arm-none-eabi-gcc", "avr-gcc", "qemu-system-arm", "node"} <= set(
-        found
-    )
+    tools = {"cc", "arm-none-eabi-gcc", "avr-gcc", "qemu-system-arm", "node"}
+    assert tools | {"rp2040js"} <= set(found)
     assert not any(each.needed for each in found.values())
     for each in found.values():
         assert bool(each.try_next) is (each.state is not RowState.OK)
