@@ -147,13 +147,22 @@ def create(folder: Path, name: str, origin: Path) -> Port:
         for part, place in _parts(name, port, origin):
             _copy(origin / part, folder / place)
         if port.goals:
+            # The last of null is the image for the emulator, where that has its own.
+            built = dict.fromkeys((*port.goals, *goals(port, "null")))
             (folder / "Makefile").write_text(
-                _MAKEFILE.format(goals=" ".join(port.goals)), encoding="utf-8"
+                _MAKEFILE.format(goals=" ".join(built)), encoding="utf-8"
             )
         for task, work in _WORK.items():
             (folder / f"{task}.toml").write_text(
                 bench(task, work, port), encoding="utf-8"
             )
+        if port.machine:
+            text = _EMULATED.format(
+                emulator=port.emulator,
+                machine=port.machine,
+                program=goals(port, "null")[-1],
+            )
+            (folder / _EMULATED_FILE).write_text(text, encoding="utf-8")
         (folder / "README.md").write_text(_readme(name, port), encoding="utf-8")
     except OSError as error:
         raise BenchError(
@@ -268,6 +277,29 @@ program = "build/posix/{task}"
 
 {work}"""  # noqa: E501
 
+#: The null workload on a board that an emulator has.
+_EMULATED = """# The image in {emulator}, without the board; the virtual monitor
+# draws the current from its SYNC edges. Times are those of an emulator, and no
+# statement about any device.
+[bench]
+name = "null-emulated"
+
+[sut.{emulator}]
+machine = "{machine}"
+program = "{program}"
+
+[monitor.virtual]
+sample_hz = 200_000
+
+[scenario.single_stream]
+repeat = 1_000
+
+[task.null]
+samples = 5
+payload_b = 1024
+"""
+_EMULATED_FILE = "null-emulated.toml"
+
 #: A process is faster than a board: null phases are repeated until a window is long
 #: enough.
 _HOSTED_WORK = {
@@ -330,8 +362,8 @@ def _is_process(port: Port) -> bool:
 
 def _readme(name: str, port: Port) -> str:
     emulate = (
-        "`rig firmware emulate` runs the null workload in an emulator and says how to"
-        " reach it."
+        f"`rig probe {_EMULATED_FILE}` and `rig run {_EMULATED_FILE}` take the board's"
+        " place by an emulator; so does `rig firmware emulate`, with a serial line."
         if port.machine
         else ""
     )

@@ -11,7 +11,26 @@ import numpy as np
 
 from rig.errors import ConfigError, DataError
 from rig.files import small_text
+from rig.files.user_folders import expanded
+from rig.model.need import Need, NeedKind
 from rig.network import array_file
+
+
+def path_of(folder: Path, name: str) -> Path | None:
+    """Return the path of a file that a bench in a folder names; None without a name."""
+    return folder / expanded(name) if name else None
+
+
+def needs(folder: Path, *names: str) -> list[Need]:
+    """Return the files that a bench in a folder names."""
+    paths = [path for name in names if (path := path_of(folder, name)) is not None]
+    return [Need(NeedKind.FILE, str(path)) for path in paths]
+
+
+def reader_of(model: str) -> Need:
+    """Return the package that reads a model of whole numbers, or the example."""
+    is_onnx = model.lower().endswith(".onnx")
+    return Need(NeedKind.EXTRA, "onnx" if is_onnx else "tflite")
 
 
 def array(path: Path, setting: str) -> Any:

@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal
 
 from annotated_types import Unit, doc
 
-from rig.firmware.rp2040js import BRIDGE, NEED
+from rig.firmware.rp2040js import BRIDGE, INSTALL
 from rig.interfaces.context import BenchContext
 from rig.model.need import Need, NeedKind
 from rig.simulation.world import World
@@ -62,9 +62,9 @@ class Rp2040jsSut(EmulatedSut):
     @staticmethod
     def emulators(settings: Settings, program: Path) -> Sequence[Need]:
         """Return node, and the package that it runs."""
-        script = (*NEED.script, "-kernel", str(program))
-        package = dataclasses.replace(NEED, name=settings.emulator, script=script)
-        return (Need(NeedKind.PROGRAM, settings.emulator), package)
+        node = Need(NeedKind.PROGRAM, settings.emulator)
+        script = (str(BRIDGE), "-kernel", str(program))
+        return (node, dataclasses.replace(node, try_next=INSTALL, script=script))
 
     @staticmethod
     def process(settings: Settings, program: Path) -> EmulatorProcess:

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from rig.bench.doctor.row import DoctorRow, RowState, asked
-from rig.firmware.rp2040js import NEED
+from rig.firmware.rp2040js import BRIDGE, INSTALL
 from rig.firmware.toolchain import PACKAGES
 from rig.model.need import Need, NeedKind
 
@@ -22,7 +22,8 @@ def program_rows(needs: Sequence[Need] | None) -> Iterator[DoctorRow]:
     """Yield a row for each program that the rig can use; where `needs` are given, for
     each that they name.
     """
-    wanted = [*(Need(NeedKind.PROGRAM, name) for name in PACKAGES), NEED]
+    wanted = [Need(NeedKind.PROGRAM, name) for name in PACKAGES]
+    wanted.append(Need(NeedKind.PROGRAM, "node", INSTALL, (str(BRIDGE),)))
     if needs is not None:
         wanted = [need for need in needs if need.kind is NeedKind.PROGRAM]
     with ThreadPoolExecutor() as pool:

@@ -12,10 +12,10 @@ import numpy as np
 from annotated_types import Ge, Gt, Interval, Unit, doc
 
 from rig.errors import ConfigError
-from rig.files.user_folders import expanded
 from rig.interfaces.context import BenchContext
 from rig.interfaces.task import Regeneration, Task
 from rig.model.catalogue import Entry
+from rig.model.need import Need
 from rig.model.scores import Score
 from rig.network import conventions, graph, interpreter
 from rig.network.conventions import SPIKES_MAX, ConventionChoice
@@ -210,12 +210,18 @@ class NetworkTask(Task):
         )
 
     @classmethod
+    def needs(cls, settings: Settings, context: BenchContext) -> Sequence[Need]:
+        """Return the files of network, samples and labels."""
+        named = (settings.model, settings.inputs, settings.labels)
+        return user_files.needs(context.folder, *named)
+
+    @classmethod
     def open(cls, settings: Settings, context: BenchContext) -> Self:
         """Open network and samples; raises where one does not fit the other."""
         folder = context.folder
-        model = _of(folder, settings.model) or EXAMPLE
-        inputs = _of(folder, settings.inputs)
-        labels = _of(folder, settings.labels)
+        model = user_files.path_of(folder, settings.model) or EXAMPLE
+        inputs = user_files.path_of(folder, settings.inputs)
+        labels = user_files.path_of(folder, settings.labels)
         files = _Files(
             model,
             values=data.samples(inputs, model),
@@ -392,10 +398,6 @@ class NetworkTask(Task):
             return "labels of a file"
         weights = "whole weights" if self._same is None else "its weights"
         return f"right is what the network decides in floating point with {weights}"
-
-
-def _of(folder: Path, name: str) -> Path | None:
-    return folder / expanded(name) if name else None
 
 
 def _has_files(settings: NetworkTask.Settings) -> bool:

@@ -7,29 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
-from rig.errors import RemoteProtocolError
 from rig.interfaces.task import EVENT, NO_EVENT
 from rig.model.scores import Score
 from rig.network.wake.features import HOP, SAMPLE_HZ
+from scenarios.tasks.tflite.answer import values
 
 #: DETECT_THRESHOLD of the reference firmware (sww_ref_util_submitter.h): an int8 share
 #: of output 0, "out_data[0] > DETECT_THRESHOLD".
 THRESHOLD = 115
-
-
-def values(outputs: int, output: bytes) -> list[int]:
-    """Return the numbers of an output; raises RemoteProtocolError for another
-    length.
-    """
-    if len(output) != outputs:
-        raise RemoteProtocolError(
-            f"an output of {len(output)} B, the model gives {outputs} B",
-            evidence=output[:32].hex(),
-        )
-    found: list[int] = np.frombuffer(output, np.int8).tolist()
-    return found
 
 
 def scored(words: str, outputs: int, output: bytes) -> Score:

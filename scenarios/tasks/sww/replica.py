@@ -18,6 +18,7 @@ from rig.model.scores import Score
 from rig.network.wake.features import HOP, SAMPLE_HZ
 from scenarios.tasks.replica import CatalogueReplica
 from scenarios.tasks.sww import answer
+from scenarios.tasks.tflite.answer import values
 
 #: No model has more classes than this.
 _OUTPUTS_MAX = 1000
@@ -98,4 +99,4 @@ class SwwReplica(CatalogueReplica, EventTask):
 
     def parts(self, output: bytes) -> dict[str, list[int]]:
         """Return the values of an output."""
-        return {"values": answer.values(self.outputs, output)}
+        return {"values": values(self.outputs, output)}

@@ -15,10 +15,10 @@ import numpy as np
 from annotated_types import Ge, Interval, Unit, doc
 
 from rig.errors import ConfigError, DataError
-from rig.files.user_folders import expanded
 from rig.interfaces.context import BenchContext, Listener
 from rig.interfaces.task import EventTask, Regeneration
 from rig.model.catalogue import Entry
+from rig.model.need import Need
 from rig.model.scores import Score
 from rig.network.tflite.form import IntegerNetwork
 from rig.network.wake import c_header
@@ -29,6 +29,8 @@ from scenarios.tasks.sww import answer, data, generate
 from scenarios.tasks.sww.programs import NAME, WordListener, hop_of, programs
 from scenarios.tasks.sww.replica import SwwReplica, labels_of
 from scenarios.tasks.tflite import kept
+from scenarios.tasks.tflite.answer import values
+from scenarios.tasks.user_files import needs, path_of, reader_of
 
 #: Made by examples/make_sww.py.
 EXAMPLE = Path(__file__).with_name("example.tflite")
@@ -152,6 +154,12 @@ class SwwTask(EventTask):
         return Regeneration(same, task.catalogue(), task, answered_max=len(task))
 
     @classmethod
+    def needs(cls, settings: Settings, context: BenchContext) -> Sequence[Need]:
+        """Return the package that reads the model, and the files."""
+        named = (settings.model, settings.audio, settings.truth)
+        return (reader_of(settings.model), *needs(context.folder, *named))
+
+    @classmethod
     def open(cls, settings: Settings, context: BenchContext) -> Self:
         """Open model and recording; raises where one does not fit the other."""
         folder = context.folder
@@ -161,8 +169,8 @@ class SwwTask(EventTask):
                 path="task.sww",
                 try_next="both, or none for a generated signal",
             )
-        path = _of(folder, settings.model) or EXAMPLE
-        audio, truth = _of(folder, settings.audio), _of(folder, settings.truth)
+        path = path_of(folder, settings.model) or EXAMPLE
+        audio, truth = path_of(folder, settings.audio), path_of(folder, settings.truth)
         if audio is None or truth is None:
             length = round((settings.length_s or _LENGTH_S) * SAMPLE_HZ)
             made = generate.stream(settings.signal_seed, max(length // HOP, 1) * HOP)
@@ -209,7 +217,7 @@ class SwwTask(EventTask):
 
     def parts(self, output: bytes) -> dict[str, list[int]]:
         """Return the values of an output."""
-        return {"values": answer.values(self._outputs, output)}
+        return {"values": values(self._outputs, output)}
 
     def listening(self) -> Listener:
         """Begin a stream, and return what gives a device's answers to its windows."""
@@ -310,7 +318,3 @@ def _beginning(signal: data.WordSignal, length_s: float) -> data.WordSignal:
 
 def _has_files(settings: SwwTask.Settings) -> bool:
     return bool(settings.model or settings.audio or settings.truth)
-
-
-def _of(folder: Path, named: str) -> Path | None:
-    return folder / expanded(named) if named else None

@@ -11,12 +11,11 @@ from typing import Annotated, Any, Self
 import numpy as np
 from annotated_types import Ge, doc
 
-from rig.files.user_folders import expanded
 from rig.interfaces.context import BenchContext
 from rig.interfaces.network_task import IntegerWorkload
 from rig.interfaces.task import Regeneration, Task
 from rig.model.catalogue import Entry
-from rig.model.need import Need, NeedKind
+from rig.model.need import Need
 from rig.model.scores import Score
 from rig.network.tflite import network
 from rig.network.tflite.c_header import header
@@ -29,7 +28,7 @@ from scenarios.tasks.tflite.data import LabelledInputs
 from scenarios.tasks.tflite.generate import SOURCE
 from scenarios.tasks.tflite.programs import NAME, programs, routine
 from scenarios.tasks.tflite.replica import TfliteReplica
-from scenarios.tasks.user_files import digest
+from scenarios.tasks.user_files import digest, needs, path_of, reader_of
 
 GENERATED = ("generated", "random")
 #: Made by examples/make_tflite.py.
@@ -148,22 +147,17 @@ class TfliteTask(Task):
     @classmethod
     def needs(cls, settings: Settings, context: BenchContext) -> Sequence[Need]:
         """Return the package that reads the model, and the files."""
-        extra = "onnx" if settings.model.lower().endswith(".onnx") else "tflite"
         named = (settings.model, settings.inputs, settings.labels)
-        needed = [Need(NeedKind.EXTRA, extra)]
-        for path in (_of(context.folder, each) for each in named):
-            if path is not None:
-                needed.append(Need(NeedKind.FILE, str(path)))
-        return needed
+        return (reader_of(settings.model), *needs(context.folder, *named))
 
     @classmethod
     def open(cls, settings: Settings, context: BenchContext) -> Self:
         """Open model and samples; raises where one does not fit the other."""
         folder = context.folder
-        path = _of(folder, settings.model) or EXAMPLE
+        path = path_of(folder, settings.model) or EXAMPLE
         read = network.read(path)
-        labels = _of(folder, settings.labels)
-        inputs = _of(folder, settings.inputs)
+        labels = path_of(folder, settings.labels)
+        inputs = path_of(folder, settings.inputs)
         found = data.samples(read, inputs, labels, real_input=settings.real_input)
         return cls(settings, path, read, found, digest(labels) if labels else "")
 
@@ -306,7 +300,3 @@ def source_of(settings: TfliteTask.Settings) -> str:
 
 def _has_files(settings: TfliteTask.Settings) -> bool:
     return bool(settings.model or settings.inputs or settings.labels)
-
-
-def _of(folder: Path, named: str) -> Path | None:
-    return folder / expanded(named) if named else None

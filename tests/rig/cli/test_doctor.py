@@ -84,6 +84,8 @@ def test_a_bench_whose_port_is_there_is_0_and_the_port_stays_closed(
         ("posix-asc", 'sut.posix.program="nosuch"', "there is no"),
         ("mps2-asc", 'sut.qemu.emulator="qemu-nosuch"', "not on PATH"),
         ("cpu-asc-virtual", 'sut.cpu.interpreter="nosuch"', "there is no interpreter"),
+        ("virtual-sww", 'task.sww.model="nosuch.tflite"', "nosuch.tflite"),
+        ("cpu-network-virtual", 'task.network.model="nosuch.nir"', "nosuch.nir"),
     ],
 )
 def test_what_a_bench_lacks_is_named_and_the_exit_code_is_3(

@@ -428,9 +428,30 @@ def test_the_project_tells_its_next_steps_in_ten_lines_and_brings_benches_that_l
     folder = project(tmp_path / "board")
     readme = (folder / "README.md").read_text(encoding="utf-8").splitlines()
     assert len(readme) <= 12
-    for task in ("null", "asc", "qubo"):
+    for task in ("null", "asc", "qubo", "null-emulated"):
         code, output = rig("plan", folder / f"{task}.toml")
         assert code == 0, output
+
+
+@pytest.mark.parametrize("board", ["pico", "stm32f405"])
+def test_a_board_that_an_emulator_has_is_probed_and_run_in_it(
+    rig: Rig, tmp_path: Path, board: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if board == "pico":
+        boards.need_rp2040js(monkeypatch)
+    elif shutil.which("qemu-system-arm") is None:
+        pytest.skip(
+            "qemu-system-arm is missing (Debian: apt-get install qemu-system-arm)"
+        )
+    folder = tmp_path / "board"
+    assert rig("firmware", "new", folder, "--board", board)[0] == 0
+    code, output = rig("firmware", "build", folder)
+    assert code == 0, output
+    bench = folder / "null-emulated.toml"
+    code, output = rig("probe", bench)
+    assert code == 0 and "FAIL" not in output, output
+    code, output = rig("run", bench, "--sessions", tmp_path / "sessions")
+    assert code == 0 and "SIMULATED" in output, output
 
 
 # ---- missing tools, and errors ----
