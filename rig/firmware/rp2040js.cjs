@@ -114,7 +114,11 @@ function emulate(wanted) {
   const { clock, core } = chip;
   const uart = chip.uart[board.uart];
   chip.logger = new ConsoleLogger(LogLevel.Error, true);
-  load(wanted.kernel, chip.flash);
+  try {
+    load(wanted.kernel, chip.flash);
+  } catch (error) {
+    fail(`${wanted.kernel} is no whole ELF file of 32 bits: ${error.message}`);
+  }
   boot(chip);
 
   // ---- the line: bytes take their time, both ways ----

@@ -21,6 +21,7 @@ from annotated_types import Interval, doc
 
 from rig.errors import BenchError, ConfigError, DeviceNotFound
 from rig.firmware import toolchain
+from rig.firmware.rp2040js import INSTALL
 from rig.host.kill_with_parent import KillWithParent
 from rig.host.pseudo_terminal import refuse_windows
 from rig.interfaces.context import BenchContext
@@ -301,6 +302,7 @@ _BUILD = (
 )
 _VERSION_S = 10.0
 _TRY = "start it by hand; it is to be QEMU's system emulation for Arm"
+_SCRIPT_TRY = f"{INSTALL}; start it by hand"
 
 #: How the edge wire of each machine leaves the emulator; microbit has only one UART,
 #: and that of pico is its SYNC pin, which the emulator watches.
@@ -344,7 +346,8 @@ class EmulatorProcess(ChildProcess):
             )
         # A script may look for its library beside the image.
         beside = ["-kernel", str(program)] if script else []
-        self.version = _version([*command, *beside])
+        hint = _SCRIPT_TRY if script else _TRY
+        self.version = _version([*command, *beside], hint)
         self.line, line = socket.socketpair()
         self.wire, wire = socket.socketpair()
         try:
@@ -362,7 +365,7 @@ class EmulatorProcess(ChildProcess):
                     [*command, *options],
                     ends,
                     what=f"{emulator} -M {machine}",
-                    try_next=_TRY,
+                    try_next=hint,
                 )
             self._hold()
         except BaseException:
@@ -383,7 +386,7 @@ class EmulatorProcess(ChildProcess):
         self._kill_with_parent.close()
 
 
-def _version(command: Sequence[str | Path]) -> str:
+def _version(command: Sequence[str | Path], hint: str) -> str:
     try:
         process = subprocess.run(
             [*command, "--version"],
@@ -399,6 +402,6 @@ def _version(command: Sequence[str | Path]) -> str:
         raise BenchError(
             f"{command[0]} does not say its version",
             evidence=evidence,
-            try_next=_TRY,
+            try_next=hint,
         ) from error
     return process.stdout.partition("\n")[0]

@@ -77,7 +77,7 @@ class ChildProcess:
         return DeviceLost(
             "the process of the simulated DUT ended",
             evidence=evidence,
-            try_next=f"start {self._what} by hand",
+            try_next=f"a program built for it; or start {self._what} by hand",
         )
 
     def close(self) -> None:

@@ -18,7 +18,7 @@ from rig.bench.doctor.programs import program_rows
 from rig.bench.doctor.row import RowState
 from rig.bench.probe import probe
 from rig.bench.structure import typed
-from rig.errors import BenchError, ConfigError, DeviceNotFound
+from rig.errors import BenchError, ConfigError, DeviceLost, DeviceNotFound
 from rig.interfaces.context import BenchContext
 from rig.model.steps import Idle, Load, Query, Sync
 from rig.session.session import open_bench
@@ -255,6 +255,7 @@ def test_the_package_may_lie_beside_the_image(
     with pytest.raises(BenchError, match="version") as caught:
         Rp2040jsSut.open(settings, context)
     assert caught.value.evidence.endswith("Cannot find module 'rp2040js'")
+    assert "npm install rp2040js" in caught.value.try_next
     (tmp_path / "project" / "node_modules").symlink_to(RP2040JS)
     sut = Rp2040jsSut.open(settings, context)
     assert sut.info.details["emulator"].startswith("rp2040js 1.")
@@ -262,3 +263,15 @@ def test_the_package_may_lie_beside_the_image(
     _, package, _ = Rp2040jsSut.needs(settings, context)
     (row,) = program_rows([package])
     assert row.state is RowState.OK and row.detail.startswith("rp2040js 1.")
+
+
+def test_an_image_that_was_cut_off_is_named(
+    tmp_path: Path, start: Callable[..., Opened]
+) -> None:
+    image = tmp_path / "cut.elf"
+    image.write_bytes(pico("null").read_bytes()[:60])
+    with pytest.raises(DeviceLost) as caught:
+        start(image)
+    evidence = caught.value.evidence
+    assert "cut.elf is no whole ELF file" in evidence and "at Function" not in evidence
+    assert "a program built for it" in caught.value.try_next
