@@ -36,6 +36,9 @@ _RELU, _RELU6 = 1, 3
 _SAME = 0
 #: A bias stands for its value x the scales of input and weights.
 _BIAS_RTOL = 1e-4
+#: A value of uint8 with this added is the int8 that means the same: its zero point, and
+#: the ends of its range, move as far.
+_FROM_UNSIGNED = -128
 
 
 @dataclass
@@ -131,14 +134,17 @@ class OnnxGraph:
             raise Refused(
                 f"{node.op_type} without constant scale and zero point", EXPORT
             )
-        known = (np.int8, np.int32) if setting == _OF_WEIGHTS else (np.int8,)
+        known = (np.int8, np.int32) if setting == _OF_WEIGHTS else (np.int8, np.uint8)
         if numbers[1].dtype not in known:
             raise Refused(
                 f"values of {numbers[1].dtype}, not of int8",
                 f"{setting}=QuantType.QInt8",
             )
         scales = tuple(np.float32(numbers[0]).reshape(-1).tolist())
-        return scales, tuple(numbers[1].reshape(-1).tolist())
+        points = numbers[1].astype(np.int64)
+        if numbers[1].dtype == np.uint8:
+            points = points + _FROM_UNSIGNED
+        return scales, tuple(points.reshape(-1).tolist())
 
     def constant(
         self, real: str

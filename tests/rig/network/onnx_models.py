@@ -19,10 +19,11 @@ _ACTIVATIONS = {1: ("Relu", {}), 3: ("Clip", {"min": 0.0, "max": 6.0})}
 
 class Qdq:
     """A model under way; each tensor of the file has a name of reals, which a pair of
-    QuantizeLinear and DequantizeLinear gives.
+    QuantizeLinear and DequantizeLinear gives. `unsigned`: values are of uint8.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, unsigned: bool = False) -> None:
+        self.unsigned = unsigned
         self.graph = file.read(path)
         self.nodes: list[Any] = []
         self.constants: list[Any] = []
@@ -63,7 +64,9 @@ class Qdq:
 
     def unit(self, stated: FileTensor, name: str) -> list[str]:
         scale = np.float32(stated.scales[0])
-        point = np.int8(stated.zero_points[0])
+        point: Any = np.int8(stated.zero_points[0])
+        if self.unsigned:
+            point = np.uint8(stated.zero_points[0] + 128)
         names = (f"{name}_scale", f"{name}_zero")
         return [self.constant(names[0], scale), self.constant(names[1], point)]
 

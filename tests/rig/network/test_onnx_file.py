@@ -35,9 +35,10 @@ NAMES = (
 MUTATIONS = 200
 
 
-def made(name: str, folder: Path) -> Path:
+def made(name: str, folder: Path, *, unsigned: bool = False) -> Path:
     path = folder / f"{name}.onnx"
-    path.write_bytes(Qdq(VECTORS / f"{name}.tflite").content())
+    model = Qdq(VECTORS / f"{name}.tflite", unsigned=unsigned)
+    path.write_bytes(model.content())
     return path
 
 
@@ -52,9 +53,12 @@ def stored(name: str) -> tuple[Any, Any]:
     return (np.moveaxis(inputs, -1, 1) if len(shape) == 3 else inputs), outputs
 
 
+@pytest.mark.parametrize("unsigned", [False, True])
 @pytest.mark.parametrize("name", NAMES)
-def test_every_output_has_the_bytes_of_tflite_micro(name: str, tmp_path: Path) -> None:
-    read = network.read(made(name, tmp_path))
+def test_every_output_has_the_bytes_of_tflite_micro(
+    name: str, unsigned: bool, tmp_path: Path
+) -> None:
+    read = network.read(made(name, tmp_path, unsigned=unsigned))
     inputs, outputs = stored(name)
     found = interpreter.run(read, to_inputs(read, inputs)[0])
     assert np.array_equal(found.reshape(outputs.shape), outputs)
