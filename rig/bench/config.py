@@ -133,25 +133,36 @@ def load(
 
     If no monitor is needed, a file without a monitor is accepted.
     """
-    try:
-        text = small_text.read(path)
-    except (OSError, DataError) as error:
-        evidence = error.strerror if isinstance(error, OSError) else error.cause
-        raise ConfigError(
-            f"bench file {path} cannot be read",
-            evidence=evidence or str(error),
-            try_next="the path of a bench file; rig bench new virtual-asc writes one",
-        ) from error
-    except UnicodeDecodeError as error:
-        raise ConfigError(
-            f"{path} is not TOML", evidence=str(error), try_next=small_text.UTF_8_TRY
-        ) from error
-    tree = tree_of(text, str(path))
+    tree = tree_in(
+        path,
+        "bench file",
+        "the path of a bench file; rig bench new virtual-asc writes one",
+    )
     for override in overrides:
         _override(tree, override)
     if not monitor_needed and not tree.keys() & {"monitor", "rail"}:
         tree |= {"monitor": {NO_MONITOR: {}}}
     return _structured(tree, path.resolve().parent)
+
+
+def tree_in(path: Path, what: str, try_next: str) -> dict[str, Any]:
+    """Return the tables of a file; raises ConfigError where it cannot be read, or is no
+    TOML.
+    """
+    try:
+        text = small_text.read(path)
+    except (OSError, DataError) as error:
+        evidence = error.strerror if isinstance(error, OSError) else error.cause
+        raise ConfigError(
+            f"{what} {path} cannot be read",
+            evidence=evidence or str(error),
+            try_next=try_next,
+        ) from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(
+            f"{path} is not TOML", evidence=str(error), try_next=small_text.UTF_8_TRY
+        ) from error
+    return tree_of(text, str(path))
 
 
 def parsed(text: str, folder: Path) -> Config:

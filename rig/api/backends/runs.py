@@ -17,8 +17,7 @@ from rig.api.backends.rows import ComparedBackend, Failure
 from rig.api.sessions.session import Session
 from rig.bench import config, examples, plugins
 from rig.bench.config import NO_MONITOR, Config
-from rig.errors import ConfigError, DataError, RigError, did_you_mean
-from rig.files import small_text
+from rig.errors import ConfigError, RigError, did_you_mean
 from rig.host.stop import Stop
 from rig.interfaces.task import Task
 from rig.network.tflite.network import SUFFIXES
@@ -163,15 +162,9 @@ def tables(bench: Path | None) -> dict[str, Any]:
     """Return the tables of a bench file; none without one. Raises ConfigError."""
     if bench is None:
         return {}
-    # As any bench file that cannot be read is refused.
-    try:
-        return config.tree_of(small_text.read(bench), str(bench))
-    except (OSError, DataError, UnicodeDecodeError) as error:
-        raise ConfigError(
-            f"bench file {bench} cannot be read",
-            evidence=str(error),
-            try_next="the path of a bench file, or leave --bench out",
-        ) from error
+    return config.tree_in(
+        bench, "bench file", "the path of a bench file, or leave --bench out"
+    )
 
 
 def _of_example(name: str, wanted: RequestedRuns) -> Config:

@@ -30,8 +30,7 @@ from rig.bench import config, examples, plugins
 from rig.bench.config import Config
 from rig.bench.held import Held, HeldDevice, held
 from rig.bench.structure import nearest, typed
-from rig.errors import ConfigError, DataError, did_you_mean
-from rig.files import small_text
+from rig.errors import ConfigError, did_you_mean
 from rig.session.planning import trial_seed
 from rig.settings.declare import Count, Seed
 
@@ -125,19 +124,9 @@ class GridCell:
 
 def read(path: Path) -> Grid:
     """Read a grid; raises ConfigError with the first thing that is wrong."""
-    try:
-        tree = config.tree_of(small_text.read(path), str(path))
-    except (OSError, DataError) as error:
-        evidence = error.strerror if isinstance(error, OSError) else error.cause
-        raise ConfigError(
-            f"grid {path} cannot be read",
-            evidence=evidence or str(error),
-            try_next="the path of a GRID.toml; rig docs CAMPAIGN has an example",
-        ) from error
-    except UnicodeDecodeError as error:
-        raise ConfigError(
-            f"{path} is not TOML", evidence=str(error), try_next=small_text.UTF_8_TRY
-        ) from error
+    tree = config.tree_in(
+        path, "grid", "the path of a GRID.toml; rig docs CAMPAIGN has an example"
+    )
     for key, table in tree.items():
         if key not in _SECTIONS:
             hint = nearest(key, list(_SECTIONS))

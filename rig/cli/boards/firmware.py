@@ -13,7 +13,7 @@ import click
 
 from rig.bench.diagrams import page as wiring
 from rig.cli.boards.firmware_flash import flash
-from rig.cli.boards.firmware_model import STEPS, WORKLOAD, ModelOptions, put_model
+from rig.cli.boards.firmware_model import STEPS, WORKLOAD, put_model
 from rig.cli.boards.firmware_sww import WORKLOAD as SWW
 from rig.cli.boards.firmware_sww import put_sww
 from rig.cli.boards.firmware_tflite import WORKLOAD as TFLITE
@@ -41,6 +41,7 @@ from rig.errors import BenchError, ConfigError, did_you_mean
 from rig.firmware import project as projects
 from rig.firmware import toolchain
 from rig.firmware.emulator import PICO, Emulator, program
+from rig.firmware.model_options import ModelOptions
 from rig.firmware.monitors import MONITORS, chosen
 from rig.firmware.part import part
 from rig.network.conventions import ConventionChoice

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import dataclass
 from pathlib import Path
 
 from rig.cli.boards.room import Needs, fitting
@@ -26,15 +25,15 @@ from rig.cli.printed.terminal import (
 from rig.errors import ConfigError
 from rig.files import toml_text
 from rig.firmware import project as projects
+from rig.firmware.model_options import ModelOptions
 from rig.firmware.part import BoardMemory
 from rig.network import graph
-from rig.network.conventions import AS_STATED, ConventionChoice
+from rig.network.conventions import ConventionChoice
 from rig.network.fixed import file
 from rig.network.fixed.c_header import header
 from rig.network.fixed.form import FixedNetwork
 from rig.network.fixed.make import BITS_MAX, quantised
 from rig.network.fixed.sizes import Sizes, sizes
-from rig.network.tflite.kernels import Kernels
 
 #: In a project.
 HEADER = Path("workloads/network/nr_network_model.h")
@@ -54,28 +53,6 @@ REPORT = Path("network-report.json")
 STEPS = 100
 #: A batch's answers have 64 KiB for 16 slots in a process (ports/posix/main.c).
 _ANSWERS_MAX = 512
-
-
-@dataclass(frozen=True, slots=True)
-class ModelOptions:
-    """A model, and how it is put on a device: of a NIR file how it is quantised, of a
-    .tflite file whose code multiplies by weights, `library` is the folder of that
-    code, and whether the device quantises real numbers.
-    `streams`: it answers for a signal, row by row (firmware_sww.py).
-    """
-
-    path: Path
-    inputs: Path | None = None
-    dt_s: float | None = None
-    bits: int = BITS_MAX
-    choice: ConventionChoice = AS_STATED
-    steps: int | None = None
-    kernels: Kernels = Kernels.PORTABLE
-    library: Path | None = None
-    real_input: bool = False
-    streams: bool = False
-    #: The answer is how far the output is from real numbers (firmware_tflite.py).
-    reals: bool = False
 
 
 def put_model(

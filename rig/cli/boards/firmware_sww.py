@@ -8,13 +8,13 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from rig.cli.boards.firmware_model import ModelOptions
 from rig.cli.boards.firmware_tflite import MODEL
 from rig.cli.boards.room import Needs, fitting
 from rig.cli.models.tflite_model import print_network
 from rig.cli.printed.terminal import Terminal, say_plain
 from rig.errors import ConfigError
 from rig.firmware import project as projects
+from rig.firmware.model_options import ModelOptions
 from rig.firmware.part import BoardMemory
 from rig.network.tflite.kernels import Kernels
 from rig.network.tflite.sizes import sizes, state_of

@@ -9,7 +9,6 @@ import os
 import shutil
 from pathlib import Path
 
-from rig.cli.boards.firmware_model import ModelOptions
 from rig.cli.boards.room import Needs, fitting
 from rig.cli.models.quantize import array_of
 from rig.cli.models.tflite_model import print_network
@@ -18,6 +17,7 @@ from rig.errors import ConfigError
 from rig.files import toml_text
 from rig.firmware import cmsis_nn
 from rig.firmware import project as projects
+from rig.firmware.model_options import ModelOptions
 from rig.firmware.part import BoardMemory
 from rig.network.tflite import network
 from rig.network.tflite.c_header import header

@@ -26,7 +26,7 @@ _NOT_OF_BOARD = (
     "trials",
     "no_run",
 )
-_WORK = "scenarios.tasks.mlperf_tiny.measuring"
+_WORK = "scenarios.tasks.mlperf_tiny.measuring_command"
 
 
 @click.command(
@@ -137,7 +137,7 @@ def tiny(
     All that is made is in one folder: model, firmware, bench files, sessions, and
     summary.txt: docs/how-to/MLPERF_TINY.md, WAKE_WORD.md.
     """
-    from scenarios.tasks.mlperf_tiny.measuring import TinyRun, measure
+    from scenarios.tasks.mlperf_tiny.measuring_command import TinyRun, measure
 
     if interface is not None:
         return _by_board(benchmark, interface, clone, inputs, folder)
@@ -163,7 +163,7 @@ def tiny(
 def _by_board(
     benchmark: str, port: str, clone: Path, inputs: Path | None, folder: Path | None
 ) -> int:
-    from scenarios.tasks.mlperf_tiny.interface_run import (
+    from scenarios.tasks.mlperf_tiny.interface_command import (
         InterfaceRun,
         measure_by_board,
     )

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from rig.cli.boards.firmware_model import ModelOptions
+from rig.firmware.model_options import ModelOptions
 from rig.network.tflite.form import IntegerNetwork
 from scenarios.tasks.mlperf_tiny import benches, made_inputs
 from scenarios.tasks.mlperf_tiny.benches import TensorTables

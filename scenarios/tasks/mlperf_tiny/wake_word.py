@@ -12,9 +12,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from rig.cli.boards.firmware_model import ModelOptions
 from rig.errors import ConfigError, DataError
 from rig.files.toml_text import of_value
+from rig.firmware.model_options import ModelOptions
 from rig.network.tflite.form import IntegerNetwork
 from rig.network.wake import c_header
 from rig.network.wake.features import SAMPLE_HZ

@@ -51,7 +51,7 @@ TABLE = {
         " check-wide check-wrong-option",
     ),
     "compare": Screens(
-        "compare compare-all compare-cut-off",
+        "compare compare-all compare-cut-off compare-networks",
         "compare-backends compare-changed compare-no-session compare-nothing",
     ),
     "coverage": Screens(
@@ -177,7 +177,7 @@ COMPARED = {
     *(*parts.TEXTS, *parts.TABLES, *parts.ERRORS),
     *(*on_sessions.READ, *on_sessions.WRITING, *alone.SHOWN, *on_grids.SHOWN),
     *(f"run-{outcome}" for outcome in summary.OUTCOMES),
-    *("sessions", "sessions-unreadable"),
+    *("sessions", "sessions-unreadable", "compare-networks"),
 }
 
 

@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rig.bench import forms
-from rig.cli.boards.firmware_model import ModelOptions
 from rig.cli.boards.firmware_tflite import put_tflite
 from rig.files import toml_text
 from rig.firmware import project as projects
+from rig.firmware.model_options import ModelOptions
 from rig.settings.fields import SettingField
 from scenarios.tasks.tflite.task import EXAMPLE
 

@@ -15,7 +15,7 @@ import pytest
 pytest.importorskip("tflite", reason="pip install 'neurorig[tflite]'")
 
 from rig.errors import ConfigError, DataError
-from scenarios.tasks.mlperf_tiny.measuring import MadeBenches, run_modes
+from scenarios.tasks.mlperf_tiny.measuring_command import MadeBenches, run_modes
 from scenarios.tasks.mlperf_tiny.references import WAKE_WORD
 from scenarios.tasks.sww import data
 from tests.checking import check
