@@ -20,6 +20,7 @@ PACKAGES = {
     "arm-none-eabi-gcc": (
         "apt-get install gcc-arm-none-eabi; elsewhere: Arm GNU Toolchain, arm-none-eabi"
     ),
+    "riscv64-unknown-elf-gcc": "apt-get install gcc-riscv64-unknown-elf",
     "avr-gcc": "apt-get install gcc-avr avr-libc; elsewhere: Arduino brings it",
     "qemu-system-arm": "apt-get install qemu-system-arm; elsewhere: QEMU",
     "node": "apt-get install nodejs; elsewhere: nodejs.org",

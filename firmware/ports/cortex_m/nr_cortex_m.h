@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Common parts of every Cortex-M: interrupts, the start, and the parts of the port that boards
-   share. */
+/* Common parts of every Cortex-M, and of the RISC-V of the RP2350: interrupts, the start, and the
+   parts of the port that boards share. */
 #ifndef NR_CORTEX_M_H
 #define NR_CORTEX_M_H
 
@@ -11,21 +11,13 @@
 
 #define NR_REGISTER(address) (*(volatile uint32_t *)(uintptr_t)(address))
 
-static inline void nr_interrupts_off(void) { __asm__ volatile("cpsid i" ::: "memory"); }
-static inline void nr_interrupts_on(void) { __asm__ volatile("cpsie i" ::: "memory"); }
-
-/* Sleeps until an interrupt is pending, also where interrupts are off: then its handler runs as
-   soon as they are on again. */
-static inline void nr_wait_for_interrupt(void) { __asm__ volatile("dsb\n\twfi" ::: "memory"); }
-
-static inline void nr_interrupt_enable(uint32_t number)
-{
-    NR_REGISTER(0xE000E100U + number / 32U * 4U) = 1U << (number % 32U);
-}
-static inline void nr_interrupt_unpend(uint32_t number)
-{
-    NR_REGISTER(0xE000E280U + number / 32U * 4U) = 1U << (number % 32U);
-}
+/* Interrupts and sleep of the core. nr_wait_for_interrupt sleeps until an interrupt is pending,
+   also where interrupts are off: then its handler runs as soon as they are on again. */
+#ifdef __riscv
+#include "cores/hazard3.h"
+#else
+#include "cores/armv.h"
+#endif
 
 /* The handlers a board supplies; systick.c has the second one for boards that wake by SysTick. The
    third raises SYNC where no timer can: some cycles late, and part of what is measured. */
@@ -38,8 +30,12 @@ void nr_on_sync(void);
 #define NR_RISE_LATE_US 0U
 #endif
 
-/* start.c: where the processor begins, and the paint on its stack. */
+/* cores/: interrupts lead to the handlers from here on. */
+void nr_core_start(void);
+
+/* start.c: where the processor begins, where it ends after a fault, and the paint on its stack. */
 void nr_on_reset(void);
+void nr_on_fault(void);
 uint32_t nr_stack_size_b(void);
 uint32_t nr_stack_unused_b(void);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* RP2040, a Cortex-M0+, and RP2350 (NR_RP2350) as a Cortex-M33: UART0 is the line, TIMER the ticks.
+/* RP2040, a Cortex-M0+, and RP2350 (NR_RP2350) as a Cortex-M33 or as a Hazard3, which is RISC-V:
+   UART0 is the line, TIMER the ticks.
    SYNC is a pin of SIO that an interrupt of the timer raises. References: RP2040 and RP2350
    datasheets, raspberrypi/pico-sdk hardware_regs; Arm DDI0183 (PL011). */
 #include "nr_board.h"
@@ -96,7 +97,13 @@ enum {
 
 /* ---- from power-up to the image in RAM ---- */
 
-#ifdef NR_RP2350
+#if defined(__riscv)
+/* The boot ROM finds the block that names the chip and its RISC-V, with entry and stack. */
+__asm__(".section .boot, \"ax\"\n"
+        "    .word 0xFFFFDED3, 0x11010142, 0x00000344, nr_load, nr_stack_top, 0x000004FF, 0\n"
+        "    .word 0xAB123579\n"
+        "    .previous\n");
+#elif defined(NR_RP2350)
 /* The boot ROM takes stack and entry from here, once it has found the block that names the chip. */
 __asm__(".section .boot, \"ax\"\n"
         "    .word nr_stack_top, nr_load + 1\n"
@@ -130,6 +137,22 @@ __asm__(".section .boot, \"ax\"\n"
         "    .previous\n");
 #endif
 
+#if defined(__riscv)
+__asm__(".section .boot, \"ax\"\n"
+        "nr_load:\n"
+        "    la a0, nr_code_image\n"
+        "    la a1, nr_code_start\n"
+        "    la a2, nr_code_end\n"
+        "1:  lw a3, 0(a0)\n"
+        "    sw a3, 0(a1)\n"
+        "    addi a0, a0, 4\n"
+        "    addi a1, a1, 4\n"
+        "    bltu a1, a2, 1b\n"
+        "    fence.i\n" /* what was stored is fetched from here on */
+        "    la a0, nr_on_reset\n"
+        "    jr a0\n"
+        "    .previous\n");
+#else
 __asm__(".section .boot, \"ax\"\n"
         "    .syntax unified\n"
         "    .thumb_func\n"
@@ -149,6 +172,7 @@ __asm__(".section .boot, \"ax\"\n"
         "    bx r1\n"
         "    .ltorg\n"
         "    .previous\n");
+#endif
 
 /* ---- interrupts ---- */
 

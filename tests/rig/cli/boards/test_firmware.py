@@ -63,6 +63,7 @@ BOARDS = (
     "nucleo_l4r5zi",
     "pico",
     "pico2",
+    "pico2_riscv",
     "stm32f405",
 )
 PORTS = tuple(sorted((*BOARDS, "posix", "template")))
@@ -193,10 +194,12 @@ ARCHITECTURES = {
     "Cortex-M7": "v7E-M",
     "Cortex-M33": "v8-M.mainline",
 }
+#: Its image has a compiler and tests of its own: tests/firmware/test_riscv.py.
+OF_ARM = tuple(name for name in BOARDS if name != "pico2_riscv")
 
 
 @needs_arm
-@pytest.mark.parametrize("name", BOARDS)
+@pytest.mark.parametrize("name", OF_ARM)
 def test_an_image_of_each_board_is_for_its_core_and_lies_in_its_memory(
     projects: Path, name: str
 ) -> None:
