@@ -17,6 +17,7 @@ from rig.errors import (
     DeviceLost,
     DeviceNotFound,
     RigError,
+    storage_error,
 )
 from rig.files.plain_text import visible
 from rig.firmware.elf import read_elf
@@ -155,7 +156,10 @@ def run(tool: str, order: FlashOrder, heard: Callable[[str], None]) -> None:
     """
     words = commands(tool, order)
     if PROGRAMS[tool].is_flat:
-        order.flat.write_bytes(read_elf(order.image).flat().data)
+        try:
+            order.flat.write_bytes(read_elf(order.image).flat().data)
+        except OSError as error:
+            raise storage_error(error, order.flat) from error
     for command in words:
         lines: list[str] = []
 

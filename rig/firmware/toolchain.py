@@ -33,6 +33,9 @@ PACKAGES = {
     "bossac": "Arduino brings it with its boards of mbed; Debian's knows no nRF52840",
 }
 
+#: Words that make a program print its version, none for one that cannot.
+VERSION_WORDS = {"picotool": ("version",), "esptool": ("version",), "bossac": ()}
+
 
 def find(program: str) -> Path:
     """Return the path of `program`; raise DeviceNotFound with the package that has

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from rig.bench.doctor.row import DoctorRow, RowState, asked
 from rig.firmware.rp2040js import BRIDGE, INSTALL
-from rig.firmware.toolchain import PACKAGES
+from rig.firmware.toolchain import PACKAGES, VERSION_WORDS
 from rig.model.need import Need, NeedKind
 
 GROUP = "programs"
@@ -45,7 +45,10 @@ def _version(need: Need) -> tuple[RowState, str]:
             RowState.MISSING,
             f"{need.name} is not on PATH" if need.script else "not on PATH",
         )
-    well, line = asked([path, *need.script, "--version"])
+    words = VERSION_WORDS.get(need.name, ("--version",))
+    if not words:
+        return RowState.OK, path
+    well, line = asked([path, *need.script, *words])
     if well:
         return RowState.OK, line or path
     if need.script:

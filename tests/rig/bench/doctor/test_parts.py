@@ -60,6 +60,17 @@ def test_a_program_prints_its_version_or_is_wrong_or_missing(
     assert all(each.needed for each in (good, breaks, hangs, absent))
 
 
+def test_a_program_is_asked_for_its_version_in_its_own_words(tools: Path) -> None:
+    answers = 'test "$*" = version && echo picotool v2.3.0 || exit 255'
+    needs = [
+        program(tools, "picotool", answers),
+        program(tools, "bossac", "echo unrecognized option; exit 1"),
+    ]
+    picotool, bossac = programs.program_rows(needs)
+    assert (picotool.state, picotool.detail) == (RowState.OK, "picotool v2.3.0")
+    assert (bossac.state, bossac.detail) == (RowState.OK, str(tools / "bossac"))
+
+
 def test_a_script_of_an_interpreter_is_asked_itself(tools: Path) -> None:
     program(
         tools,

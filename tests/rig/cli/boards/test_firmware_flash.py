@@ -420,6 +420,22 @@ def test_a_tool_that_cannot_be_run_is_named(rig: Rig, tmp_path: Path) -> None:
     assert code == 3 and "picotool cannot be run" in output
 
 
+@pytest.mark.parametrize("tool", ["st-flash", "uf2"])
+def test_a_folder_that_cannot_be_written_is_named(
+    rig: Rig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tool: str
+) -> None:
+    pico_drive(tmp_path, monkeypatch)
+    board = "stm32f405" if tool == "st-flash" else "pico"
+    path = image(tmp_path, board)
+    for ending in (".bin", ".uf2"):
+        path.with_suffix(ending).mkdir()
+    arguments = fake_tool(tmp_path / "bin", "st-flash")
+    words = ["--tool", tool]
+    code, output = rig("firmware", "flash", path, *words, path=str(tmp_path / "bin"))
+    assert code == 3 and "cannot be written or read" in output
+    assert not arguments.exists()
+
+
 # ---- several boards, and none: by serial ports ----
 
 
