@@ -43,4 +43,5 @@ FedVoltage = Annotated[
     Unit("V"),
     doc("Voltage of another cable that feeds the DUT in its place."),
 ]
+EdgeDelay = Annotated[float, Unit("s"), doc("How much later than power SYNC is seen.")]
 NoiseSeed = Annotated[Seed, doc("Seed of the noise.")]

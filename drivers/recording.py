@@ -13,8 +13,14 @@ from rig.interfaces.monitor import MonitorInfo
 from rig.trace.writer import TraceWriter
 
 
-def trace_writer(folder: Path, info: MonitorInfo, about: dict[str, Any]) -> TraceWriter:
-    """Open the trace of a monitor in a folder, with remarks about the recording."""
+def trace_writer(
+    folder: Path, info: MonitorInfo, about: dict[str, Any], corrected: bool = False
+) -> TraceWriter:
+    """Open the trace of a monitor in a folder, with remarks about the recording; its
+    readings are corrected by the monitor's calibration where the driver has not done
+    that.
+    """
+    calibration = None if corrected else info.accuracy.calibration
     return TraceWriter(
         folder,
         sample_hz=info.sample_hz,
@@ -23,6 +29,7 @@ def trace_writer(folder: Path, info: MonitorInfo, about: dict[str, Any]) -> Trac
         serial=info.serial,
         about={"monitor": info.kind, "simulated": info.simulated, **about},
         sync_kind=info.sync,
+        correct=calibration.corrected_a if calibration else None,
     )
 
 

@@ -10,7 +10,7 @@ from abc import abstractmethod
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Protocol, Self
+from typing import Any, ClassVar, Protocol, Self
 
 from drivers.recording import ThreadRecording, trace_writer
 from rig.errors import RigError
@@ -54,8 +54,11 @@ class StreamRecording(ThreadRecording):
     """One measurement: a thread takes the stream apart and appends it to the trace.
 
     `settings` are stored with the trace; their `start_s` lies before the first
-    measurement. `_findings` are stored with it at the end.
+    measurement. `_findings` are stored with it at the end. `corrected`: it writes
+    currents that the monitor's calibration has corrected.
     """
+
+    corrected: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -103,6 +106,7 @@ class StreamRecording(ThreadRecording):
             self._folder,
             info,
             {"details": info.details, "settings": dataclasses.asdict(self._settings)},
+            self.corrected,
         )
         try:
             self._begin()

@@ -100,6 +100,7 @@ class VirtualMonitor(Driver):
         """Switch the DUT's supply."""
         wired = self._settings.supply_wire == "wired"
         self._context.world.supply_on = on and wired
+        self._context.world.supply_v = self._settings.supply_v
         self._context.world.supply_cut = on and not wired
 
     def record(self, folder: Path) -> VirtualRecording:
@@ -108,6 +109,7 @@ class VirtualMonitor(Driver):
         return VirtualRecording(
             self._settings,
             self._context.world,
+            self.info,
             folder,
             f"virtual-monitor-{self._context.seed}-{self._recordings}",
         )
@@ -134,10 +136,16 @@ class VirtualRecording(ThreadRecording):
     the trace."""
 
     def __init__(
-        self, settings: VirtualMonitor.Settings, world: World, folder: Path, seed: str
+        self,
+        settings: VirtualMonitor.Settings,
+        world: World,
+        info: MonitorInfo,
+        folder: Path,
+        seed: str,
     ) -> None:
         super().__init__(folder, "virtual monitor")
         self._world = world
+        self._info = info
         self._about = {
             "monitor": "virtual",
             "simulated": True,
@@ -152,6 +160,7 @@ class VirtualRecording(ThreadRecording):
 
     def __enter__(self) -> VirtualRecording:
         settings = self._sampler.settings
+        calibration = self._info.accuracy.calibration
         self._writer = TraceWriter(
             self._folder,
             sample_hz=settings.sample_hz,
@@ -159,6 +168,7 @@ class VirtualRecording(ThreadRecording):
             source="virtual monitor",
             serial="0",
             about=self._about,
+            correct=calibration.corrected_a if calibration else None,
         )
         self._thread.start()
         try:

@@ -12,6 +12,7 @@ from drivers.fields import (
     CurrentGain,
     CurrentNoise,
     CurrentOffset,
+    EdgeDelay,
     FedVoltage,
     StartTime,
     SupplyShare,
@@ -56,9 +57,7 @@ class VirtualMonitorSettings:
         Unit("s"),
         doc("Standard deviation of the moment at which SYNC is seen."),
     ] = 0.0
-    edge_delay_s: Annotated[
-        float, Unit("s"), doc("How much later than power SYNC is seen.")
-    ] = 0.0
+    edge_delay_s: EdgeDelay = 0.0
     share: SupplyShare = 1.0
     fed_v: FedVoltage = 0.0
     supply_wire: Annotated[

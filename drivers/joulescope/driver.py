@@ -152,15 +152,19 @@ class Joulescope(Driver):
     @staticmethod
     def sampling(settings: Settings) -> Sampling:
         """Return the rates of the model that is named, of a JS220 where none is."""
-        named = (
-            settings.simulator.model
-            if is_simulated(settings.device)
-            else settings.device
-        )
-        ticks = (
-            models.Js110 if "js110" in named.lower() else models.Js220
-        ).sample_ticks
+        ticks = (models.Js110 if _is_js110(settings) else models.Js220).sample_ticks
         return Sampling(TICK_HZ / ticks, TICK_HZ)
+
+    @classmethod
+    def in_each_range(cls, settings: Settings) -> Sequence[Settings]:
+        """Return a setting for each range of the model that is named, of a JS220 where
+        none is.
+        """
+        if settings.current_range != "auto":
+            return ()
+        model = models.Js110() if _is_js110(settings) else models.Js220()
+        ascending = reversed(model.current_ranges)
+        return [dataclasses.replace(settings, current_range=name) for name in ascending]
 
     @classmethod
     def open(cls, settings: Settings, context: BenchContext) -> Self:
@@ -419,3 +423,11 @@ def _version(number: int) -> tuple[int, int, int]:
 
 def _version_text(number: int) -> str:
     return ".".join(str(part) for part in _version(number))
+
+
+def _is_js110(settings: Joulescope.Settings) -> bool:
+    """Check whether the settings name a JS110."""
+    named = (
+        settings.simulator.model if is_simulated(settings.device) else settings.device
+    )
+    return "js110" in named.lower()

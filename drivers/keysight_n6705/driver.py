@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Self, TypeAlias
 
 from drivers.keysight_n6705 import setup
-from drivers.keysight_n6705.accuracy import promised
+from drivers.keysight_n6705.accuracy import RANGES_A, promised
 from drivers.keysight_n6705.attached import USB, found, identity, usb_resources
 from drivers.keysight_n6705.io_manager import STEP_S, IoManager
 from drivers.keysight_n6705.link import ScpiLink, conversation, socket_of
@@ -109,6 +109,16 @@ class KeysightN6705(Driver):
         return Sampling(
             1 / period_s, 1 / setup.POINT_S, "voltage" if voltage else "stamps"
         )
+
+    @classmethod
+    def in_each_range(cls, settings: Settings) -> Sequence[Settings]:
+        """Return a setting for each range."""
+        if settings.current_range != "auto":
+            return ()
+        return [
+            dataclasses.replace(settings, current_range=f"{limit_a:g}")
+            for limit_a in RANGES_A
+        ]
 
     @classmethod
     def open(cls, settings: Settings, context: BenchContext) -> Self:

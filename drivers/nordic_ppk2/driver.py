@@ -20,7 +20,7 @@ from drivers.nordic_ppk2.attached import attached_instruments, serial_number
 from drivers.nordic_ppk2.link import TRY, Ppk2Link, conversation
 from drivers.nordic_ppk2.metadata import MODES, Ppk2Metadata, described
 from drivers.nordic_ppk2.recording import SAMPLE_HZ, Ppk2Recording, RecordingContext
-from drivers.nordic_ppk2.settings import Ppk2Settings, require
+from drivers.nordic_ppk2.settings import Ppk2Settings
 from drivers.nordic_ppk2.sim.simulator import Ppk2Simulator
 from drivers.nordic_ppk2.wires import wires
 from drivers.serial_instrument import (
@@ -46,6 +46,7 @@ class NordicPpk2(SerialInstrument):
     """
 
     Settings: TypeAlias = Ppk2Settings
+    knows_range = True
 
     def __init__(
         self,
@@ -81,7 +82,6 @@ class NordicPpk2(SerialInstrument):
     def open(cls, settings: Settings, context: BenchContext) -> Self:
         """Take control of the PPK2, switch the supply off and set it up; raises
         RigError."""
-        require(settings)
         part = context.section or "monitor.nordic_ppk2"
         if context.contact.played(part):
             raise ConfigError(
@@ -156,8 +156,10 @@ class NordicPpk2(SerialInstrument):
         assert self._metadata is not None
         settings = self._settings
         simulated = self.simulates(settings)
+        calibration = self._accuracy.calibration
+        corrections = calibration.correction if calibration else ()
         context = RecordingContext(
-            currents_a=self._metadata.currents_a(settings.supply_v, settings.gains),
+            currents_a=self._metadata.currents_a(settings.supply_v, corrections),
             metadata=self._metadata,
             voltage_v=settings.supply_v if self._on else 0.0,
             line=settings.sync,

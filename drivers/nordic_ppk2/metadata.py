@@ -18,6 +18,7 @@ import numpy as np
 
 from rig.arrays import Array, Reals
 from rig.errors import RemoteProtocolError
+from rig.uncertainty.calibration import Correction
 
 RANGES = 5
 #: The words of the converter: 14 bits of code, above them 3 bits of range.
@@ -120,18 +121,22 @@ class Ppk2Metadata:
             },
         )
 
-    def currents_a(self, supply_v: float, gains: Sequence[float] = ()) -> Reals:
-        """Return the current of each of the 17 lower bits of a sample's word, with a
-        factor of each range, by default 1; NaN where there is none: at the converter's
-        end, beyond the measuring range, in a range that does not exist or whose
-        constants are not known.
+    def currents_a(
+        self, supply_v: float, corrections: Sequence[Correction] = ()
+    ) -> Reals:
+        """Return the current of each of the 17 lower bits of a sample's word, with the
+        correction of its range, if there are any; NaN where
+        there is none: at the converter's end, beyond the measuring range, in a range
+        that does not exist or whose constants are not known.
         """
         table = np.full((1 << 3, CODES), np.nan)
         codes = np.arange(CODES, dtype=np.float64)
-        factors = gains or (1.0,) * RANGES
         for at, constants in enumerate(self.constants):
             if at not in self.missing:
-                table[at] = factors[at] * constants.currents_a(codes, supply_v)
+                table[at] = constants.currents_a(codes, supply_v)
+                if corrections:
+                    row = corrections[at]
+                    table[at] = (table[at] - row.zero) * row.factor
         table[:, SATURATED] = np.nan
         with np.errstate(invalid="ignore"):
             table[table > MOST_A] = np.nan

@@ -71,6 +71,8 @@ class Ppk2Recording(StreamRecording):
     cannot see by the host's clock.
     """
 
+    corrected = True
+
     def __init__(
         self,
         link: Ppk2Link,

@@ -10,8 +10,8 @@ from rig.model.wiring import Connection, Pin, WireName
 
 
 def wires(settings: Any) -> Sequence[Connection]:
-    """Return them (docs/how-to/PPK2.md): it supplies the DUT, or lies in its supply;
-    the logic port has a supply and a ground of its own.
+    """Return them (docs/how-to/MONITORS.md): it supplies the DUT, or lies in its
+    supply; the logic port has a supply and a ground of its own.
     """
     supplied = f"{settings.supply_v:g} V, to 1 A"
     feed = []

@@ -73,11 +73,14 @@ def alone(kind: str, changes: Sequence[str] = ()) -> Config:
     """Return a bench with only a monitor; `changes` are its settings as NAME=VALUE.
     Raises ConfigError.
     """
-    resolved = config.load(shipped("benches") / _ALONE)
     settings = config.settings_of("monitor", kind, changes)
-    return replace(
-        resolved, monitors={"": PluginChoice(kind, settings)}, folder=Path.cwd()
-    )
+    return with_only({"": PluginChoice(kind, settings)}, Path.cwd())
+
+
+def with_only(monitors: dict[str, PluginChoice], folder: Path) -> Config:
+    """Return a bench with these monitors and nothing else to use."""
+    resolved = config.load(shipped("benches") / _ALONE)
+    return replace(resolved, monitors=monitors, folder=folder)
 
 
 def kinds() -> list[str]:

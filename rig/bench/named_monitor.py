@@ -15,9 +15,11 @@ from types import TracebackType
 
 from rig.bench import plugins
 from rig.bench.config import PluginChoice
+from rig.bench.own_calibration import refuse_other
 from rig.errors import ConfigError, RigError
 from rig.interfaces.context import BenchContext
 from rig.interfaces.monitor import EnergyMonitor, MonitorInfo, Recording
+from rig.interfaces.plugin_classes import Driver
 
 
 def open_monitor(
@@ -30,11 +32,23 @@ def open_monitor(
     section = f"rail.{rail}.{choice.kind}" if rail else f"monitor.{choice.kind}"
     context = replace(context, section=section)
     if not rail:
-        monitor: EnergyMonitor = kind.open(choice.settings, context)
-        return monitor
+        return _opened(kind, choice, context)
     naming = _Naming(rail, choice.kind)
     with naming.errors():
-        return _Monitor(naming, kind.open(choice.settings, context))
+        return _Monitor(naming, _opened(kind, choice, context))
+
+
+def _opened(
+    kind: type[Driver], choice: PluginChoice, context: BenchContext
+) -> EnergyMonitor:
+    """Open a monitor; it is closed again where its calibration file is not its own."""
+    monitor = kind.open(choice.settings, context)
+    try:
+        refuse_other(choice, monitor.info, f"monitor.{choice.kind}")
+    except BaseException:
+        monitor.close()
+        raise
+    return monitor
 
 
 class _Naming:

@@ -40,7 +40,9 @@ class Again:
         """Yield where settings, data and files of the whole session contradict each
         other.
         """
-        yield from settings_again.findings(self.context.config, self.context.provenance)
+        yield from settings_again.findings(
+            self.context.config, self.context.provenance, self.folder.path
+        )
         yield from self.data.findings()
         yield from data_again.of_derived(self.folder, self.context)
 

@@ -6,23 +6,27 @@ the facts on device and instruments that settings determine.
 from __future__ import annotations
 
 import dataclasses
+import datetime
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
-from rig.bench import plugins
+from rig.bench import own_calibration, plugins
 from rig.bench.config import Config, PluginChoice
 from rig.check.reasons import cannot
 from rig.check.versions import is_this_revision, is_this_version, shared_numbers
 from rig.check.written_again import difference_of
+from rig.errors import RigError
 from rig.files import typed
 from rig.model.finding import Finding
 from rig.store.provenance_file import Provenance
-from rig.store.session_folder import PROVENANCE
+from rig.store.session_folder import CALIBRATIONS, PROVENANCE
+from rig.uncertainty import accuracy
 
 
-def findings(config: Config, provenance: Provenance) -> Iterator[Finding]:
+def findings(config: Config, provenance: Provenance, folder: Path) -> Iterator[Finding]:
     """Yield where the provenance differs from the bench file, and which facts cannot be
-    computed.
+    computed; `folder` is that of the session.
     """
     metadata = typed.to_json(config.metadata)
     if text := difference_of(provenance.metadata, metadata):
@@ -35,7 +39,36 @@ def findings(config: Config, provenance: Provenance) -> Iterator[Finding]:
     for rail, choice in config.monitors.items():
         if rail in provenance.monitors:
             name = f"monitor {rail}".strip()
+            yield from _of_calibration(name, choice, provenance, rail, folder)
             yield from _of_part("monitor", choice, name, provenance, rail)
+
+
+def _of_calibration(
+    name: str, choice: PluginChoice, told: Provenance, rail: str, folder: Path
+) -> Iterator[Finding]:
+    """Compare the limits of error of a monitor with the calibration file that the
+    session kept.
+    """
+    calibration = getattr(choice.settings, "calibration", "")
+    if not calibration:
+        return
+    kept = f"{CALIBRATIONS}/{own_calibration.kept_name(rail)}"
+    if not (folder / kept).exists():
+        said = (
+            f"{name}: its limits of error are those of {calibration!r:.80}, not at hand"
+        )
+        yield Finding(PROVENANCE, True, said)
+        return
+    created = datetime.date.fromisoformat(told.created_utc[:10])
+    try:
+        again = accuracy.load(folder / kept, created)
+    except RigError as error:
+        yield Finding(kept, False, cannot(name, error))
+        return
+    used = told.monitors[rail].accuracy
+    for part in ("current", "voltage", "distribution", "source", "calibration"):
+        if getattr(again, part) != getattr(used, part):
+            yield Finding(PROVENANCE, False, f"{name}: {part} is not as {kept} has it")
 
 
 def _of_part(
@@ -45,11 +78,6 @@ def _of_part(
     version of the rig wrote it: as far as that can be compared.
     """
     info: Any = told.sut if section == "sut" else told.monitors[rail]
-    if calibration := getattr(choice.settings, "calibration", ""):
-        said = (
-            f"{name}: its limits of error are those of {calibration!r:.80}, not at hand"
-        )
-        yield Finding(PROVENANCE, True, said)
     kind = plugins.find(section, choice.kind)
     if not plugins.speaks_for(kind, "restated", "info"):
         return

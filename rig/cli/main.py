@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from rig.cli.printed.terminal import Terminal
 
 #: Commands that open a bench, and write no session.
-_SUPPLYING = frozenset({"probe", "serve"})
+_SUPPLYING = frozenset({"monitor", "probe", "serve"})
 #: Name of a command -> where it is, and its summary: at most 64 characters.
 COMMANDS = {
     "bench": (
@@ -78,6 +78,10 @@ COMMANDS = {
     "model": (
         "rig.cli.models.model:model",
         "Look at, check and run a network in a NIR file",
+    ),
+    "monitor": (
+        "rig.cli.monitor:monitor",
+        "Check an energy monitor; write its calibration file",
     ),
     "plan": ("rig.cli.plan:plan", "Print the steps of a trial; no device is touched"),
     "probe": (

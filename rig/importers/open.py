@@ -162,7 +162,7 @@ def accuracy_beside(path: Path) -> Accuracy | None:
     session = _session_around(folder)
     if session is None:
         limits = folder / LIMITS
-        return accuracy.load(limits) if limits.is_file() else None
+        return accuracy.read(limits) if limits.is_file() else None
     place = session / PROVENANCE
     told = typed.from_json(_Monitors, read_json(place), str(place))
     monitors = told.monitors or ({"": told.monitor} if told.monitor else {})

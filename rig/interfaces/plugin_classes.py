@@ -131,7 +131,12 @@ class Backend(DevicePlugin):
 class Driver(DevicePlugin):
     """Base class of drivers, each for a kind of energy monitor. No method but `open`
     and `scan` touches an instrument.
+
+    `knows_range`: it corrects each sample by the range that the instrument reports, and
+    not by the reading.
     """
+
+    knows_range: ClassVar[bool] = False
 
     @classmethod
     def open(cls, settings: Any, context: BenchContext) -> EnergyMonitor:
@@ -151,6 +156,14 @@ class Driver(DevicePlugin):
         instrument; None where they do not.
         """
         return None
+
+    @classmethod
+    def in_each_range(cls, settings: Any) -> Sequence[Any]:
+        """Return settings that hold the instrument in one range of the current each, in
+        the order in which its limits of error list them; empty where it chooses its
+        range itself, or has one.
+        """
+        return ()
 
     @classmethod
     def scan(cls) -> Sequence[FoundInstrument]:

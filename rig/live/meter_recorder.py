@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ import tomli_w
 from numpy.typing import NDArray
 
 from rig.errors import RigError, storage_error
+from rig.files import typed
 from rig.live.accumulated import Accumulated
 from rig.trace.gaps import Gap
 from rig.trace.tap import TraceForm
@@ -51,7 +51,7 @@ class MeterRecorder:
         try:
             folder.mkdir(parents=True)
             (folder / LIMITS).write_text(
-                tomli_w.dumps(asdict(accuracy)), encoding="utf-8"
+                tomli_w.dumps(typed.to_json(accuracy)), encoding="utf-8"
             )
         except OSError as error:
             raise storage_error(error, folder) from error

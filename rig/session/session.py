@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from rig.bench import own_calibration
 from rig.bench.compatibility import (
     refuse_invisible_pulses,
     refuse_mismatch,
@@ -141,6 +142,10 @@ def run(
     planned = _estimated(bench, trials, root)
     estimate.refuse_no_room(planned, root)
     kept = bench.task.kept()
+    calibrations = {
+        own_calibration.kept_name(rail): path.read_bytes()
+        for rail, path in own_calibration.files(bench.config.monitors).items()
+    }
     folder = SessionFolder.create(root, bench.config.bench.name)
     started = SessionStarted(
         folder=folder.path,
@@ -149,6 +154,7 @@ def run(
         provenance=about,
         catalogue=tuple(bench.task.catalogue()),
         kept=kept,
+        calibrations=calibrations,
     )
     return _session(
         bench=bench,

@@ -55,6 +55,8 @@ class World:
         self.look: Callable[[], None] = _nothing
         self.pause: Callable[[float], None] = time.sleep
         self.supply_on = False
+        #: True voltage of the supply at its output while it is on.
+        self.supply_v = 0.0
         #: The supply is switched on, and a wire that is open keeps it from the device.
         self.supply_cut = False
         self.monotonic_ns = 1_000_000_000_000

@@ -64,7 +64,7 @@ class Recovering:
 class SessionStarted:
     """The bench is open; `queries` are timed ones in each trial, warm-up included;
     `catalogue` has the task's samples, `kept` the contents of files that the session
-    keeps of it, by name.
+    keeps of it, by name, `calibrations` those of its monitors' calibration files.
     """
 
     folder: Path
@@ -73,6 +73,7 @@ class SessionStarted:
     provenance: dict[str, Any]
     catalogue: tuple[Entry, ...] = ()
     kept: Mapping[str, bytes] = field(default_factory=dict)
+    calibrations: Mapping[str, bytes] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

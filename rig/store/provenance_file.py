@@ -123,6 +123,15 @@ def changed(before: Provenance, now: Provenance) -> list[str]:
         (f"monitor {rail}".strip(), _OF_MONITOR, old, now.monitors.get(rail))
         for rail, old in before.monitors.items()
     ]
+    parts += [
+        (
+            f"monitor {rail}".strip(),
+            ("calibration",),
+            old.accuracy,
+            getattr(now.monitors.get(rail), "accuracy", None),
+        )
+        for rail, old in before.monitors.items()
+    ]
     changes = []
     for part, keys, old, new in parts:
         for key in keys:

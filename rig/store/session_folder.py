@@ -40,6 +40,9 @@ CATALOGUE = "catalogue.csv"
 #: The folder of files of the task: a model and inputs of the bench's owner.
 KEPT = "task"
 
+#: The folder of calibration files of the monitors, by their rails.
+CALIBRATIONS = "calibration"
+
 COMPLETIONS = "completions.jsonl"
 SAMPLES = "samples.jsonl"
 UART = "uart.log"
@@ -191,7 +194,8 @@ class SessionFolder:
         except OSError:
             return False
         whole = {*_BEGINNING, EVENTS}
-        known = whole | {name + PARTIAL_SUFFIX for name in whole} | {KEPT}
+        known = whole | {name + PARTIAL_SUFFIX for name in whole}
+        known |= {KEPT, CALIBRATIONS}
         is_ours = bool(inside) or _CREATED.match(self.path.name) is not None
         return (
             is_ours

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -29,6 +29,7 @@ from rig.store.events import (
 from rig.store.provenance import utc_now
 from rig.store.session_folder import (
     BENCH,
+    CALIBRATIONS,
     CATALOGUE,
     COMPLETIONS,
     KEPT,
@@ -154,11 +155,10 @@ class Store:
         write_text(folder / PROVENANCE, json_text(event.provenance))
         if event.catalogue:
             write_text(folder / CATALOGUE, catalogue.text(event.catalogue))
-        if event.kept:
-            (folder / KEPT).mkdir()
-        kept = [f"{KEPT}/{name}" for name in event.kept]
-        for name, content in event.kept.items():
-            write_bytes(folder / KEPT / name, content)
+        kept = [
+            *_written(folder, KEPT, event.kept),
+            *_written(folder, CALIBRATIONS, event.calibrations),
+        ]
         begun = (BENCH, PROVENANCE, *([CATALOGUE] if event.catalogue else []), *kept)
         files = {name: sha256(folder / name) for name in begun}
         to_disk(folder)
@@ -189,3 +189,12 @@ class Store:
         with ExitStack() as stack:
             for stream in streams:
                 stack.callback(stream.close)
+
+
+def _written(folder: Path, below: str, contents: Mapping[str, bytes]) -> list[str]:
+    """Write files into a folder of a session, if there are any; return their names."""
+    if contents:
+        (folder / below).mkdir()
+    for name, content in contents.items():
+        write_bytes(folder / below / name, content)
+    return [f"{below}/{name}" for name in contents]

@@ -9,6 +9,7 @@ import os
 import shutil
 import sys
 import time
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
@@ -67,7 +68,8 @@ class TraceWriter:
     (`stamp`), "none"; "start" is one stamp, with `about` saying how far two clocks may
     differ (`rate_limit_ppm`); "clock" is none, with `about` saying what CLOCK_MONOTONIC
     showed at the first sample (`start_monotonic_ns`). `began_s`: time.time() of the
-    first sample, 0: now. A JLS file must not be opened while it is written, and an
+    first sample, 0: now. `correct` makes currents of readings (A), by an instrument's
+    calibration. A JLS file must not be opened while it is written, and an
     unclosed one can crash its reader (measured: 22 of 24 killed writers): hence the
     name ending in ".partial" until `close`, and for good where a write failed. Calls
     come from one thread. From the first one on, this process's threads take turns more
@@ -85,7 +87,9 @@ class TraceWriter:
         about: dict[str, Any],
         sync_kind: str = "digital",
         began_s: float = 0.0,
+        correct: Callable[[Reals], Reals] | None = None,
     ) -> None:
+        self._correct = correct
         self.folder = folder
         self.sample_hz = sample_hz
         self.edge_hz = edge_hz
@@ -185,6 +189,8 @@ class TraceWriter:
                 f"{len(current_a)} samples of current and {len(voltage_v)} of voltage"
             )
         self._spend(8 * len(current_a))
+        if self._correct is not None:
+            current_a = self._correct(current_a)
         current, voltage = (
             np.ascontiguousarray(block, dtype=np.float32)
             for block in (current_a, voltage_v)

@@ -4,6 +4,7 @@ source."""
 
 from __future__ import annotations
 
+import datetime
 import math
 import tomllib
 import typing
@@ -14,7 +15,14 @@ from pathlib import Path
 from typing import Any
 
 from rig.errors import ConfigError, did_you_mean
-from rig.files import small_text
+from rig.files import small_text, typed
+from rig.uncertainty.calibration import (
+    TABLE,
+    InstrumentCalibration,
+    MeasuredError,
+    refuse_changed,
+    refuse_past,
+)
 
 #: Distributions that a limit of error may have, with the divisor to its standard
 #: uncertainty (GUM 4.3.7 and 4.3.3).
@@ -25,6 +33,8 @@ _KINDS = {
     float: "a number",
     bool: "true or false",
 }
+#: Numbers that may be below 0.
+_SIGNED = ("zero", "value")
 #: Larger than any instrument's limit; its square times a current or voltage stays
 #: finite.
 _MOST = 1e12
@@ -59,7 +69,7 @@ class Accuracy:
     "rectangular" limits are hard ones, as in a data sheet; "normal" ones are expanded
     uncertainties with k = 2, as in a calibration certificate. `edge_s` limits the delay
     of the SYNC path against the analog path, beyond the sampling of the edges; it is
-    always rectangular.
+    always rectangular. `calibration` is that of the instrument whose limits these are.
     """
 
     current: tuple[Range, ...]
@@ -70,6 +80,7 @@ class Accuracy:
     verified: bool = False
     distribution: str = "rectangular"
     edge_s: float = 0.0
+    calibration: InstrumentCalibration | None = typed.optional()
 
     def __post_init__(self) -> None:
         if self.distribution not in DISTRIBUTIONS:
@@ -115,9 +126,27 @@ class Accuracy:
         return DISTRIBUTIONS[self.distribution]
 
 
-def load(path: Path) -> Accuracy:
-    """Read a calibration file (docs/explanation/UNCERTAINTY.md shows one); raises
-    ConfigError that names the file and the key.
+def load(path: Path, today: datetime.date | None = None) -> Accuracy:
+    """Read a calibration file for a measurement of `today`, by default the present day
+    (docs/explanation/UNCERTAINTY.md shows one).
+
+    Raises ConfigError that names the file and the key, also for a file that is past its
+    date or was changed after its check.
+    """
+    accuracy = read(path)
+    if accuracy.calibration is not None:
+        name = f"calibration file {path}"
+        refuse_past(accuracy.calibration, name, today or _today())
+    return accuracy
+
+
+def _today() -> datetime.date:
+    return datetime.datetime.now(datetime.UTC).date()
+
+
+def read(path: Path) -> Accuracy:
+    """Read a file of limits of error whatever its date, as of a trace that lies beside
+    it; raises ConfigError as `load` does.
     """
     try:
         content = tomllib.loads(small_text.read(path))
@@ -132,6 +161,7 @@ def load(path: Path) -> Accuracy:
         raise ConfigError(
             f"{path} is not TOML", evidence=str(error), try_next=_SHOWN
         ) from error
+    refuse_changed(content, f"calibration file {path}")
     try:
         accuracy: Accuracy = _table(Accuracy, content, "")
         return accuracy
@@ -174,13 +204,18 @@ def _table(kind: Any, content: Mapping[str, Any], place: str) -> Any:
 
 def _value(name: str, kind: Any, value: Any, place: str) -> Any:
     path = place + name
+    if name == TABLE:
+        if not isinstance(value, dict):
+            raise ConfigError("this is no table", path=path, try_next=f"[{TABLE}]")
+        return _table(InstrumentCalibration, value, f"{path}.")
     if kind not in _KINDS:
-        return _ranges(name, value)
+        return _rows(path, typing.get_args(kind)[0], value)
     if type(value) is not kind and not (kind is float and type(value) is int):
         raise ConfigError(
             f"{value!r} is not {_KINDS[kind]}", path=path, try_next=_KINDS[kind]
         )
-    if kind is float and not (0 < value <= _MOST or (value == 0 and name != "up_to")):
+    size = abs(value) if name in _SIGNED else value
+    if kind is float and not (0 < size <= _MOST or (value == 0 and name != "up_to")):
         least = "above 0" if name == "up_to" else "0 or more"
         raise ConfigError(
             f"{value}", path=path, try_next=f"a number, {least}, to {_MOST:g}"
@@ -192,7 +227,8 @@ def _value(name: str, kind: Any, value: Any, place: str) -> Any:
     return kind(value)
 
 
-def _ranges(name: str, value: Any) -> tuple[Range, ...]:
+def _rows(name: str, kind: type[Any], value: Any) -> tuple[Any, ...]:
+    """Read the tables of one name, each a dataclass of `kind`."""
     hint = f"a table [[{name}]] for each range, in double brackets"
     if not isinstance(value, list) or not all(isinstance(row, dict) for row in value):
         evidence = (
@@ -201,9 +237,11 @@ def _ranges(name: str, value: Any) -> tuple[Range, ...]:
             else f"{value!r} is no table"
         )
         raise ConfigError(evidence, path=name, try_next=hint)
-    if not value:
+    if not value and kind is Range:
         raise ConfigError("there are no ranges", path=name, try_next=hint)
-    rows = tuple(_table(Range, row, f"{name}[{at}].") for at, row in enumerate(value))
+    rows = tuple(_table(kind, row, f"{name}[{at}].") for at, row in enumerate(value))
+    if kind is MeasuredError:
+        return rows
     limits = [row.up_to for row in rows]
     if any(later <= earlier for earlier, later in pairwise(limits)):
         raise ConfigError(

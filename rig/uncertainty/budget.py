@@ -194,16 +194,21 @@ def of_metric(name: str, trials: Sequence[Trial]) -> Budget | None:
         parts.append(
             _part(component, scatter, shape, type="A", counted=not count_known)
         )
-    parts.sort(key=_rank)
+    return combined(parts)
+
+
+def combined(parts: Sequence[Part]) -> Budget | None:
+    """Combine the parts of a budget that are counted; None where one is not finite."""
+    parts = sorted(parts, key=_rank)
     counted_parts = [part for part in parts if part.counted]
     squares = [part.standard_uncertainty**2 for part in counted_parts]
-    combined = math.sqrt(math.fsum(squares))
-    if not math.isfinite(combined):
+    standard_uncertainty = math.sqrt(math.fsum(squares))
+    if not math.isfinite(standard_uncertainty):
         return None
     factor = coverage_factor(
         [(part.standard_uncertainty, part.shape) for part in counted_parts]
     )
-    return Budget(combined, factor, tuple(parts))
+    return Budget(standard_uncertainty, factor, tuple(parts))
 
 
 def _part(

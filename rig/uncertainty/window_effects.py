@@ -110,9 +110,11 @@ def of_energy(
     def rectangular(energy_u_j: float) -> Effect:
         return Effect(COMMON, energy_j=energy_u_j, shape="rectangular")
 
+    name = accuracy.calibration.name if accuracy.calibration else ""
+    gain = f"current gain, {name}" if name else "current gain"
     gains = [row.gain for row in accuracy.current]
     offsets = [row.offset for row in accuracy.current]
-    effects = _by_range("current gain", accuracy, gains, integral.range_energy_j)
+    effects = _by_range(gain, accuracy, gains, integral.range_energy_j)
     effects |= _by_range("current offset", accuracy, offsets, integral.range_volt_s)
     effects |= {
         "voltage gain": of_limit(voltage.gain * energy_j),

@@ -95,6 +95,7 @@ class SimulatedInstrument:
         # by the host of a JS110, carried out or not
         self._asked = dict(self._instrument)
         world.supply_on = settings.faults.found_on
+        world.supply_v = settings.supply_v
         self._acquisition: JoulescopeAcquisition | None = None
         self._end_watch: Callable[[], None] = lambda: None
         self._commands: queue.SimpleQueue[Command | None] = queue.SimpleQueue()

@@ -13,6 +13,7 @@ from drivers.fields import (
     CurrentGain,
     CurrentNoise,
     CurrentOffset,
+    EdgeDelay,
     FedVoltage,
     NoiseSeed,
     SupplyShare,
@@ -121,6 +122,7 @@ class JoulescopeSimulatorSettings:
     ] = 3.3
     share: SupplyShare = 1.0
     fed_v: FedVoltage = 0.0
+    edge_delay_s: EdgeDelay = 0.0
     seed: NoiseSeed = 0
     sync_gpi: Annotated[Number, doc("Input that SYNC is wired to.")] = 0
     vref_wired: Annotated[bool, doc("A JS220's Vref pin is wired.")] = False

@@ -124,6 +124,7 @@ class JoulescopeAcquisition:
             clock_ppm=settings.clock_ppm,
             start_ns=self._start_ns,
             per_sample=self._per,
+            edge_delay_s=settings.edge_delay_s,
             share=0.0 if settings.fed_v else settings.share,
             random=random,
         )

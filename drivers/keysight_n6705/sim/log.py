@@ -221,6 +221,7 @@ class SimulatedLog:
                 clock_ppm=self._errors.clock_ppm,
                 start_ns=at_ns,
                 per_sample=max(2 * points[channel.number], 1),
+                edge_delay_s=self._errors.edge_delay_s,
                 share=0.0 if self._errors.fed_v else self._errors.share,
             )
 

@@ -13,6 +13,7 @@ from drivers.fields import (
     CurrentGain,
     CurrentNoise,
     CurrentOffset,
+    EdgeDelay,
     FedVoltage,
     NoiseSeed,
     SupplyShare,
@@ -156,6 +157,7 @@ class N6705SimulatorSettings:
     ] = 40.0
     share: SupplyShare = 1.0
     fed_v: FedVoltage = 0.0
+    edge_delay_s: EdgeDelay = 0.0
     seed: NoiseSeed = 0
     faults: Annotated[SimulatorFaults, doc("What goes wrong.")] = field(
         default_factory=SimulatorFaults

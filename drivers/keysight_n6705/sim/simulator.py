@@ -205,6 +205,7 @@ class Simulator:
     def _supply(self) -> None:
         channel = self._channels.get(self._dut_channel)
         self._world.supply_on = channel is not None and channel.live
+        self._world.supply_v = channel.volt if channel is not None else 0.0
 
     def _table(self) -> dict[str, Act]:
         faults = self._faults

@@ -59,6 +59,7 @@ class SimulatedMeasurement:
             world,
             SAMPLE_HZ,
             clock_ppm=settings.clock_ppm,
+            edge_delay_s=settings.edge_delay_s,
             share=0.0 if settings.fed_v else settings.share,
             random=random,
         )

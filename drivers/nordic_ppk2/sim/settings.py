@@ -13,6 +13,7 @@ from drivers.fields import (
     CurrentGain,
     CurrentNoise,
     CurrentOffset,
+    EdgeDelay,
     FedVoltage,
     NoiseSeed,
     SupplyShare,
@@ -85,6 +86,7 @@ class Ppk2SimulatorSettings:
     supply_v_error: Annotated[Ratio, doc("Error of the voltage of its supply.")] = 0.0
     share: SupplyShare = 1.0
     fed_v: FedVoltage = 0.0
+    edge_delay_s: EdgeDelay = 0.0
     sync: Annotated[
         Number, Interval(ge=0, le=7), doc("Line that SYNC is wired to.")
     ] = 0

@@ -60,6 +60,8 @@ class Ppk2Simulator(TerminalDevice):
 
     def _switch(self, on: bool) -> None:
         self._world.supply_on = on
+        true_share = 1 + self._settings.supply_v_error
+        self._world.supply_v = self._millivolts / 1000 * true_share
 
     def _obey_received(self) -> None:
         while self._rx:

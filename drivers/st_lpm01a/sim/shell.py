@@ -21,6 +21,7 @@ from drivers.fields import (
     CurrentGain,
     CurrentNoise,
     CurrentOffset,
+    EdgeDelay,
     FedVoltage,
     NoiseSeed,
     SupplyShare,
@@ -156,6 +157,7 @@ class Lpm01aSimulatorSettings:
     supply_v_error: Annotated[Ratio, doc("Relative error of the supply.")] = 0.0
     share: SupplyShare = 1.0
     fed_v: FedVoltage = 0.0
+    edge_delay_s: EdgeDelay = 0.0
     seed: NoiseSeed = 0
     stamp: Annotated[str, doc("How a line with a time stamp begins.")] = "TimeStamp: "
     refusal: Annotated[str, doc("Answer to a command that is refused.")] = (

@@ -94,6 +94,8 @@ class Lpm01aSimulator(TerminalDevice):
             if self._measurement is not None:
                 self._measurement.switched(self._world.now_ns(), on)
         self._world.supply_on = on
+        true_share = 1 + self._settings.supply_v_error
+        self._world.supply_v = self._shell.supply_v * true_share
 
     def _obey_received(self) -> None:
         *lines, incomplete = bytes(self._rx).replace(b"\r", b"\n").split(b"\n")

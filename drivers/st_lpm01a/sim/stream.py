@@ -61,6 +61,7 @@ class Lpm01aAcquisition:
             shell.sample_hz,
             clock_ppm=settings.clock_ppm,
             start_ns=self._start_ns,
+            edge_delay_s=settings.edge_delay_s,
             share=share,
             random=random,
         )

@@ -185,10 +185,10 @@ def _jls(folder: Path, stretch: ExportStretch, blocks: Blocks) -> Path:
     began_s = 0.0
     if stretch.started_ns is not None:
         began_s = stretch.started_ns / 1e9 + stretch.first / trace.sample_hz
-    rates = {"sample_hz": trace.sample_hz, "edge_hz": trace.edge_hz}
     with TraceWriter(
         folder,
-        **rates,
+        sample_hz=trace.sample_hz,
+        edge_hz=trace.edge_hz,
         source=source,
         serial="",
         about=about,

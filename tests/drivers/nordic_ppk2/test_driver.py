@@ -11,11 +11,13 @@ import time
 import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import tomli_w
 from serial.tools import list_ports
 from serial.tools.list_ports_common import ListPortInfo
 
@@ -34,13 +36,13 @@ from rig.errors import (
     RigError,
     StorageFull,
 )
+from rig.files import typed
 from rig.interfaces.context import BenchContext
 from rig.model.wiring import WireName
 from rig.settings.check import checked
 from rig.trace.trace import SAID, Trace, reading
 from rig.trace.writer import TraceWriter
-from rig.uncertainty import accuracy
-from tests.conftest import ROOT
+from rig.uncertainty.calibration import Correction, InstrumentCalibration
 from tests.waiting import eventually
 
 MS = 1_000_000
@@ -127,20 +129,23 @@ def test_a_current_is_shown_within_half_a_code_of_its_range(
 
 
 def test_factors_of_a_calibration_apply_to_their_range_alone(tmp_path: Path) -> None:
+    limits = promised()
+    rows = [
+        Correction(row.up_to, 1 / 1.04 if row.up_to == 4e-3 else 1.0)
+        for row in limits.current
+    ]
+    calibrated = replace(
+        limits, calibration=InstrumentCalibration(correction=tuple(rows))
+    )
+    file = tmp_path / "c.toml"
+    file.write_text(tomli_w.dumps(typed.to_json(calibrated)))
     context = BenchContext()
-    opened = monitor(context, gain=0.04, gains=(1, 1, 1 / 1.04, 1, 1))
+    opened = monitor(context, gain=0.04, calibration=str(file))
     opened.power(True)
     trace = recorded(opened, tmp_path, 2e-3 * SUPPLY_V, 20e-3 * SUPPLY_V)
     opened.close()
     shown_a = [trace.mean_w(at_s, at_s + 0.02) / SUPPLY_V for at_s in (0.03, 0.08)]
     assert shown_a == pytest.approx([2e-3, 20.8e-3], rel=2e-3)
-
-
-@pytest.mark.parametrize("gains", [(1.0, 1.0), (1, 1, 1, 1, 0), (1, 1, 1, 1, -1.0)])
-def test_factors_that_are_not_one_of_each_range_are_refused(gains: Any) -> None:
-    with pytest.raises(ConfigError, match="gains") as caught:
-        monitor(BenchContext(), gains=gains)
-    assert "5 factors above 0" in caught.value.try_next
 
 
 @pytest.mark.parametrize(
@@ -446,19 +451,6 @@ def test_a_scan_takes_the_port_that_answers_and_not_the_shell(
 
 
 # --- Its limits of error
-
-
-def test_the_calibration_file_of_the_recipe_is_one(tmp_path: Path) -> None:
-    page = (ROOT / "docs/how-to/PPK2.md").read_text(encoding="utf-8")
-    bench, limits = (part.split("```")[0] for part in page.split("```toml\n")[1:])
-    table = tomllib.loads(bench)["monitor"]["nordic_ppk2"]
-    table["gains"] = tuple(table["gains"])
-    checked(NordicPpk2.Settings(**table), "monitor.nordic_ppk2")
-    (tmp_path / "my-ppk2.toml").write_text(limits)
-    limits_of_error = accuracy.load(tmp_path / "my-ppk2.toml")
-    ends_a = [row.up_to for row in limits_of_error.current]
-    assert ends_a == pytest.approx([row.up_to for row in promised().current])
-    assert limits_of_error.distribution == "rectangular"
 
 
 def test_the_limits_of_error_are_those_that_nordic_states() -> None:

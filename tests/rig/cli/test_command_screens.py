@@ -66,6 +66,13 @@ SHOWN: dict[str, str] = {
     "gui-two-ways": "gui bench.toml --demo",
     "list-kind": "list task.null",
     "list-no-sessions": "list --sessions nosuch",
+    "monitor-check": "monitor check bench.toml --resistor 1kohm,0.1% --voltmeter 0.05%"
+    " --seconds 0.3 --clock-seconds 0",
+    "monitor-check-other-resistor": "monitor check bench.toml --resistor 1kohm,0.1%"
+    " --seconds 0.3 --clock-seconds 0 --simulated-ohm 1200",
+    "monitor-check-no-bench": "monitor check nosuch.toml",
+    "monitor-check-no-tolerance": "monitor check bench.toml --resistor 1kohm",
+    "monitor-check-there": "monitor check bench.toml --out board.elf",
     "model-check": "model check lif.nir --dt 0.001 --reset zero",
     "model-check-no-file": "model check nosuch.nir",
     "model-check-other-file": "model check bad.nir",

@@ -114,6 +114,11 @@ TABLE = {
         "model-sense-no-input model-sense-other-kind model-sense-simulated",
         "needs a board with sensors",
     ),
+    "monitor check": Screens(
+        "monitor-check",
+        "monitor-check-no-bench monitor-check-no-tolerance monitor-check-other-resistor"
+        " monitor-check-there",
+    ),
     "plan": Screens(
         "plan-virtual plan-no-room", "plan-no-bench plan-no-value plan-out-of-range"
     ),

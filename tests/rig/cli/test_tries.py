@@ -33,6 +33,7 @@ CONTEXTS = {
     "rig/bench/config.py": ("run", "probe", "plan", "compare", "serve", "qubo largest"),
     "rig/bench/contact_file.py": ("probe",),
     "rig/bench/doctor": ("doctor",),
+    "rig/bench/qualification": ("monitor check",),
     "rig/cli/boards/firmware.py": ("firmware new",),
     "rig/cli/boards/firmware_model.py": ("firmware build",),
     "rig/cli/boards/firmware_sww.py": ("firmware build",),

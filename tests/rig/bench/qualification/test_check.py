@@ -1,0 +1,259 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A check finds the hidden errors of simulated monitors within its stated uncertainty,
+as often as it claims, and refuses what it cannot measure.
+"""
+
+from __future__ import annotations
+
+import datetime
+import math
+import random
+import threading
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from rig.bench import config
+from rig.bench.config import PluginChoice
+from rig.bench.qualification.check import CheckPlan, CheckRow, MonitorCheck
+from rig.bench.qualification.load import OutputLoad, Resistor, SimulatedHands, parse
+from rig.bench.qualification.recording import Bare
+from rig.errors import BenchError, ConfigError, DeviceLost, Stopped
+from rig.host.stop import Stop
+from rig.simulation.world import World
+
+SHORT = CheckPlan(
+    resistors=(parse("1kohm,0.1%"),),
+    voltmeter=0.0005,
+    seconds=0.3,
+    clock_seconds=0.0,
+)
+
+
+def bare(kind: str, *settings: str) -> Bare:
+    choice = PluginChoice(kind, config.settings_of("monitor", kind, settings))
+    return Bare.of("", choice, Path.cwd())
+
+
+def checked(
+    monitor: Bare, plan: CheckPlan = SHORT, hands: SimulatedHands | None = None
+) -> tuple[dict[tuple[str, float], CheckRow], MonitorCheck]:
+    check = MonitorCheck(monitor, plan, hands or SimulatedHands(), Stop())
+    rows = {(row.name, row.range_a): row for row in check.rows()}
+    return rows, check
+
+
+def holds(row: CheckRow, truth: float) -> bool:
+    assert row.estimate is not None, row
+    return abs(row.estimate.value - truth) <= row.estimate.u95
+
+
+@pytest.mark.long
+def test_intervals_hold_hidden_errors_about_as_often_as_they_claim() -> None:
+    """The truth is drawn, and stated limits are as wide as the draws."""
+    held = dict.fromkeys(("current offset", "current gain", "SYNC delay"), 0)
+    sessions = 40
+    for seed in range(sessions):
+        draw = random.Random(seed)
+        gain = draw.uniform(-0.002, 0.002)
+        offset_a = draw.uniform(-5e-6, 5e-6)
+        delay_s = draw.uniform(-20e-6, 20e-6)
+        true_ohm = 1000 * (1 + draw.uniform(-0.001, 0.001))
+        volt_error = draw.uniform(-0.0005, 0.0005)
+        hidden = {
+            "gain": gain,
+            "offset_a": offset_a,
+            "edge_delay_s": delay_s,
+            "voltage_gain": draw.uniform(-0.001, 0.001),
+            # Its noise follows from the seed of the bench and the settings alone.
+            "noise_a": draw.uniform(15e-6, 25e-6),
+            "sample_hz": 50_000,
+        }
+        monitor = bare("virtual", *(f"{key}={hidden[key]!r}" for key in hidden))
+        hands = SimulatedHands([true_ohm], volt_error)
+        rows, _ = checked(monitor, replace(SHORT, sync_step=True), hands)
+        held["current offset"] += holds(rows["current offset", 10.0], offset_a)
+        held["current gain"] += holds(rows["current gain", 10.0], gain)
+        held["SYNC delay"] += holds(rows["SYNC delay", 0.0], delay_s)
+    # Fewer than 34 of 40 at 95 % happen once in a hundred times.
+    assert min(held.values()) >= 34, held
+
+
+@pytest.mark.parametrize(
+    ("kind", "settings", "resistor", "end_a"),
+    [
+        ("joulescope", ("device=simulator", "simulator.noise_a=1e-6"), "1kohm", 0.018),
+        ("nordic_ppk2", ("port=simulator", "simulator.noise_a=1e-6"), "2kohm", 4e-3),
+        ("st_lpm01a", ("port=simulator",), "1kohm", 0.05),
+        (
+            "keysight_n6705",
+            ("resource=simulator", "simulator.noise_a=1e-7"),
+            "1kohm",
+            0.1,
+        ),
+    ],
+)
+def test_each_simulated_instrument_shows_its_gain(
+    kind: str, settings: tuple[str, ...], resistor: str, end_a: float
+) -> None:
+    gain = {"joulescope": 0.002, "nordic_ppk2": 0.06}.get(kind, 0.0002)
+    monitor = bare(kind, *settings, f"simulator.gain={gain}")
+    plan = replace(SHORT, resistors=(parse(f"{resistor},0.01%"),), voltmeter=1e-4)
+    nominal = plan.resistors[0].ohm
+    hands = SimulatedHands([nominal * 1.00005], 0.00004)
+    rows, check = checked(monitor, plan, hands)
+    row = rows["current gain", end_a]
+    assert holds(row, gain)
+    assert row.estimate is not None and row.estimate.u95 < 0.005
+    limits = check.accuracy(datetime.date(2026, 11, 27))
+    stated = check.info.accuracy
+    at = [each.up_to for each in stated.current].index(end_a)
+    corrected = limits.calibration.correction[at]  # type: ignore[union-attr]
+    assert corrected.factor * (1 + gain) == pytest.approx(1, abs=row.estimate.u95)
+    found = next(each for each in limits.current if each.up_to == end_a)
+    assert found.gain < 1.2 * stated.current[at].gain
+
+
+def test_the_budget_of_a_gain_has_the_stated_parts_in_squares() -> None:
+    """By the formula of the quotient, apart from the check's own."""
+    rows, _ = checked(bare("virtual"), hands=SimulatedHands(voltmeter=0.0))
+    estimate = rows["current gain", 10.0].estimate
+    assert estimate is not None
+    parts = {
+        part.component: part.standard_uncertainty for part in estimate.budget.parts
+    }
+    assert parts["resistor"] == pytest.approx(0.001 / math.sqrt(3), rel=1e-3)
+    assert parts["voltmeter"] == pytest.approx(0.0005 / math.sqrt(3), rel=1e-3)
+    # 20 uA of noise, 200 kHz, 0.3 s and more, at 3.3 mA.
+    expected = 20e-6 / math.sqrt(0.31 * 200e3) / 3.3e-3
+    assert parts["scatter of readings"] == pytest.approx(expected, rel=0.6)
+    total = math.sqrt(sum(value**2 for value in parts.values()))
+    assert estimate.budget.standard_uncertainty == pytest.approx(total)
+    assert 1.6 * total < estimate.u95 < 2.1 * total
+
+
+def test_the_voltage_of_the_instrument_counts_twice_in_a_power() -> None:
+    """Its error is in the gain and in each power: 2 a, or a and the square root of
+    three times a in squares."""
+    rows, _ = checked(bare("virtual"), replace(SHORT, voltmeter=0.0))
+    estimate = rows["current gain", 10.0].estimate
+    assert estimate is not None
+    parts = {
+        part.component: part.standard_uncertainty for part in estimate.budget.parts
+    }
+    both = math.hypot(parts["voltage gain"], 0.001 / math.sqrt(3))
+    assert both == pytest.approx(2 * 0.001 / math.sqrt(3), rel=1e-3)
+
+
+def test_a_clock_is_found_within_its_uncertainty() -> None:
+    for ppm in (-42.0, 17.0):
+        monitor = bare("virtual", f"clock_ppm={ppm}", "sample_hz=20000")
+        plan = replace(SHORT, resistors=(), clock_seconds=6.0)
+        row = checked(monitor, plan)[0]["clock", 0.0]
+        assert holds(row, ppm) and row.estimate is not None
+        assert row.estimate.u95 < 40
+
+
+def test_an_instrument_without_negative_readings_shows_no_zero() -> None:
+    """Half of a normal noise has a mean of 0.4 standard deviations."""
+    rows, check = checked(bare("st_lpm01a", "port=simulator", "simulator.noise_a=1e-6"))
+    row = rows["current offset", 0.05]
+    assert row.estimate is None and "below 0" in row.why
+    limits = check.accuracy(datetime.date(2026, 11, 27))
+    assert limits.calibration is not None
+    assert limits.calibration.correction[0].zero == 0
+
+
+# --- What is refused
+
+
+def test_a_resistor_of_another_value_is_refused() -> None:
+    with pytest.raises(BenchError, match="implausible") as caught:
+        checked(bare("virtual"), hands=SimulatedHands([1200.0]))
+    assert "measure the resistor" in caught.value.try_next
+
+
+def test_an_output_that_is_not_open_is_refused() -> None:
+    with pytest.raises(BenchError, match="is not open") as caught:
+        checked(bare("virtual"), hands=SimulatedHands(leaves=10e3))
+    assert "330" in caught.value.evidence and "disconnect" in caught.value.try_next
+
+
+def test_a_resistor_that_is_not_there_is_refused() -> None:
+    with pytest.raises(BenchError, match="no current flows"):
+        checked(bare("virtual"), hands=SimulatedHands([1e12]))
+
+
+def test_a_current_between_two_ranges_is_refused() -> None:
+    # 4.4 mA: above 0.8 of 5 mA, where both may measure it.
+    plan = replace(SHORT, resistors=(parse("750ohm,0.1%"),))
+    with pytest.raises(BenchError, match="no range of its own"):
+        checked(bare("nordic_ppk2", "port=simulator"), plan)
+
+
+def test_a_cable_that_is_pulled_ends_the_check() -> None:
+    monitor = bare(
+        "nordic_ppk2", "port=simulator", "simulator.faults.unplugged_at_s=0.1"
+    )
+    with pytest.raises(DeviceLost):
+        checked(monitor)
+
+
+def test_a_monitor_without_an_output_is_refused() -> None:
+    with pytest.raises(ConfigError, match="no output"):
+        checked(bare("rapl", "root=simulator", "gain_limit=0.1"))
+
+
+def test_a_stop_ends_the_check_with_the_supply_off() -> None:
+    stop = Stop()
+    worlds: list[World] = []
+
+    class Hands(SimulatedHands):
+        def act(self, load: OutputLoad, world: World, duration_s: float) -> None:
+            super().act(load, world, duration_s)
+            worlds.append(world)
+            stop.request()
+
+    check = MonitorCheck(bare("virtual"), SHORT, Hands(), stop)
+    with pytest.raises(Stopped):
+        list(check.rows())
+    assert len(worlds) == 1 and not worlds[0].supply_on
+    assert threading.active_count() < 10
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("1kohm,0.1%", Resistor(1000.0, 0.001)),
+        ("10 ohm, 1 %", Resistor(10.0, 0.01)),
+        ("4.7M,5%,2.5V", Resistor(4.7e6, 0.05, 2.5)),
+        ("100mohm,0.5%,99mV", Resistor(0.1, 0.005, 0.099)),
+    ],
+)
+def test_resistors_are_read_as_people_write_them(text: str, expected: Resistor) -> None:
+    found = parse(text)
+    assert found.ohm == pytest.approx(expected.ohm)
+    assert found.tolerance == pytest.approx(expected.tolerance)
+    assert found.volts == (expected.volts and pytest.approx(expected.volts))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "1k",
+        "1k,0%",
+        "1k,-1%",
+        "0,1%",
+        "1k,1%,0V",
+        "1k,1%,2",
+        "1k,200%",
+        "e,1%",
+        "1k,1%,1V,1",
+    ],
+)
+def test_other_texts_are_refused(text: str) -> None:
+    with pytest.raises(ConfigError, match="no resistor") as caught:
+        parse(text)
+    assert "1kohm,0.1%" in caught.value.try_next
