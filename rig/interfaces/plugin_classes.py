@@ -160,8 +160,8 @@ class Driver(DevicePlugin):
     @classmethod
     def in_each_range(cls, settings: Any) -> Sequence[Any]:
         """Return settings that hold the instrument in one range of the current each, in
-        the order in which its limits of error list them; empty where it chooses its
-        range itself, or has one.
+        the order of its limits of error; empty where it chooses its range itself, or
+        has one.
         """
         return ()
 

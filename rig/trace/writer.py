@@ -386,8 +386,8 @@ class TraceWriter:
             raise unwritten(self.folder, self._log.failed, self._log.errno)
 
     def _require_whole(self) -> None:
-        """Compare the closed file with what was written, whatever was heard; without
-        its end it must not even be opened.
+        """Compare the closed file with the written lengths, also where no error was
+        heard; without its end it must not even be opened.
         """
         path = self.folder / PARTIAL
         with path.open("rb") as stream:

@@ -145,8 +145,8 @@ def _today() -> datetime.date:
 
 
 def read(path: Path) -> Accuracy:
-    """Read a file of limits of error whatever its date, as of a trace that lies beside
-    it; raises ConfigError as `load` does.
+    """Read a file of limits of error of any date, as of a trace that lies beside it;
+    raises ConfigError as `load` does.
     """
     try:
         content = tomllib.loads(small_text.read(path))
