@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The PPK2: its measurements are true within a code of its converter, whatever range,
-and what is not as it should be is named.
+"""The PPK2: its measurements are true within a code of its converter in each range, and
+faults are named.
 """
 
 from __future__ import annotations

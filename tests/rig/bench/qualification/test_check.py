@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A check finds the hidden errors of simulated monitors within its stated uncertainty,
-as often as it claims, and refuses what it cannot measure.
+as often as it claims, and refuses each fault.
 """
 
 from __future__ import annotations
@@ -165,7 +165,7 @@ def test_an_instrument_without_negative_readings_shows_no_zero() -> None:
     assert limits.calibration.correction[0].zero == 0
 
 
-# --- What is refused
+# --- Refused
 
 
 def test_a_resistor_of_another_value_is_refused() -> None:
