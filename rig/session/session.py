@@ -18,6 +18,7 @@ from rig.bench.compatibility import (
     refuse_unmetered,
 )
 from rig.errors import ConfigError, RigError
+from rig.files import small_text
 from rig.host.stop import Stop
 from rig.interfaces.context import Wire
 from rig.interfaces.task import OptimizationTask
@@ -143,7 +144,7 @@ def run(
     estimate.refuse_no_room(planned, root)
     kept = bench.task.kept()
     calibrations = {
-        own_calibration.kept_name(rail): path.read_bytes()
+        own_calibration.kept_name(rail): small_text.read_block(path)
         for rail, path in own_calibration.files(bench.config.monitors).items()
     }
     folder = SessionFolder.create(root, bench.config.bench.name)
