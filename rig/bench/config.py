@@ -7,6 +7,7 @@ with the path of the key.
     [monitor.KIND]    [monitor.none]: there is no monitor
     [scenario.KIND]
     [task.KIND]
+    [labgrid]         place: labgrid hands out what the other tables call "labgrid"
     [claim]           metric = value: the five trials are compared with it
     [metadata]        anything; stored as it is
 """
@@ -30,6 +31,7 @@ import tomli_w
 from annotated_types import Ge, doc
 
 from rig.bench import plugins
+from rig.bench.place_settings import LENT, LabgridSettings, is_lent
 from rig.bench.structure import nearest, typed, with_defaults
 from rig.errors import ConfigError, DataError
 from rig.files import small_text
@@ -94,6 +96,7 @@ class Config:
     metadata: dict[str, Any] = field(default_factory=dict)
     folder: Path = field(default_factory=Path)
     no_monitor: PluginChoice | None = None
+    labgrid: LabgridSettings | None = None
 
     def toml(self) -> str:
         """Return the file as resolved: every setting, also the defaults; it loads to
@@ -112,6 +115,8 @@ class Config:
             tree |= {"monitor": _table(self.no_monitor)}
         tree |= {"scenario": _table(self.scenario), "task": _table(self.task)}
         tree |= {"claim": self.claim, "metadata": self.metadata}
+        if self.labgrid is not None:
+            tree |= {"labgrid": dataclasses.asdict(self.labgrid)}
         return tomli_w.dumps(tree)
 
 
@@ -240,7 +245,7 @@ def section_of(keys: Sequence[str]) -> tuple[str, int]:
 
 
 def _structured(tree: Mapping[str, Any], folder: Path) -> Config:
-    known = ["bench", *plugins.GROUPS, "rail", "claim", "metadata"]
+    known = ["bench", *plugins.GROUPS, "rail", "labgrid", "claim", "metadata"]
     for key in tree:
         if key not in known:
             raise ConfigError("no such section", path=key, try_next=nearest(key, known))
@@ -269,7 +274,7 @@ def _structured(tree: Mapping[str, Any], folder: Path) -> Config:
     no_monitor = None
     if [choice.kind for choice in monitors.values()] == [NO_MONITOR]:
         no_monitor = monitors.pop("")
-    return Config(
+    resolved = Config(
         bench=bench,
         sut=sut,
         monitors=monitors,
@@ -279,7 +284,39 @@ def _structured(tree: Mapping[str, Any], folder: Path) -> Config:
         metadata=metadata,
         folder=folder,
         no_monitor=no_monitor,
+        labgrid=_labgrid(tree, folder),
     )
+    _refuse_unlent(resolved)
+    return resolved
+
+
+def _labgrid(tree: Mapping[str, Any], folder: Path) -> LabgridSettings | None:
+    table = tree.get("labgrid")
+    if table is None:
+        return None
+    settings = typed(LabgridSettings, table, "labgrid")
+    if not settings.place and not settings.environment:
+        raise ConfigError(
+            "a place is needed",
+            path="labgrid",
+            try_next='place = "NAME" (labgrid-client places), or environment = "FILE"',
+        )
+    found: LabgridSettings = _absolute(settings, table, folder)
+    return found
+
+
+def _refuse_unlent(resolved: Config) -> None:
+    """Refuse a port of a place where no place is named."""
+    if resolved.labgrid is not None:
+        return
+    for choice in (resolved.sut, *resolved.monitors.values()):
+        for part in dataclasses.fields(choice.settings):
+            if is_lent(getattr(choice.settings, part.name)):
+                raise ConfigError(
+                    f"{LENT!r} is a resource of a place, and the bench has none",
+                    path=f"{choice.kind}.{part.name}",
+                    try_next='[labgrid] with place = "NAME", or the port itself',
+                )
 
 
 def _claim(table: Mapping[str, Any]) -> dict[str, float]:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from rig.bench.config import Config, PluginChoice, hints
+from rig.bench.place_settings import LENT, is_lent
 from rig.bench.simulated import is_simulated
 from rig.settings.declare import DEVICE
 
@@ -61,7 +62,11 @@ def held(resolved: Config) -> Held:
     them run side by side.
     """
     sut = resolved.sut
+    place = resolved.labgrid
     devices = list(_devices("sut", sut))
+    if place is not None:
+        named = (place.coordinator, place.environment, place.place, place.target)
+        devices.append(HeldDevice(LENT, " ".join(named)))
     # A program on this computer names no device: other sessions would share the
     # processor that it measures.
     alone = not is_simulated("sut", sut) and not any(each.name for each in devices)
@@ -71,9 +76,12 @@ def held(resolved: Config) -> Held:
 
 
 def _devices(section: str, choice: PluginChoice) -> Iterator[HeldDevice]:
+    found = list(_names(choice.settings))
     named = [
-        name for name in _names(choice.settings) if not name.startswith(_SIMULATOR)
+        name for name in found if not name.startswith(_SIMULATOR) and not is_lent(name)
     ]
+    if any(map(is_lent, found)):
+        return  # the place is held
     if named:
         yield from (HeldDevice(choice.kind, _place(name)) for name in named)
     elif not is_simulated(section, choice):

@@ -15,6 +15,7 @@ from typing import Any
 
 from rig.bench import config, plugins
 from rig.bench.config import Config, PluginChoice
+from rig.bench.labgrid.loan import on_loan
 from rig.bench.opening import Announcer, monitored
 from rig.bench.parts import open_part
 from rig.errors import BenchError, ConfigError, RigError, Stopped
@@ -106,6 +107,7 @@ def meter_supply(
     with (
         suppress(Stopped),
         closing(Observers(observers)) as watching,
+        on_loan(resolved, stop) as resolved,
         monitored(resolved, announce) as (context, monitors),
         ExitStack() as stack,
         stop.heard(),

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from rig.bench import config, supply
+from rig.bench.labgrid.loan import on_loan
 from rig.bench.opening import Announcer, monitored
 from rig.bench.probe import read_supply
 from rig.errors import ConfigError
@@ -59,7 +60,11 @@ def powered(
     stop = stop or Stop()
     announce = Announcer(subscribers, stop)
     resolved = config.load(Path(path), overrides)
-    with monitored(resolved, announce) as (context, monitors), stop.heard():
+    with (
+        on_loan(resolved, stop) as lent,
+        monitored(lent, announce) as (context, monitors),
+        stop.heard(),
+    ):
         switched = {rail: each for rail, each in monitors.items() if each.info.switches}
         if not switched:
             raise ConfigError(

@@ -6,6 +6,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, nullcontext, suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -15,6 +16,7 @@ from rig.bench.compatibility import refuse_mismatch
 from rig.bench.config import PluginChoice
 from rig.bench.contact_file import ContactWriter
 from rig.bench.contact_player import ContactPlayer
+from rig.bench.labgrid.loan import on_loan
 from rig.bench.opening import Announcer, opened_monitors
 from rig.bench.parts import open_task
 from rig.bench.supply import Reading
@@ -101,7 +103,13 @@ def _findings(
         contact.begin(resolved.toml())
         listeners = (*listeners, contact.line(f"sut.{resolved.sut.kind}"))
     yield _of_file(resolved)
-    with SupplyWatchdog() as watchdog, ExitStack() as stack:
+    if plays:
+        resolved = replace(resolved, labgrid=None)
+    with (
+        on_loan(resolved, stop) as resolved,
+        SupplyWatchdog() as watchdog,
+        ExitStack() as stack,
+    ):
         watching = Observers(observers)
         stack.callback(watching.close)
         announce(Opening("task", resolved.task.kind))

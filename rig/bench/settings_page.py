@@ -14,6 +14,7 @@ from collections.abc import Iterator
 
 from rig.bench import plugins
 from rig.bench.config import BenchSettings
+from rig.bench.place_settings import LabgridSettings
 from rig.settings.fields import SettingField, fields_of, flat
 
 _WIDTH = 100
@@ -30,7 +31,11 @@ Units: `1` is a ratio, `count` a number of things, `number` names one of several
 
 def page() -> str:
     """Return the whole page."""
-    parts = [_HEAD, *_part("bench", "", BenchSettings)]
+    parts = [
+        _HEAD,
+        *_part("bench", "", BenchSettings),
+        *_part("labgrid", "", LabgridSettings),
+    ]
     for section in plugins.GROUPS:
         for kind in plugins.names(section):
             found = plugins.find(section, kind)

@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rig.bench import config, plugins, supply
+from rig.bench.labgrid.loan import on_loan
 from rig.bench.opening import Announcer, monitored
 from rig.bench.probe import (
     asked_unsupplied,
@@ -91,8 +92,11 @@ def _rows(
     resolved = config.load(path, overrides)
     tested: set[tuple[WireName, str]] = set()
     reason = "nothing to test here"
-    with monitored(resolved, announce) as (context, monitors):
-        proof = _Proof(resolved, context, monitors, announce)
+    with (
+        on_loan(resolved, announce.stop) as lent,
+        monitored(lent, announce) as (context, monitors),
+    ):
+        proof = _Proof(lent, context, monitors, announce)
         with ExitStack() as stack:
             for row in proof.rows(stack):
                 tested.add((row.wire, row.rail))

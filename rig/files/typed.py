@@ -131,9 +131,13 @@ def like(kind: type[T], source: Any, **own: Any) -> T:
     """Return a dataclass whose fields have the values that another object has under the
     same names, but for its `own` ones.
     """
-    names = (part.name for part in dataclasses.fields(cast(Any, kind)))
     return kind(
-        **{name: getattr(source, name) for name in names if name not in own}, **own
+        **{
+            name: getattr(source, name)
+            for name in _names(cast(Any, kind))
+            if name not in own
+        },
+        **own,
     )
 
 
@@ -141,10 +145,13 @@ def take(kind: type[T], tree: dict[str, Any], place: str) -> T:
     """Read the keys of a dataclass out of a larger tree, and remove them from it; raise
     DataError as `from_json` does.
     """
-    names = [
-        part.name for part in dataclasses.fields(cast(Any, kind)) if part.name in tree
-    ]
-    return from_json(kind, {name: tree.pop(name) for name in names}, place)
+    found = {name: tree.pop(name) for name in _names(cast(Any, kind)) if name in tree}
+    return from_json(kind, found, place)
+
+
+@cache
+def _names(kind: type) -> tuple[str, ...]:
+    return tuple(part.name for part in dataclasses.fields(kind))
 
 
 def from_row(kind: type[T], row: Mapping[str, str | None], place: str) -> T:
@@ -152,7 +159,7 @@ def from_row(kind: type[T], row: Mapping[str, str | None], place: str) -> T:
     columns; raise DataError. Truth is yes or no, an empty cell None where a field may
     be that.
     """
-    names = [part.name for part in dataclasses.fields(cast(Any, kind))]
+    names = _names(cast(Any, kind))
     missing = [name for name in names if row.get(name) is None]
     if missing:
         evidence = f"a row without {missing[0]}"

@@ -41,7 +41,8 @@ class PythonChild:
 
     It runs in a session of its own: Ctrl-C does not reach it. It first gets `first`;
     the first line that it prints begins with the word `ready`, within _READY_S, and
-    `words` is the rest of that line. Raises BenchError where it does not start.
+    `words` is the rest of that line. Raises BenchError where it does not start; it has
+    `leave_s` to end then.
     """
 
     def __init__(
@@ -52,6 +53,7 @@ class PythonChild:
         *,
         first: str = "",
         ready: str = READY,
+        leave_s: float = 0.0,
     ) -> None:
         self._what = what
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - closed by close()
@@ -73,11 +75,11 @@ class PythonChild:
         try:
             word, _, self.words = self._line().partition(" ")
         except BaseException:
-            self.close(0.0)
+            self.close(leave_s)
             raise
         if word != ready:
             evidence = self._last_words()
-            self.close(0.0)
+            self.close(leave_s)
             raise BenchError(
                 f"{what} does not start",
                 evidence=evidence,
@@ -100,6 +102,18 @@ class PythonChild:
         except subprocess.TimeoutExpired:
             return None
         return BenchError(f"{self._what} has ended", evidence=self._last_words())
+
+    def left(self, leave_s: float) -> BenchError | None:
+        """Close the pipe, and wait for the end; return what went wrong, if anything."""
+        assert self.process.stdin is not None
+        with suppress(OSError):
+            self.process.stdin.close()
+        with suppress(subprocess.TimeoutExpired):
+            self.process.wait(leave_s)
+        failed = self.process.returncode != 0
+        evidence = self._last_words() if failed else ""
+        self.close(0.0)
+        return BenchError(f"{self._what} failed", evidence=evidence) if failed else None
 
     def close(self, leave_s: float) -> None:
         """Close the pipe and wait for the end; a process that does not end in time is

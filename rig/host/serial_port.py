@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A serial port by its pyserial URL: a device, `socket://`, `rfc2217://`, a pty.
+"""A serial port by its pyserial URL: a device, `socket://`, `rfc2217://`, a pty; or
+`tls://` of a served device.
 Foreign exceptions are translated here.
 
 Shared by backends and drivers, which may not import each other.
@@ -15,7 +16,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import serial
 from serial.tools import list_ports
@@ -30,6 +31,7 @@ from rig.errors import (
 )
 from rig.host.ready import can_read, can_read_unless_stopped, ready
 from rig.host.stop import look
+from rig.host.tls_port import SCHEME, Trust, open_port
 
 _FOREIGN: tuple[type[Exception], ...] = (OSError,)
 if sys.platform != "win32":
@@ -82,7 +84,7 @@ class SerialPort:
 
     def __init__(
         self,
-        port: serial.Serial,
+        port: Any,
         name: str,
         wire: Callable[[str, bytes], None],
         use: Use,
@@ -113,13 +115,19 @@ class SerialPort:
         use: Use | None = None,
         *,
         hears_stop: bool = False,
+        trust: Trust | None = None,
     ) -> SerialPort:
-        """Open `url` at `baud`; raise DeviceNotFound, DeviceBusy or ConfigError."""
+        """Open `url` at `baud`; raise DeviceNotFound, DeviceBusy or ConfigError, and
+        those of a port of `tls://`, which needs `trust`.
+        """
         use = use or Use()
         if baud <= 0:
             raise ConfigError(
                 f"a line rate is above 0 baud, not {baud}", path=f"{use.section}.baud"
             )
+        if url.startswith(SCHEME):
+            secured = open_port(url, baud, _POLL_S, trust or Trust())
+            return cls(secured, url, wire, use, hears_stop)
         try:
             port = serial.serial_for_url(
                 url, baudrate=baud, timeout=_POLL_S, exclusive=True

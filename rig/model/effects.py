@@ -43,6 +43,8 @@ class Effects:
 
     def scaled(self, factor: float) -> Effects:
         """Multiply the effects by `factor`."""
+        if factor == 1:
+            return self
         return Effects(
             {
                 name: Effect(e.kind, e.latency_s * factor, e.energy_j * factor, e.shape)
@@ -69,7 +71,10 @@ def merged(parts: Iterable[Effects]) -> Effects:
     total: dict[str, Effect] = {}
     for part in parts:
         for name, effect in part.of.items():
-            have = total.get(name, Effect(effect.kind))
+            have = total.get(name)
+            if have is None:
+                total[name] = effect
+                continue
             sums = (have.latency_s + effect.latency_s, have.energy_j + effect.energy_j)
             total[name] = Effect(effect.kind, *sums, effect.shape)
     return Effects(total)

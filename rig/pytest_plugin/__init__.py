@@ -136,6 +136,17 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     )
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """With `--dist loadgroup`, give the tests of each bench one worker."""
+    benches = {choice.bench.stem for choice in _of_options(config)}
+    if config.getvalue("dist") != "loadgroup" or len(benches) < 2:
+        return None
+    from rig.pytest_plugin.by_bench import ByBench
+
+    return ByBench(config, log, benches)
+
+
 @pytest.fixture(scope="session")
 def rig_choice(
     request: pytest.FixtureRequest, pytestconfig: pytest.Config

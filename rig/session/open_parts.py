@@ -13,6 +13,7 @@ from typing import TypeVar
 
 from rig.bench import config
 from rig.bench.config import Config
+from rig.bench.labgrid.loan import on_loan
 from rig.bench.named_monitor import open_monitor
 from rig.bench.opening import Announcer
 from rig.bench.parts import open_part, open_task
@@ -127,14 +128,19 @@ def open_parts(
     """
     resolved = config.load(Path(path), overrides)
     stop = stop or Stop()
-    with SupplyWatchdog() as watchdog, ExitStack() as stack:
+    with (
+        on_loan(resolved, stop) as lent,
+        SupplyWatchdog() as watchdog,
+        ExitStack() as stack,
+    ):
         watching = Observers(observers)
         stack.callback(watching.close)
         with stop.heard():
             heard = _Opening()
             bench = kind(
+                resolved,
                 *_opened(
-                    resolved=resolved,
+                    resolved=lent,
                     stack=stack,
                     watchdog=watchdog,
                     subscribers=tuple(subscribers),
@@ -158,9 +164,7 @@ def _opened(
     stop: Stop,
     again: int,
     listeners: Sequence[Wire],
-) -> tuple[
-    Config, BenchContext, Task, Scenario, dict[str, EnergyMonitor], SystemUnderTest
-]:
+) -> tuple[BenchContext, Task, Scenario, dict[str, EnergyMonitor], SystemUnderTest]:
     emit = Announcer(subscribers, stop)
     seed = resolved.bench.seed
     emit(Opening("task", resolved.task.kind))
@@ -191,7 +195,7 @@ def _opened(
     stack.callback(sut.close)
     context.state.program = context.state.program or ""
     emit(PartOpened("sut", resolved.sut.kind, sut.info))
-    return resolved, context, task, scenario, monitors, sut
+    return context, task, scenario, monitors, sut
 
 
 def _off(rail: str, monitor: EnergyMonitor, subscribers: Sequence[Subscriber]) -> None:

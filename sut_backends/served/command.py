@@ -12,6 +12,7 @@ import click
 
 if TYPE_CHECKING:
     from rig.interfaces.sut import SystemUnderTest
+    from sut_backends.served.admission import Admission
     from sut_backends.served.endpoints import Endpoint
 
 _LOOPBACK = "127.0.0.1"
@@ -40,6 +41,18 @@ _WARNING = (
     help="Address for --tcp; another than this computer's own lets others in.",
 )
 @click.option(
+    "--tls-cert",
+    type=click.Path(path_type=Path),
+    help="With --tcp: encrypted; the certificate, as PEM.",
+)
+@click.option("--tls-key", type=click.Path(path_type=Path), help="Its key, as PEM.")
+@click.option(
+    "--token-file",
+    default="",
+    metavar="FILE",
+    help="With --tls-cert: the token that a host must have; else NEURORIG_TOKEN.",
+)
+@click.option(
     "--sync",
     metavar="LINE",
     default="",
@@ -65,6 +78,9 @@ def serve(
     port: str,
     baud: int,
     listen: str,
+    tls_cert: Path | None,
+    tls_key: Path | None,
+    token_file: str,
     sync: str,
     hold_us: int,
     overrides: tuple[str, ...],
@@ -82,6 +98,7 @@ def serve(
     from rig.errors import ConfigError
     from rig.host.second_signal import stopped_by_signals
     from rig.host.stop import Stop
+    from sut_backends.served.admission import Admission
     from sut_backends.served.endpoints import PtyEndpoint, SerialEndpoint, TcpEndpoint
     from sut_backends.served.serve import Server
 
@@ -95,11 +112,23 @@ def serve(
     if not port:
         refuse_idle("without --port", "baud")
     if tcp is None:
-        refuse_idle("without --tcp", "listen")
+        refuse_idle("without --tcp", "listen", "tls_cert", "tls_key")
+    if (tls_cert is None) is not (tls_key is None):
+        raise ConfigError(
+            "one is given without the other",
+            path="--tls-cert, --tls-key",
+            try_next="both, as PEM files",
+        )
+    if tls_cert is None:
+        refuse_idle("without --tls-cert", "token_file")
     if not sync:
         refuse_idle("without --sync", "hold_us")
     open_sut = _opener(bench, overrides)
-    if tcp is not None and not _is_own(listen):
+    say: Callable[[str], None] = lambda line: out.print(line, markup=False)  # noqa: E731
+    admission = None
+    if tls_cert is not None and tls_key is not None:
+        admission = Admission(tls_cert, tls_key, token_file, say)
+    if tcp is not None and admission is None and not _is_own(listen):
         out.print(
             _WARNING.format(address=f"{listen}:{tcp}"), markup=False, soft_wrap=True
         )
@@ -107,13 +136,13 @@ def serve(
     if port:
         endpoint = SerialEndpoint(port, baud)
     else:
-        endpoint = PtyEndpoint() if tcp is None else TcpEndpoint(listen, tcp)
+        endpoint = PtyEndpoint() if tcp is None else TcpEndpoint(listen, tcp, admission)
     pulsed = _pulsed(open_sut, endpoint, sync, hold_us) if sync else open_sut
     stop = Stop()
     with closing(endpoint), stopped_by_signals(stop), stop.heard():
-        server = Server(pulsed, endpoint, lambda line: out.print(line, markup=False))
+        server = Server(pulsed, endpoint, say)
         with closing(server):
-            _introduce(out, server.sut, endpoint.url)
+            _introduce(out, server.sut, endpoint.url, admission)
             try:
                 server.run()
             except KeyboardInterrupt:
@@ -162,15 +191,23 @@ def _pulsed(
     return opened
 
 
-def _introduce(out: Any, sut: SystemUnderTest, url: str) -> None:
+def _introduce(
+    out: Any, sut: SystemUnderTest, url: str, admission: Admission | None
+) -> None:
     """Print the served device and the lines for the other host's bench file."""
     from sut_backends.served.capabilities import is_simulated
 
     info = sut.info
     out.print(f"serving {info.name} at {url}", markup=False, soft_wrap=True)
+    pinned = ""
+    if admission is not None:
+        pinned = f'tls_fingerprint = "{admission.fingerprint}"\n'
     simulated = "simulated = true\n" if is_simulated(info) else ""
     out.print(
-        f'[sut.uart]\nport = "{url}"\n{simulated}', markup=False, soft_wrap=True, end=""
+        f'[sut.uart]\nport = "{url}"\n{pinned}{simulated}',
+        markup=False,
+        soft_wrap=True,
+        end="",
     )
 
 

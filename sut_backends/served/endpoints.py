@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import os
 import socket
+import ssl
 import threading
 import time
 from contextlib import suppress
+from functools import partial
 from typing import Protocol
 
 from rig.errors import DeadlineError, DeviceLost, DeviceNotFound, RigError
@@ -17,6 +19,8 @@ from rig.host.pseudo_terminal import open_terminal
 from rig.host.ready import can_read, ready
 from rig.host.serial_port import SerialPort, Use
 from rig.host.stop import pause
+from rig.host.tls_port import SCHEME
+from sut_backends.served.admission import Admission
 
 LOOPBACK = "127.0.0.1"
 #: Sent to a second host before its connection is closed.
@@ -85,7 +89,10 @@ class TcpEndpoint:
     and is disconnected.
     """
 
-    def __init__(self, address: str, port: int) -> None:
+    def __init__(
+        self, address: str, port: int, admission: Admission | None = None
+    ) -> None:
+        self._admission = admission
         try:
             family = socket.AF_INET6 if ":" in address else socket.AF_INET
             self._listener = socket.create_server((address, port), family=family)
@@ -99,7 +106,8 @@ class TcpEndpoint:
                 ),
             ) from error
         name, number = self._listener.getsockname()[:2]
-        self.url = f"socket://{f'[{name}]' if ':' in name else name}:{number}"
+        scheme = "socket://" if admission is None else SCHEME
+        self.url = f"{scheme}{f'[{name}]' if ':' in name else name}:{number}"
         self._lock = threading.Lock()
         self._there = threading.Event()
         self._host: socket.socket | None = None
@@ -113,9 +121,12 @@ class TcpEndpoint:
         if host is None:
             return b""
         try:
-            if not can_read(host, timeout_s):
+            if not _pending(host) and not can_read(host, timeout_s):
                 return b""
+            host.settimeout(0.0)
             block = host.recv(_BLOCK_B)
+        except (BlockingIOError, ssl.SSLWantReadError):
+            return b""  # records of TLS itself
         except (OSError, ValueError):
             block = b""
         if not block:
@@ -128,6 +139,7 @@ class TcpEndpoint:
         if host is None:
             return
         try:
+            host.settimeout(_WRITE_S)
             host.sendall(block)
         except OSError:
             self._drop(host)
@@ -160,6 +172,13 @@ class TcpEndpoint:
                 host, _ = self._listener.accept()
             except OSError:
                 return
+            if self._admission is not None:
+                admitted = self._admission.admitted(host)
+                if isinstance(admitted, bytes):
+                    if admitted:
+                        _refuse(host, admitted)
+                    continue
+                host = admitted
             with self._lock:
                 free = self._host is None or _gone(self._host)
                 if free:
@@ -167,7 +186,7 @@ class TcpEndpoint:
                     self._host = host
                     self._there.set()
             if not free:
-                _refuse(host)
+                _refuse(host, BUSY)
 
 
 class SerialEndpoint:
@@ -226,12 +245,19 @@ def _set_up(host: socket.socket) -> None:
 def _gone(host: socket.socket) -> bool:
     """Check whether a host has closed its end, without taking its bytes."""
     try:
-        return can_read(host, 0.0) and host.recv(1, socket.MSG_PEEK) == b""
+        # An SSLSocket's own recv has no flags.
+        peeked = partial(socket.socket.recv, host, 1, socket.MSG_PEEK)
+        return can_read(host, 0.0) and peeked() == b""
     except (OSError, ValueError):
         return True
 
 
-def _refuse(host: socket.socket) -> None:
+def _pending(host: socket.socket) -> bool:
+    """Check whether a connection has bytes that its socket does not show."""
+    return isinstance(host, ssl.SSLSocket) and host.pending() > 0
+
+
+def _refuse(host: socket.socket, why: bytes) -> None:
     """Answer each message of the host with the reason for a while, as hosts drop the
     first bytes they receive; then disconnect it.
     """
@@ -241,4 +267,4 @@ def _refuse(host: socket.socket) -> None:
             host.settimeout(left_s)
             if not host.recv(_BLOCK_B):
                 return
-            host.sendall(BUSY)
+            host.sendall(why)

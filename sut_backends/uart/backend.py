@@ -5,9 +5,11 @@ docs/reference/PROTOCOL.md.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 
 from rig.interfaces.context import BenchContext
+from rig.interfaces.sut import SutInfo
 from rig.model.finding import Finding
 from rig.model.need import Need, NeedKind
 from rig.model.pace import Pace
@@ -16,6 +18,11 @@ from sut_backends.uart.bring_up import probe
 from sut_backends.uart.connect import PortSettings, open_line, pace
 from sut_backends.uart.shim_sut import ShimSut
 from sut_backends.uart.wiring import connections, overheard, talked, words_at_power_up
+
+_REMOTE = (
+    "over a network: its latency is in the host's times and between steps;"
+    " marks are counted by the device, and SYNC edges do not pass the network"
+)
 
 
 class UartSut(ShimSut):
@@ -42,6 +49,16 @@ class UartSut(ShimSut):
         """
         line = open_line(settings.port, settings, context)
         return cls(line, settings, simulated=settings.simulated)
+
+    @property
+    def info(self) -> SutInfo:
+        """The device's report about itself; of a port that a network is part of, what
+        that means for times.
+        """
+        info = super().info
+        if not self.line.name.startswith(("rfc2217://", "tls://")):
+            return info
+        return dataclasses.replace(info, details={**info.details, "port": _REMOTE})
 
     @staticmethod
     def probe(settings: PortSettings, context: BenchContext) -> Iterator[Finding]:

@@ -12,9 +12,10 @@ from annotated_types import Interval, Unit, doc
 
 from rig.errors import DeadlineError, ProtocolError, RigError, SutError
 from rig.host.serial_port import SerialPort
+from rig.host.tls_port import Trust
 from rig.interfaces.context import BenchContext
 from rig.model.pace import Pace
-from rig.settings.declare import DEVICE, Count, Or
+from rig.settings.declare import DEVICE, Count, Or, PathText
 from sut_backends.lines.faults import FaultyLink, LineFaults
 from sut_backends.lines.io_manager import IoManagerLine
 from sut_backends.lines.line import DutLine
@@ -112,13 +113,28 @@ class PortSettings(LinkSettings):
         str,
         doc("Board of `rig firmware boards` whose pins the wiring diagram names."),
     ] = ""
+    tls_ca: Annotated[
+        PathText, doc("Certificates (PEM) that a port of tls:// is checked with.")
+    ] = ""
+    tls_fingerprint: Annotated[
+        str, doc("SHA-256 of the one certificate that a port of tls:// may have.")
+    ] = ""
+    token_file: Annotated[
+        PathText,
+        doc("File of the token for a port of tls://; empty: NEURORIG_TOKEN."),
+    ] = ""
 
 
 def open_line(port: str, settings: LinkSettings, context: BenchContext) -> DutLine:
     """Open the port, with an IO manager found by itself, and the faults of `settings`
     in front of it where there are any.
     """
-    line: DutLine = SerialPort.open(port, settings.baud, context.wire, hears_stop=True)
+    trust = None
+    if isinstance(settings, PortSettings):
+        trust = Trust(settings.tls_ca, settings.tls_fingerprint, settings.token_file)
+    line: DutLine = SerialPort.open(
+        port, settings.baud, context.wire, hears_stop=True, trust=trust
+    )
     if settings.through == "auto":
         line = IoManagerLine(line)
     return FaultyLink(line, settings.faults) if settings.faults.any else line

@@ -23,7 +23,7 @@ _USB_CDC = re.compile(r"/dev/(ttyACM|(cu|tty)\.usbmodem)\w+")
 
 def no_rate(port: str) -> str:
     """Return why another line rate has no effect at a port; empty where it has one."""
-    if port.startswith("socket://"):
+    if port.startswith(("socket://", "tls://")):
         return "a socket has no line rate: it is set where the socket ends"
     if _PSEUDO_TERMINAL.fullmatch(_real(port)):
         return "a pseudo terminal has no line rate"

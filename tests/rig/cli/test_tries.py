@@ -17,6 +17,7 @@ import pytest
 
 from rig.bench import plugins
 from rig.bench.config import BenchSettings
+from rig.bench.place_settings import LabgridSettings
 from rig.cli.main import rig
 from rig.errors import ConfigError
 from rig.settings.fields import fields_of, flat
@@ -47,6 +48,7 @@ CONTEXTS = {
     "rig/firmware/flashing.py": ("firmware flash",),
     "rig/firmware/uf2.py": ("firmware flash",),
     "rig/firmware/uf2_drive.py": ("firmware flash",),
+    "rig/host/tls_port.py": ("serve",),
     # In a bench file drivers/playback.py, in the window gui/trace/shown/subject.py
     # translates them.
     "rig/importers": ("measure",),
@@ -174,6 +176,8 @@ def every_key() -> frozenset[str]:
         for kind in plugins.names(section):
             own = keys(section, kind)
             result |= own | {f"{section}.{kind}.{key}" for key in own}
+    lent = LabgridSettings.__dataclass_fields__
+    result |= {f"labgrid.{key}" for key in lent}
     result |= {key.rpartition(".")[2] for key in result}
     return frozenset(result | {CLAIMED} | set(Accuracy.__dataclass_fields__))
 
