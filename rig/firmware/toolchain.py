@@ -28,7 +28,7 @@ PACKAGES = {
     "st-flash": "apt-get install stlink-tools",
     "pyocd": "pip install pyocd",
     "probe-rs": "probe.rs has installers",
-    "picotool": "Raspberry Pi's Pico SDK has it; or --tool uf2, which needs no program",
+    "picotool": "Raspberry Pi's Pico SDK has it; the tool uf2 needs no program",
     "esptool": "pip install esptool",
     "bossac": "Arduino brings it with its boards of mbed; Debian's knows no nRF52840",
 }
