@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The bytes that an instrument sends by itself over a serial port, in blocks that are
-worth parsing.
+"""The bytes that an instrument sends by itself over a serial port, in blocks of
+some 50 ms.
 """
 
 from __future__ import annotations

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import dataclasses
 import threading
+import time
 from abc import abstractmethod
 from collections.abc import Callable
 from contextlib import suppress
@@ -19,6 +20,12 @@ from rig.host.stop import pause
 from rig.interfaces.monitor import MonitorInfo
 from rig.simulation.world import NS_PER_S, World
 from rig.trace.writer import TraceWriter
+
+#: Largest difference of the clocks of instrument and host.
+CLOCK_SHARE = 1e-3
+#: A stream that brings no sample for so long has brought all that is under way.
+_STILL_S = 0.3
+_POLL_S = 0.005
 
 
 class ByteStream(Protocol):
@@ -54,8 +61,9 @@ class StreamRecording(ThreadRecording):
     """One measurement: a thread takes the stream apart and appends it to the trace.
 
     `settings` are stored with the trace; their `start_s` lies before the first
-    measurement. `_findings` are stored with it at the end. `corrected`: it writes
-    currents that the monitor's calibration has corrected.
+    measurement. `_begun_ns` is the time after the command to start. `_findings` are
+    stored at the end. `corrected`: it writes currents that the monitor's calibration
+    has corrected.
     """
 
     corrected: ClassVar[bool] = False
@@ -73,6 +81,7 @@ class StreamRecording(ThreadRecording):
         self._info = info
         self._clock = clock
         self._settings = settings
+        self._begun_ns = 0
         self._began = threading.Event()
         self._stop = threading.Event()
         self._open_writer: TraceWriter | None = None
@@ -81,9 +90,19 @@ class StreamRecording(ThreadRecording):
     def _begin(self) -> None:
         """Start the stream and the thread, and wait for the first samples."""
 
-    @abstractmethod
     def _await_all(self) -> None:
-        """Wait until all samples up to now have come."""
+        """Wait until all samples up to now have come, or until no more come."""
+        passed_s = (self._clock.now_ns() - self._begun_ns) / NS_PER_S
+        due = int(passed_s * (1 - CLOCK_SHARE) * self._info.sample_hz) - 1
+        arrived = -1
+        moved_s = time.monotonic()
+        while self._failure is None and self._writer.samples < due:
+            if self._writer.samples != arrived:
+                arrived = self._writer.samples
+                moved_s = time.monotonic()
+            if time.monotonic() - moved_s > _STILL_S:
+                return
+            time.sleep(_POLL_S)
 
     @abstractmethod
     def _findings(self) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from abc import ABC, abstractmethod
 from contextlib import suppress
 from typing import Protocol
 
+from drivers.front_end import FrontEnd
 from rig.host.pseudo_terminal import open_terminal, unread_b
 from rig.host.ready import ready
 from rig.simulation.world import World
@@ -23,15 +24,43 @@ _POLL_S = 0.002
 _IDLE_S = 0.02
 _HOLD_S = 60.0
 _DELIVERY_S = 2.0
+_STALL_S = 2.0
 #: A terminal takes so much at once.
 _PIECE_B = 4096
 
 
-class SampleSource(Protocol):
-    """A measurement under way in a simulated instrument."""
+class SimulatedStream:
+    """The samples of a front end, up to the time `stop_ns` of a command to stop."""
+
+    def __init__(self, world: World, front_end: FrontEnd) -> None:
+        self._world = world
+        self._front_end = front_end
+        self._seen_ns = -1
+        self._moved_s = time.monotonic()
+        self.stop_ns: int | None = None
 
     def due(self) -> int:
         """Return how many samples could be sent."""
+        return self._front_end.due(self._world.horizon_ns())
+
+    @property
+    def horizon_ns(self) -> int:
+        """The time before which samples are sent."""
+        horizon_ns = self._world.horizon_ns()
+        return horizon_ns if self.stop_ns is None else min(horizon_ns, self.stop_ns)
+
+    @property
+    def stopped(self) -> bool:
+        """Whether no sample will be due any more before the time of the stop."""
+        if self.stop_ns is None:
+            return False
+        horizon_ns = self._world.horizon_ns()
+        if horizon_ns != self._seen_ns:
+            self._seen_ns = horizon_ns
+            self._moved_s = time.monotonic()
+        # A device that has died in a phase leaves a horizon that stands still.
+        still = time.monotonic() - self._moved_s > _STALL_S
+        return horizon_ns >= self.stop_ns or still
 
 
 class CableFaults(Protocol):
@@ -61,7 +90,7 @@ class TerminalDevice(ABC):
         self._rx = bytearray()
         self._heard = False
         self._mute = False
-        self._measurement: SampleSource | None = None
+        self._measurement: SimulatedStream | None = None
         self._stopping = threading.Event()
         self._unwatch = world.watch(self._hold)
         self._thread = threading.Thread(

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # make io-manager | avr-harness | io-manager-test     The IO manager, for an ATmega328P: gcc-avr
 #                                                     avr-libc binutils-avr.
+# make ina-monitor                                    The energy monitor with an INA219, INA226 or
+#                                                     INA228, for the same.
 # The harness, which runs it on a PC: libsimavr-dev libelf-dev. The test of its logic needs a C
 # compiler only.
 
@@ -36,6 +38,23 @@ $(BUILD)/io_manager/%.elf: $(IO_MANAGER) $(IO_MANAGER_HEADERS) avr.mk
 $(BUILD)/io_manager/%.hex: $(BUILD)/io_manager/%.elf
 	@$(AVR_OBJCOPY) -O ihex $< $@
 
+INA_MONITOR := $(wildcard ina_monitor/*.c) io_manager/host_uart.c io_manager/edge_clock.c
+INA_MONITOR_HEADERS := $(wildcard ina_monitor/*.h) $(IO_MANAGER_HEADERS)
+# At 115 200 baud, 2.1 % off, 400 samples a second fit; this rate is exact.
+INA_HOST_BAUD ?= 500000
+INA_BUILD = $(shell cat $(sort $(INA_MONITOR) $(INA_MONITOR_HEADERS)) | $(HASH) | cut -c 1-12)
+INA_FLAGS = $(filter-out -DNR_%,$(AVR_FLAGS)) -Iio_manager -DNR_HOST_BAUD=$(INA_HOST_BAUD) \
+    -DNR_BUILD='"$(INA_BUILD)"'
+
+.PHONY: ina-monitor
+ina-monitor: $(BUILD)/ina_monitor/ina_monitor.elf $(BUILD)/ina_monitor/ina_monitor.hex
+$(BUILD)/ina_monitor/%.elf: $(INA_MONITOR) $(INA_MONITOR_HEADERS) avr.mk
+	@mkdir -p $(@D)
+	$(AVR_CC) $(INA_FLAGS) -o $@.new $(INA_MONITOR)
+	@mv $@.new $@
+$(BUILD)/ina_monitor/%.hex: $(BUILD)/ina_monitor/%.elf
+	@$(AVR_OBJCOPY) -O ihex $< $@
+
 # -lsimavr wants libelf, which its package does not bring.
 $(BUILD)/tests/avr_harness: tests/avr_harness.c avr.mk
 	@mkdir -p $(@D)
@@ -63,4 +82,4 @@ io-manager-warnings:
 cppcheck: io-manager-cppcheck
 io-manager-cppcheck:
 	@if command -v cppcheck >/dev/null 2>&1; then \
-	    cppcheck $(CPPCHECK) -DF_CPU=$(AVR_HZ)UL -Iio_manager io_manager; fi
+	    cppcheck $(CPPCHECK) -DF_CPU=$(AVR_HZ)UL -Iio_manager io_manager ina_monitor; fi

@@ -34,11 +34,7 @@ from rig.trace.trace import Gap
 SAMPLE_HZ = 100_000
 _FIRST_DATA_S = 3.0
 _SILENCE_S = 3.0
-#: A stream that brings no sample for so long has brought all that is under way.
-_STILL_S = 0.3
 _POLL_S = 0.005
-#: Largest difference of the clocks of instrument and host.
-_CLOCK_SHARE = 1e-3
 #: By how much samples and the host's clock may differ at the end; two crystals drift
 #: apart. As in drivers/block_lag.py, less is no evidence.
 _LIMIT_S = 0.02
@@ -99,6 +95,7 @@ class Ppk2Recording(StreamRecording):
         before_ns = self._clock.now_ns()
         self._link.send(START)
         self._started_ns = before_ns, self._clock.now_ns()
+        self._begun_ns = self._started_ns[1]
         self._thread.start()
         self._await_data()
 
@@ -113,20 +110,6 @@ class Ppk2Recording(StreamRecording):
             self.check()
             if time.monotonic() > end_s:
                 raise self._silent(_FIRST_DATA_S)
-
-    def _await_all(self) -> None:
-        """Wait until all samples up to now have come, or until no more come."""
-        passed_s = (self._clock.now_ns() - self._started_ns[1]) / NS_PER_S
-        wanted = int(passed_s * (1 - _CLOCK_SHARE) * SAMPLE_HZ) - 1
-        arrived = -1
-        moved_s = time.monotonic()
-        while self._failure is None and self._writer.samples < wanted:
-            if self._writer.samples != arrived:
-                arrived = self._writer.samples
-                moved_s = time.monotonic()
-            if time.monotonic() - moved_s > _STILL_S:
-                return
-            time.sleep(_POLL_S)
 
     def _findings(self) -> dict[str, Any]:
         return {

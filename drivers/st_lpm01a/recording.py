@@ -30,7 +30,7 @@ from drivers.st_lpm01a.stream_items import (
     TimeStamp,
     Trouble,
 )
-from drivers.stream_recording import RecordingClock, StreamRecording
+from drivers.stream_recording import CLOCK_SHARE, RecordingClock, StreamRecording
 from rig.errors import BenchError, DeadlineError, RigError
 from rig.interfaces.monitor import MonitorInfo
 from rig.simulation.world import NS_PER_S
@@ -42,8 +42,6 @@ _FULL_PERCENT = 99
 _END_S = 10.0
 _SILENCE_S = 3.0
 _LINE_S = 1.0  # an acquisition that has ended says so in words within this
-#: Largest difference of the clocks of board and host.
-_CLOCK_SHARE = 1e-3
 #: The time stamp that is waited for may be damaged; the one after it is not for the
 #: same reason.
 _STAMPS = 2
@@ -92,7 +90,6 @@ class LpmRecording(StreamRecording):
         self._context = context
         self.load_percent = 0
         self._news = threading.Condition()
-        self._started_ns = 0
         self._wanted = math.inf
         self._confirmed = 0  # samples
         self._tail: Tail | None = None
@@ -100,7 +97,7 @@ class LpmRecording(StreamRecording):
 
     def _begin(self) -> None:
         self._context.require_supply("before the recording")
-        self._started_ns = self._clock.now_ns()
+        self._begun_ns = self._clock.now_ns()
         self._shell.command("start")
         self._thread.start()
         if not self._began.wait(ANSWER_S):
@@ -114,10 +111,10 @@ class LpmRecording(StreamRecording):
         hz = self._info.sample_hz
         # The first sample was taken after the command: rather too many are wanted than
         # too few.
-        self._wanted = math.ceil(self._passed_s() * (1 + _CLOCK_SHARE) * hz)
+        self._wanted = math.ceil(self._passed_s() * (1 + CLOCK_SHARE) * hz)
         first = math.ceil(self._wanted / STAMP_SAMPLES) * STAMP_SAMPLES
         for stamp in range(first, first + _STAMPS * STAMP_SAMPLES, STAMP_SAMPLES):
-            due_s = stamp / hz * (1 + _CLOCK_SHARE)
+            due_s = stamp / hz * (1 + CLOCK_SHARE)
             self._clock.wait(max(round((due_s - self._passed_s()) * NS_PER_S), 0))
             with self._news:
                 if self._news.wait_for(
@@ -134,7 +131,7 @@ class LpmRecording(StreamRecording):
         )
 
     def _passed_s(self) -> float:
-        return (self._clock.now_ns() - self._started_ns) / NS_PER_S
+        return (self._clock.now_ns() - self._begun_ns) / NS_PER_S
 
     @property
     def _complete(self) -> bool:

@@ -39,8 +39,8 @@ ISR(USART_UDRE_vect)
 
 void host_uart_begin(void)
 {
+    UCSR0A = 1U << U2X0; /* first: simavr works its rate out where the divisor is set */
     UBRR0 = (uint16_t)(DIVISOR - 1UL);
-    UCSR0A = 1U << U2X0;
     UCSR0C = (1U << UCSZ01) | (1U << UCSZ00);
     UCSR0B = (1U << RXEN0) | (1U << TXEN0) | (1U << RXCIE0);
 }

@@ -2,16 +2,18 @@
 /* An ATmega328P in simavr with its lines to the outside: the host's UART on a pseudo-terminal, the
    DUT's bit by bit at its pins, and SYNC.
 
-   avr_harness IMAGE [--dut PATH] [--edges FD] [--host-baud N] [--dut-baud N]
+   avr_harness IMAGE [--dut PATH] [--edges FD] [--host-baud N] [--dut-baud N] [--ina US]
 
    Prints `pty PATH`, the host's line; without --dut also `dut PATH`, where a test plays the DUT.
-   --edges takes the edge lines of the POSIX firmware. Standard input takes commands, each answered
-   by `done`; its end is the end of the program:
+   --edges takes the edge lines of the POSIX firmware. --ina puts an INA226 at I2C address 0x40; its
+   conversions take so long, and its shunt register counts them. Standard input takes commands, each
+   answered by `done`; its end is the end of the program:
      falls NS...        SYNC pulses of 50 us, or half the time to the next, so long from now
      dut low | high     the DUT's line without power, and with it again
      dut open PATH      another DUT
      noise SEED NS      the DUT's line flutters so long
      reset              of the AVR
+     deaf N             the chip does not acknowledge its next N addresses
      late               answered by `late N`: edges so far that came too late to be played in time
    It runs in real time, or slower where the machine is slower or stands still; whatever happens at
    a pin does so at an exact cycle. */
@@ -30,6 +32,7 @@
 
 #include <avr_ioport.h>
 #include <avr_timer.h>
+#include <avr_twi.h>
 #include <avr_uart.h>
 #include <sim_avr.h>
 #include <sim_cycle_timers.h>
@@ -107,6 +110,16 @@ struct harness {
     int64_t edge_shift_ns;
     int64_t edge_last_ns;
     unsigned long late;
+
+    bool chip_selected;
+    bool chip_pointed; /* the byte that chooses a register has come */
+    uint8_t chip_reg;
+    uint8_t chip_byte;
+    uint16_t chip_count;
+    uint32_t chip_us;
+    unsigned chip_deaf;
+    avr_cycle_count_t chip_ready;
+    avr_irq_t *twi_in;
 };
 
 static void fail(const char *what)
@@ -421,6 +434,69 @@ static void serve_edges(struct harness *h)
     }
 }
 
+/* ---- an INA226 ---- */
+
+/* The shunt's register, the bus voltage's and the chip's name. Until a conversion is over, the one
+   before it is read. */
+static uint16_t chip_value(const struct harness *h)
+{
+    switch (h->chip_reg) {
+    case 1: return (uint16_t)(h->chip_count - (h->avr->cycle < h->chip_ready ? 1U : 0U));
+    case 2: return 0x0A50;
+    case 0xFF: return 0x2260;
+    default: return 0;
+    }
+}
+
+static void take_chip_byte(struct harness *h, uint8_t byte)
+{
+    if (!h->chip_pointed) {
+        h->chip_reg = byte;
+        h->chip_pointed = true;
+        h->chip_byte = 0;
+    } else if (++h->chip_byte == 2 && h->chip_reg == 0) {
+        h->chip_count++;
+        h->chip_ready = h->avr->cycle + (avr_cycle_count_t)h->chip_us * (HZ / 1000000);
+    }
+}
+
+static void on_twi(avr_irq_t *irq, uint32_t value, void *context)
+{
+    struct harness *h = context;
+    avr_twi_msg_irq_t message;
+    (void)irq;
+    message.u.v = value;
+    if ((message.u.twi.msg & TWI_COND_STOP) != 0) {
+        h->chip_selected = false;
+    }
+    if ((message.u.twi.msg & TWI_COND_START) != 0) {
+        h->chip_selected = message.u.twi.addr >> 1 == 0x40 && h->chip_deaf == 0;
+        h->chip_deaf -= h->chip_deaf > 0 ? 1 : 0;
+        h->chip_pointed = false;
+        h->chip_byte = 0;
+        if (h->chip_selected) {
+            avr_raise_irq(h->twi_in, avr_twi_irq_msg(TWI_COND_ACK, message.u.twi.addr, 1));
+        }
+    }
+    if (h->chip_selected && (message.u.twi.msg & TWI_COND_WRITE) != 0) {
+        avr_raise_irq(h->twi_in, avr_twi_irq_msg(TWI_COND_ACK, message.u.twi.addr, 1));
+        take_chip_byte(h, message.u.twi.data);
+    }
+    if (h->chip_selected && (message.u.twi.msg & TWI_COND_READ) != 0) {
+        uint8_t byte = (uint8_t)(chip_value(h) >> (h->chip_byte == 0 ? 8 : 0));
+        h->chip_byte++;
+        avr_raise_irq(h->twi_in, avr_twi_irq_msg(TWI_COND_READ, message.u.twi.addr, byte));
+    }
+}
+
+static void attach_chip(struct harness *h, uint32_t us)
+{
+    h->chip_us = us;
+    h->twi_in = avr_io_getirq(h->avr, AVR_IOCTL_TWI_GETIRQ(0), TWI_IRQ_INPUT);
+    avr_irq_register_notify(avr_io_getirq(h->avr, AVR_IOCTL_TWI_GETIRQ(0), TWI_IRQ_OUTPUT), on_twi,
+                            h);
+}
+
 /* ---- commands ---- */
 
 static void command_falls(struct harness *h, char *arguments)
@@ -459,6 +535,8 @@ static bool command(struct harness *h, char *line)
     long long duration_ns;
     if (strncmp(line, "falls ", 6) == 0) {
         command_falls(h, line + 6);
+    } else if (sscanf(line, "deaf %u", &h->chip_deaf) == 1) {
+        /* from the next address on */
     } else if (strcmp(line, "dut low") == 0) {
         h->unpowered = true;
         set_dut_rx(h, 0);
@@ -613,6 +691,8 @@ int main(int count, char **words)
             h.host_baud = (uint32_t)atol(words[i + 1]);
         } else if (strcmp(words[i], "--dut-baud") == 0) {
             h.dut_baud = (uint32_t)atol(words[i + 1]);
+        } else if (strcmp(words[i], "--ina") == 0) {
+            attach_chip(&h, (uint32_t)atol(words[i + 1]));
         } else {
             errno = EINVAL;
             fail(words[i]);

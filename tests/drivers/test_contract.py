@@ -21,6 +21,7 @@ from drivers.host_counters.rapl import Rapl
 from drivers.host_counters.sim.ina3221 import Ina3221Simulator
 from drivers.host_counters.sim.nvml import NvmlSimulator
 from drivers.host_counters.sim.rapl import RaplSimulator
+from drivers.ina_monitor.driver import InaMonitor
 from drivers.joulescope.driver import Joulescope
 from drivers.joulescope.sim.simulator import (
     JoulescopeSimulatorSettings as SimulatedJoulescope,
@@ -50,6 +51,12 @@ def lpm01a(context: BenchContext, **settings: Any) -> EnergyMonitor:
 
 def ppk2(context: BenchContext, **settings: Any) -> EnergyMonitor:
     return NordicPpk2.open(NordicPpk2.Settings(port="simulator", **settings), context)
+
+
+def ina_monitor(context: BenchContext, **settings: Any) -> EnergyMonitor:
+    return InaMonitor.open(
+        InaMonitor.Settings(port="simulator", shunt_ohm=1.0, **settings), context
+    )
 
 
 def n6705(context: BenchContext, **settings: Any) -> EnergyMonitor:
@@ -141,6 +148,14 @@ UNSWITCHED: dict[str, Callable[[BenchContext], EnergyMonitor]] = {
     ),
     "playback": lambda context: played(context),
 }
+#: A chip beside an AVR board, which sees edges and switches nothing.
+INA_MONITORS: dict[str, Callable[[BenchContext], EnergyMonitor]] = {
+    "ina219": lambda context: ina_monitor(context, chip="ina219"),
+    "ina226": lambda context: ina_monitor(context, chip="ina226", sample_hz=1000),
+    "ina228": lambda context: ina_monitor(context, chip="ina228", most_a=0.04),
+}
+UNSWITCHED |= INA_MONITORS
+SEEING = EDGED | INA_MONITORS
 EVERY = MONITORS | UNSWITCHED
 #: Monitors whose recording waits only for the first edge.
 WAITING = ("n6705 io manager", "n6705 trigger")
@@ -330,7 +345,7 @@ def test_the_energies_of_a_known_load_are_found_within_their_uncertainties(
     assert not trace.gaps
 
 
-@each_of([*EDGED, "playback"])
+@each_of([*SEEING, "playback"])
 def test_many_edges_are_found_in_their_order_where_they_happened(
     bench: Bench, tmp_path: Path
 ) -> None:
@@ -360,7 +375,7 @@ def test_many_edges_are_found_in_their_order_where_they_happened(
 
 
 # The clock of an IO manager is trusted so little that its edges may lie anywhere near.
-@each_of([name for name in (*EDGED, "playback") if name != "n6705 io manager"])
+@each_of([name for name in (*SEEING, "playback") if name != "n6705 io manager"])
 def test_an_edge_at_which_the_power_steps_lies_where_it_does(
     bench: Bench, tmp_path: Path
 ) -> None:
@@ -472,7 +487,10 @@ def test_an_exception_in_a_recording_leaves_a_closed_trace_and_no_supply(
         "start and end of a recording take their time"
     )
     monitor.close()
-    assert not context.world.supply_on or monitor.info.kind in UNSWITCHED
+    assert not context.world.supply_on or monitor.info.kind in (
+        "ina_monitor",
+        *UNSWITCHED,
+    )
 
 
 @each_of([name for name in EVERY if name not in WAITING])

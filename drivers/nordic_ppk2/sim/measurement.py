@@ -5,7 +5,6 @@ with the faults of line and instrument.
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 from drivers.front_end import FrontEnd
 from drivers.nordic_ppk2.sim.converter import Converter
 from drivers.nordic_ppk2.sim.settings import Ppk2SimulatorSettings
+from drivers.terminal_device import SimulatedStream
 from rig.simulation.world import World
 
 SAMPLE_HZ = 100_000
@@ -22,7 +22,6 @@ WORD_B = 4
 _BLOCK = 20_000
 _LAST_CODE = (1 << 14) - 1
 _NO_RANGE = 6
-_STALL_S = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +33,8 @@ class SupplyOutput:
     supply_v: float
 
 
-class SimulatedMeasurement:
-    """Samples of the front end become words; `advance` returns the bytes that are due.
-
-    `stop_ns` is the time of the command to stop.
-    """
+class SimulatedMeasurement(SimulatedStream):
+    """Samples of the front end become words."""
 
     def __init__(
         self,
@@ -50,12 +46,11 @@ class SimulatedMeasurement:
         faulty: bool,
     ) -> None:
         self._settings = settings
-        self._world = world
         self._output = output
         self._random = random
         self._faulty = faulty
         self._converter = Converter(settings, output.supply_v)
-        self._front_end = FrontEnd(
+        front_end = FrontEnd(
             world,
             SAMPLE_HZ,
             clock_ppm=settings.clock_ppm,
@@ -63,11 +58,9 @@ class SimulatedMeasurement:
             share=0.0 if settings.fed_v else settings.share,
             random=random,
         )
+        super().__init__(world, front_end)
         self._count = int(random.integers(64))
         self._sent_b = 0
-        self._horizon_ns = -1
-        self._moved_s = time.monotonic()
-        self.stop_ns: int | None = None
         self.late = False
 
     @property
@@ -75,16 +68,9 @@ class SimulatedMeasurement:
         """The time of the next sample, in the instrument's time."""
         return self._front_end.at / SAMPLE_HZ
 
-    def due(self) -> int:
-        """Return how many samples could be sent."""
-        return self._front_end.due(self._world.horizon_ns())
-
     def advance(self) -> bytes:
         """Return the bytes that are due."""
-        horizon_ns = self._world.horizon_ns()
-        if self.stop_ns is not None:
-            horizon_ns = min(horizon_ns, self.stop_ns)
-        count = min(self._front_end.due(horizon_ns), _BLOCK)
+        count = min(self._front_end.due(self.horizon_ns), _BLOCK)
         faults = self._settings.faults
         for at_s in (faults.unplugged_at_s, faults.mute_at_s):
             if at_s >= 0 and self._faulty:
@@ -95,18 +81,7 @@ class SimulatedMeasurement:
     @property
     def over(self) -> bool:
         """Whether all samples up to the stop have been sent."""
-        if self.stop_ns is None:
-            return False
-        horizon_ns = self._world.horizon_ns()
-        if horizon_ns != self._horizon_ns:
-            self._horizon_ns = horizon_ns
-            self._moved_s = time.monotonic()
-        # A device that has died in a phase leaves a horizon that stands still.
-        still = time.monotonic() - self._moved_s > _STALL_S
-        reached = min(horizon_ns, self.stop_ns)
-        return not self._front_end.due(reached) and (
-            horizon_ns >= self.stop_ns or still
-        )
+        return self.stopped and not self._front_end.due(self.horizon_ns)
 
     def _words(self, count: int) -> bytes:
         block = self._front_end.take(count)

@@ -6,7 +6,6 @@ boards.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 
 import numpy as np
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 
 from drivers.front_end import FrontEnd
 from drivers.st_lpm01a.sim.shell import Lpm01aSimulatorSettings, SimulatedShell, decimal
+from drivers.terminal_device import SimulatedStream
 from rig.simulation.world import NS_PER_S, World
 
 Floats = NDArray[np.float64]
@@ -22,7 +22,6 @@ STAMP_SAMPLES = 1000
 #: UM2243: the board protects itself from 59 mA on. A choice: at once, by its error
 #: alone.
 _OVERCURRENT_A = 0.059
-_STALL_S = 2.0
 
 
 def hexadecimal(values_a: Floats) -> bytes:
@@ -38,7 +37,7 @@ def hexadecimal(values_a: Floats) -> bytes:
     return words.astype(">u2").tobytes()
 
 
-class Lpm01aAcquisition:
+class Lpm01aAcquisition(SimulatedStream):
     """One acquisition: samples of the front end become bytes of the stream, with
     metadata between them."""
 
@@ -51,12 +50,11 @@ class Lpm01aAcquisition:
     ) -> None:
         self._settings = settings
         self._shell = shell
-        self._world = world
         self._random = random
         self._binary = shell.set["format"] == "bin_hexa"
         share = 0.0 if settings.fed_v else settings.share
         self._start_ns = world.now_ns() + round(shell.trigger_delay_s * NS_PER_S)
-        self._front_end = FrontEnd(
+        front_end = FrontEnd(
             world,
             shell.sample_hz,
             clock_ppm=settings.clock_ppm,
@@ -65,6 +63,7 @@ class Lpm01aAcquisition:
             share=share,
             random=random,
         )
+        super().__init__(world, front_end)
         #: From when on (ns) the supply is on (1) or off (0).
         self._supplied: list[tuple[float, int]] = [(-np.inf, world.supply_on)]
         if (drops_s := settings.faults.drops_supply_at_s) >= 0:
@@ -80,18 +79,12 @@ class Lpm01aAcquisition:
         self._overcurrent = False
         self._least = np.inf
         self._most = 0.0
-        self._horizon_ns, self._moved_s = -1, time.monotonic()
-        self.stop_ns: int | None = None
         self.over = False
 
     @property
     def elapsed_s(self) -> float:
         """The time of the next sample, in the board's time."""
         return self._front_end.at / self._shell.sample_hz
-
-    def due(self) -> int:
-        """Return how many samples could be sent."""
-        return self._front_end.due(self._world.horizon_ns())
 
     def switched(self, time_ns: float, on: bool) -> None:
         """Note that the supply is on or off from that time, in place of all later
@@ -127,13 +120,8 @@ class Lpm01aAcquisition:
 
     def advance(self) -> bytes:
         """Return the bytes that are due, up to the next time stamp at most."""
-        horizon_ns = (
-            self._world.horizon_ns()
-            if self.stop_ns is None
-            else min(self._world.horizon_ns(), self.stop_ns)
-        )
         count = min(
-            self._front_end.due(horizon_ns),
+            self._front_end.due(self.horizon_ns),
             STAMP_SAMPLES - self._front_end.at % STAMP_SAMPLES,
         )
         if self._limit is not None:
@@ -151,16 +139,8 @@ class Lpm01aAcquisition:
             0 <= self._settings.faults.ends_at_s <= self.elapsed_s
             or self._front_end.at == self._limit
         )
-        self.over = self.over or ended or (not count and self._stopped(horizon_ns))
+        self.over = self.over or ended or (not count and self.stopped)
         return self._spoil(stream)
-
-    def _stopped(self, horizon_ns: int) -> bool:
-        if self.stop_ns is None:
-            return False
-        if horizon_ns != self._horizon_ns:
-            self._horizon_ns, self._moved_s = horizon_ns, time.monotonic()
-        # A device that has died in a phase leaves a horizon that stands still.
-        return horizon_ns >= self.stop_ns or time.monotonic() - self._moved_s > _STALL_S
 
     def end(self) -> bytes:
         """Return what ends the stream: from here on it is text again."""
