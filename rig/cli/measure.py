@@ -79,6 +79,7 @@ def measure(
         raise ConfigError("--csv and --json are two formats", try_next="one of them")
     options = Options(**signals)
     promised = accuracy.load(calibration) if calibration else None
+    _refuse_correcting(promised, calibration)
     with _folder(scratch) as folder:
         opened = open_any(path, Path(folder), options, in_place=True)
         notes = list(opened.notes)
@@ -118,6 +119,19 @@ def measure(
     for note in [*notes, *([] if promised or not opened.has_current else [_UNKNOWN])]:
         say(err if as_csv else out, f"[dim]{escape(note)}[/]")
     return _code(rows)
+
+
+def _refuse_correcting(promised: Accuracy | None, path: Path | None) -> None:
+    """Raise ConfigError for limits that hold of corrected readings alone."""
+    own = promised.calibration if promised else None
+    if own is None or not own.corrects:
+        return
+    raise ConfigError(
+        f"{path} corrects readings while they are recorded",
+        path="--calibration",
+        evidence="its limits do not hold of a trace that was recorded without it",
+        try_next="the folder of the session or recording that used it, which has them",
+    )
 
 
 def _promised(

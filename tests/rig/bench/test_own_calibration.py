@@ -22,6 +22,7 @@ from rig.bench.qualification.check import CheckPlan, MonitorCheck
 from rig.bench.qualification.load import SimulatedHands, parse
 from rig.bench.qualification.recording import Bare
 from rig.check.check import check
+from rig.cli.main import rig
 from rig.errors import ConfigError
 from rig.host.stop import Stop
 from rig.interfaces.context import BenchContext
@@ -174,6 +175,16 @@ def test_the_date_counts_on_the_day_of_the_measurement(
     with pytest.raises(ConfigError, match="past its date"):
         accuracy.load(path, last + datetime.timedelta(days=1))
     assert accuracy.read(path) == accuracy.load(path, last)
+
+
+def test_a_correcting_file_is_no_statement_on_another_trace(
+    file: Path, tmp_path: Path
+) -> None:
+    trace = tmp_path / "trace.csv"
+    trace.write_text("time_s,current_a,voltage_v\n0,0.1,3.3\n0.001,0.1,3.3\n")
+    words = ["measure", str(trace), "--calibration", str(file)]
+    with pytest.raises(ConfigError, match="while they are recorded"):
+        rig.main(words, standalone_mode=False)
 
 
 def test_what_is_written_is_read_again(file: Path, tmp_path: Path) -> None:
