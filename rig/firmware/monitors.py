@@ -18,6 +18,9 @@ class MonitorLines:
     title: str
     kind: str
     settings: str
+    #: The setting that names the instrument; asked for unless the only one is found.
+    address: str
+    address_needed: bool = True
     device: str = ""
     limits: tuple[str, ...] = ()
 
@@ -27,6 +30,8 @@ MONITORS = {
     "js220": MonitorLines(
         title="Joulescope JS220",
         kind="joulescope",
+        address="device",
+        address_needed=False,
         settings=(
             '# Logic of 3.0 to 3.3 V; of another: reference = "external", with Vref'
             ' wired.\nreference = "3.3 V"\n'
@@ -39,6 +44,7 @@ MONITORS = {
     "ppk2": MonitorLines(
         title="Nordic PPK2",
         kind="nordic_ppk2",
+        address="port",
         settings=(
             'port = "/dev/ttyACM1"\nmode = "source"\nsupply_v = {supply_v}\nsync = 0\n'
         ),
@@ -51,6 +57,7 @@ MONITORS = {
     "lpm01a": MonitorLines(
         title="X-NUCLEO-LPM01A",
         kind="st_lpm01a",
+        address="port",
         settings=(
             'port = "/dev/ttyACM1"\nsample_hz = 5_000\nevents = true\n'
             "supply_v = {supply_v}\n"
@@ -65,6 +72,7 @@ MONITORS = {
     "n6705": MonitorLines(
         title="Keysight N6705",
         kind="keysight_n6705",
+        address="resource",
         settings=(
             "# Its address: rig scan, or the instrument's own menu.\n"
             'resource = "TCPIP::192.168.1.5::5025::SOCKET"\n'

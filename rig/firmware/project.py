@@ -8,6 +8,7 @@ from __future__ import annotations
 import shutil
 import tomllib
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
@@ -143,7 +144,7 @@ def create(folder: Path, name: str, origin: Path) -> Port:
             try_next="another name; nothing was written",
         )
     port = known[name]
-    try:
+    with whole_or_none(folder), refused(folder):
         for part, place in _parts(name, port, origin):
             _copy(origin / part, folder / place)
         if port.goals:
@@ -157,20 +158,53 @@ def create(folder: Path, name: str, origin: Path) -> Port:
                 bench(task, work, port), encoding="utf-8"
             )
         if port.machine:
-            text = _EMULATED.format(
-                emulator=port.emulator,
-                machine=port.machine,
-                program=goals(port, "null")[-1],
-            )
-            (folder / _EMULATED_FILE).write_text(text, encoding="utf-8")
+            for task, work in _EMULATED_WORK.items():
+                text = _EMULATED.format(
+                    task=task,
+                    emulator=port.emulator,
+                    machine=port.machine,
+                    program=goals(port, task)[-1],
+                    work=work,
+                )
+                file = emulated_file(task)
+                (folder / file).write_text(text, encoding="utf-8")
         (folder / "README.md").write_text(_readme(name, port), encoding="utf-8")
+    return port
+
+
+@contextmanager
+def whole_or_none(folder: Path) -> Iterator[None]:
+    """Remove a folder that was new or empty, or its content, if writing into it fails
+    or is stopped.
+    """
+    was_there = folder.exists()
+    is_free = not was_there or (folder.is_dir() and not any(folder.iterdir()))
+    try:
+        yield
+    except BaseException:
+        if is_free:
+            shutil.rmtree(folder, ignore_errors=True)
+            if was_there:
+                folder.mkdir(exist_ok=True)
+        raise
+
+
+@contextmanager
+def refused(folder: Path) -> Iterator[None]:
+    """Translate what a disk refuses into BenchError."""
+    try:
+        yield
     except OSError as error:
         raise BenchError(
             f"{folder} cannot be written",
             evidence=str(error),
             try_next="another folder, or its permissions",
         ) from error
-    return port
+
+
+def emulated_file(task: str) -> str:
+    """Return the name of a project's bench with an emulator in the board's place."""
+    return f"{task}-emulated.toml"
 
 
 def goals(port: Port, workload: str) -> tuple[str, ...]:
@@ -282,7 +316,7 @@ _EMULATED = """# The image in {emulator}, without the board; the virtual monitor
 # draws the current from its SYNC edges. Times are those of an emulator, and no
 # statement about any device.
 [bench]
-name = "null-emulated"
+name = "{task}-emulated"
 
 [sut.{emulator}]
 machine = "{machine}"
@@ -291,14 +325,14 @@ program = "{program}"
 [monitor.virtual]
 sample_hz = 200_000
 
-[scenario.single_stream]
-repeat = 1_000
-
-[task.null]
-samples = 5
-payload_b = 1024
-"""
-_EMULATED_FILE = "null-emulated.toml"
+{work}"""
+_EMULATED_WORK = {
+    "null": (
+        "[scenario.single_stream]\nrepeat = 1_000\n\n"
+        "[task.null]\nsamples = 5\npayload_b = 1024\n"
+    ),
+    "asc": "[scenario.single_stream]\n\n[task.asc]\nsamples = 3\n",
+}
 
 #: A process is faster than a board: null phases are repeated until a window is long
 #: enough.
@@ -362,7 +396,7 @@ def _is_process(port: Port) -> bool:
 
 def _readme(name: str, port: Port) -> str:
     emulate = (
-        f"`rig probe {_EMULATED_FILE}` and `rig run {_EMULATED_FILE}` take the board's"
+        f"`rig probe {emulated_file('null')}` and `rig run` of it take the board's"
         " place by an emulator; so does `rig firmware emulate`, with a serial line."
         if port.machine
         else ""

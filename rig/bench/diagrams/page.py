@@ -18,7 +18,6 @@ from pathlib import Path
 from rig.bench import config
 from rig.bench.diagram import Diagram, diagram
 from rig.bench.diagrams.svg import picture
-from rig.errors import BenchError
 from rig.firmware import monitors, project
 from rig.firmware.monitors import MONITORS
 from rig.firmware.project import Board
@@ -83,15 +82,9 @@ def write(folder: Path, name: str, names: Sequence[str]) -> list[Path]:
         text = monitors.bench(name, board.title, board.wiring.supply_v, monitor)
         made[bench] = text
         benches.append(folder / bench)
-    try:
+    with project.refused(folder):
         for file, text in made.items():
             (folder / file).write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise BenchError(
-            f"{folder} cannot be written",
-            evidence=str(error),
-            try_next="another folder, or its permissions",
-        ) from error
     return benches
 
 

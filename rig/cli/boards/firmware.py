@@ -4,7 +4,6 @@ board."""
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -50,6 +49,7 @@ from rig.network.tflite.kernels import Kernels
 
 _folder = click.argument("folder", metavar="[DIR]", type=FILE, default=Path())
 _BESIDE_TFLITE = "beside a .tflite file, which states its arithmetic"
+_WITH_PINS = "a board with pins: rig firmware boards"
 #: Parameters of a NIR file that is built, and of a .tflite file.
 _OF_TFLITE = ("kernels", "library", "real_input", "stream")
 _OF_NIR = ("dt_s", "bits", "steps", "preset", "reset", "spikes_max", "start")
@@ -82,8 +82,8 @@ def firmware() -> None:
 def new(
     folder: Path, board: str | None, port: str | None, names: tuple[str, ...]
 ) -> None:
-    """Write a project for a board into DIR; it builds without the rig. WIRING.md in it
-    shows which pin goes to which terminal of each energy monitor.
+    """Write a project for a board into DIR; it builds without the rig. Its WIRING.md
+    shows the wires to each energy monitor.
     """
     known = projects.ports(projects.sources())
     name = board or port
@@ -106,11 +106,12 @@ def new(
         raise ConfigError(
             f"no monitor is wired to {name}",
             path="--monitor",
-            try_next="a board with pins: rig firmware boards",
+            try_next=_WITH_PINS,
         )
     monitors = chosen(names)
-    made = projects.create(folder, name, projects.sources())
-    benches = wiring.write(folder, name, tuple(monitors))
+    with projects.whole_or_none(folder):
+        made = projects.create(folder, name, projects.sources())
+        benches = wiring.write(folder, name, tuple(monitors))
     kind = "port" if made.board is None else "board"
     say_plain(f"{folder} is a project of the {kind} {name}: {made.about}")
     if benches:
@@ -132,8 +133,10 @@ def boards(name: str | None, monitor: str | None) -> None:
     """List the boards that have firmware, or how one is connected."""
     known = projects.ports(projects.sources())
     if name is not None:
-        _say_board(name, known)
-        say_wires(name, known[name].board, monitor)
+        if monitor is None:
+            _say_board(name, known)
+        else:
+            _say_wires(_board(name, known), name, monitor)
         return
     refuse_idle("without BOARD", "monitor")
     rows = [
@@ -154,8 +157,8 @@ def boards(name: str | None, monitor: str | None) -> None:
     say_plain("next: rig firmware boards BOARD; rig firmware new DIR --board BOARD")
 
 
-def _say_board(name: str, known: Mapping[str, projects.Port]) -> None:
-    """Print how a board is connected; raises ConfigError for another name."""
+def _board(name: str, known: Mapping[str, projects.Port]) -> projects.Board:
+    """Return a board; raises ConfigError for another name."""
     board = known[name].board if name in known else None
     if board is None:
         names = [each for each, port in known.items() if port.board is not None]
@@ -163,6 +166,12 @@ def _say_board(name: str, known: Mapping[str, projects.Port]) -> None:
             f"there is no board {name}",
             try_next=f"{did_you_mean(name, names)}one of {', '.join(names)}",
         )
+    return board
+
+
+def _say_board(name: str, known: Mapping[str, projects.Port]) -> None:
+    """Print how a board is connected; raises ConfigError for another name."""
+    board = _board(name, known)
     core, sync, _, tools, tried = _facts_of(known[name], board)
     adapter = [("UART by", board.adapter)] if board.adapter else []
     rows = [
@@ -172,25 +181,28 @@ def _say_board(name: str, known: Mapping[str, projects.Port]) -> None:
     say_plain(f"{name}: {board.title}")
     for what, text in rows:
         say_plain(text, f"  {what:<10} ")
+    if board.wiring is not None:
+        for what, text in wiring.facts_as_text(board.wiring):
+            say_plain(text, f"  {what:<10} ")
 
 
-def say_wires(name: str, board: projects.Board | None, monitor: str | None) -> None:
-    """Print the wires between a board and a monitor, and its facts; raises
-    ConfigError for a board or a monitor that there is not.
+def _say_wires(board: projects.Board, name: str, monitor: str) -> None:
+    """Print the wires between a board and a monitor; raises ConfigError for a monitor
+    that there is not, or a board that has none.
     """
-    if board is None or board.wiring is None:
-        if monitor is not None:
-            raise ConfigError(f"no monitor is wired to {name}", path="--monitor")
-        return
-    if monitor is not None:
-        lines = chosen((monitor,))[monitor]
-        say_plain(f"wires to a {lines.title}:")
-        for wire in wiring.drawn(name, board, board.wiring, monitor).lines():
-            say_plain(wire, "  ")
-        for limit in lines.limits:
-            say_plain(limit, "  ")
-    for subject, text in wiring.facts_as_text(board.wiring):
-        say_plain(text, f"  {subject:<10} ")
+    if board.wiring is None:
+        raise ConfigError(
+            f"no monitor is wired to {name}",
+            path="--monitor",
+            try_next=_WITH_PINS,
+        )
+    lines = chosen((monitor,))[monitor]
+    say_plain(f"{name}: {board.title}, wires to a monitor: {lines.title}")
+    for wire in wiring.drawn(name, board, board.wiring, monitor).lines():
+        say_plain(wire, "  ")
+    for limit in lines.limits:
+        say_plain(limit)
+    say_plain(f"next: rig firmware boards {name} has the jumpers, and more")
 
 
 def _facts_of(port: projects.Port, board: projects.Board) -> tuple[str, ...]:
@@ -354,18 +366,12 @@ def with_model(
                 f"{folder} is a project of another board or port", path="--target"
             )
         return folder, _put(folder, port, options, settings)
-    was_there = folder.exists()
-    port = projects.create(folder, target, projects.sources())
-    wiring.write(folder, target, tuple(MONITORS))
-    say_plain(f"{folder} is a new project of the port {target}")
-    try:
+    # A refused model leaves no project that holds another one.
+    with projects.whole_or_none(folder):
+        port = projects.create(folder, target, projects.sources())
+        wiring.write(folder, target, tuple(MONITORS))
+        say_plain(f"{folder} is a new project of the port {target}")
         goals = _put(folder, port, options, settings)
-    except BaseException:
-        # A refused model leaves no project that holds another one.
-        shutil.rmtree(folder)
-        if was_there:
-            folder.mkdir()
-        raise
     return folder, goals
 
 

@@ -61,7 +61,7 @@ TABLE = {
     "doctor": Screens("doctor-all", "doctor-missing doctor-no-bench doctor-no-option"),
     "docs": Screens("docs-pages", "docs-extra docs-no-option docs-no-page"),
     "firmware boards": Screens(
-        "firmware-boards firmware-boards-pico",
+        "firmware-boards firmware-boards-pico firmware-boards-wires",
         "firmware-boards-extra firmware-boards-no-option firmware-boards-unknown",
     ),
     "firmware build": Screens(
@@ -79,7 +79,8 @@ TABLE = {
     ),
     "firmware new": Screens(
         "firmware-new",
-        "firmware-new-no-folder firmware-new-no-port firmware-new-there",
+        "firmware-new-no-folder firmware-new-no-monitor firmware-new-no-port"
+        " firmware-new-there",
     ),
     "gui": Screens(
         "",
@@ -166,6 +167,11 @@ TABLE = {
     "sessions": Screens(
         "sessions sessions-none-found sessions-unreadable",
         "sessions-no-folder sessions-no-option sessions-no-tagged",
+    ),
+    "start": Screens(
+        "",
+        "start-address start-no-answer start-no-board",
+        "its steps are other commands; tests/rig/cli/boards/test_start.py walks it",
     ),
     "tiny": Screens(
         "tiny", "tiny-no-benchmark tiny-no-clone tiny-no-device tiny-no-option"

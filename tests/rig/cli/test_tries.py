@@ -37,6 +37,7 @@ CONTEXTS = {
     "rig/bench/qualification": ("monitor check",),
     "rig/cli/boards/firmware.py": ("firmware new",),
     "rig/cli/boards/firmware_model.py": ("firmware build",),
+    "rig/cli/boards/questions.py": ("start",),
     "rig/cli/boards/firmware_sww.py": ("firmware build",),
     "rig/cli/boards/firmware_tflite.py": ("firmware build",),
     "rig/cli/compare_backends.py": ("compare",),

@@ -330,6 +330,8 @@ def test_the_wires_of_a_board_are_printed_for_a_monitor(rig: Rig) -> None:
     assert "Device under test SYNC GP2 (pin 4) to Energy monitor logic port D0" in lines
     code, output = rig("firmware", "boards", "microbit", *ONE_MONITOR)
     assert code == 2 and "no monitor is wired to microbit" in output
+    code, output = rig("firmware", "boards", "posix", *ONE_MONITOR)
+    assert code == 2 and "there is no board posix" in output
     code, output = rig("firmware", "boards", *ONE_MONITOR)
     assert code == 2 and "--monitor" in output
 
