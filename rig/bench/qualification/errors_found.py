@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from rig.arrays import Reals
 from rig.bench.qualification.load import Resistor
 from rig.stats.summary import mean, standard_error
 from rig.trace.trace import Integral, Trace, reading
@@ -18,9 +19,11 @@ from rig.uncertainty.accuracy import Accuracy, Range
 from rig.uncertainty.budget import Budget, Part, combined
 from rig.uncertainty.window_effects import charge_u_c, of_energy, ranges_a
 
-#: More samples than this share at 0, and none below: the instrument shows no negative
-#: current.
+#: More samples than this share at one reading, and half a normal noise above it: the
+#: instrument shows nothing below.
 _CLIPPED = 0.05
+#: Mean over root mean square of half a normal distribution is known as well as this.
+_SHAPE = 0.05
 #: Parts of a recording whose means show how much a mean scatters.
 SEGMENTS = 20
 _NOISE_SAMPLES = 1_000_000
@@ -107,10 +110,23 @@ def level(trace: Trace, stated: Accuracy) -> CurrentLevel:
         ),
         integral=whole,
         sample_hz=trace.sample_hz,
-        clipped=bool(
-            samples_a.min() == 0 < noise_a and np.mean(samples_a == 0) > _CLIPPED
-        ),
+        clipped=_clipped(samples_a, noise_a),
     )
+
+
+def _clipped(samples_a: Reals, noise_a: float) -> bool:
+    """Check whether samples are a normal noise, of many steps of the converter, whose
+    lower part is one reading: the converter's lowest.
+    """
+    readings_a, counts = np.unique(samples_a, return_counts=True)
+    often = int(np.argmax(counts))
+    above_a = samples_a[samples_a > readings_a[often]] - readings_a[often]
+    if not len(above_a) or counts[often] <= _CLIPPED * len(samples_a):
+        return False
+    # Half a normal distribution; the pulses of a device are none.
+    shape = np.mean(above_a) / np.sqrt(np.mean(above_a**2))
+    is_half = abs(shape - math.sqrt(2 / math.pi)) < _SHAPE
+    return bool(is_half and noise_a > 2 * above_a.min())
 
 
 def gain(

@@ -12,10 +12,12 @@ import threading
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from rig.bench import config
 from rig.bench.config import PluginChoice
+from rig.bench.qualification import errors_found
 from rig.bench.qualification.check import CheckPlan, CheckRow, MonitorCheck
 from rig.bench.qualification.load import OutputLoad, Resistor, SimulatedHands, parse
 from rig.bench.qualification.recording import Bare
@@ -78,6 +80,35 @@ def test_intervals_hold_hidden_errors_about_as_often_as_they_claim() -> None:
         held["SYNC delay"] += holds(rows["SYNC delay", 0.0], delay_s)
     # Fewer than 34 of 40 at 95 % happen once in a hundred times.
     assert min(held.values()) >= 34, held
+
+
+@pytest.mark.parametrize(
+    ("kind", "settings", "why"),
+    [
+        ("nordic_ppk2", ("port=simulator",), "no current below 0"),
+        ("joulescope", ("device=simulator",), "beyond its range"),
+        ("keysight_n6705", ("resource=simulator",), "beyond the measuring range"),
+    ],
+)
+def test_noise_that_leaves_the_lowest_range_is_said_and_the_rest_measured(
+    kind: str, settings: tuple[str, ...], why: str
+) -> None:
+    monitor = bare(kind, *settings, "simulator.noise_a=20e-6", "simulator.seed=3")
+    rows, _ = checked(monitor)
+    offsets = [row for (name, _), row in rows.items() if name == "current offset"]
+    assert offsets[0].estimate is None and why in offsets[0].why
+    assert any(
+        row.estimate for (name, _), row in rows.items() if name == "current gain"
+    )
+
+
+def test_pulses_of_a_device_are_no_noise_of_an_open_output() -> None:
+    pulses_a = np.zeros(10_000)
+    pulses_a[::10] = 1e-3
+    assert not errors_found._clipped(pulses_a, float(pulses_a.std()))
+    random = np.random.default_rng(1)
+    noise_a = np.maximum(random.normal(0, 1e-5, 10_000), 0)
+    assert errors_found._clipped(noise_a, float(noise_a.std()))
 
 
 @pytest.mark.parametrize(
