@@ -94,9 +94,12 @@ class PythonChild:
             self.process.stdin.flush()
 
     def ended(self) -> BenchError | None:
-        """Return how the process ended; None where it still runs _REAP_S after its
-        output has ended.
+        """Return how the process ended; None where it still runs, at once, or _REAP_S
+        after its output has ended.
         """
+        assert self.process.stdout is not None
+        if self.process.poll() is None and not can_read(self.process.stdout, 0.0):
+            return None
         try:
             self.process.wait(_REAP_S)
         except subprocess.TimeoutExpired:

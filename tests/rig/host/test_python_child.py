@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ast
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -58,6 +59,16 @@ def test_a_child_whose_output_ends_before_it_does_has_ended(module: Path) -> Non
     error = running.ended()
     running.close(10.0)
     assert error is not None and error.evidence == "exit code 3"
+
+
+def test_a_child_that_runs_is_seen_so_at_once(module: Path) -> None:
+    """Every wait of a guarded bench looks at it."""
+    module.write_text("print('ready', flush=True); input()")
+    running = child()
+    began_s = time.monotonic()
+    assert running.ended() is None
+    assert time.monotonic() - began_s < 1.0
+    running.close(10.0)
 
 
 def test_a_child_that_is_not_ready_in_time_is_an_error(
