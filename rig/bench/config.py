@@ -218,15 +218,15 @@ def _override(tree: dict[str, Any], override: str) -> None:
     section, depth = section_of(keys)
     if section in plugins.GROUPS and len(keys) > depth:
         # Naming another kind switches to it: --set scenario.offline.idle_s=1
-        kinds = _table_at(tree, keys[:depth], name)
+        kinds = table_at(tree, keys[:depth], name)
         for other in [kind for kind in kinds if kind != keys[depth]]:
             del kinds[other]
     is_text = isinstance(value, str)
-    node = _table_at(tree, keys[:-1], name)
+    node = table_at(tree, keys[:-1], name)
     node[keys[-1]] = _CommandLineText(value) if is_text else value
 
 
-def _table_at(tree: dict[str, Any], keys: Sequence[str], name: str) -> dict[str, Any]:
+def table_at(tree: dict[str, Any], keys: Sequence[str], name: str) -> dict[str, Any]:
     """Return the table of these keys, made where there is none; `name` is the key that
     is set in it.
     """

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -14,7 +15,7 @@ _OF_RUNS = ("jobs", "scheduler")
 
 
 @click.command(cls=LateCommand, modules=["rig.cli.run_campaign"])
-@click.argument("grid", metavar="GRID.toml", type=FILE)
+@click.argument("path", metavar="GRID.toml", type=FILE)
 @click.option(
     "--to",
     type=FILE,
@@ -54,14 +55,7 @@ _OF_RUNS = ("jobs", "scheduler")
     help="Write that table, too.",
 )
 def campaign(
-    grid: Path,
-    to: Path | None,
-    jobs: int,
-    scheduler: str,
-    most: int,
-    status: bool,
-    table: bool,
-    csv_file: Path | None,
+    path: Path, to: Path | None, status: bool, table: bool, **words: Any
 ) -> int:
     """Run each cell of a grid as a session: benches, models, settings, repetitions.
 
@@ -74,18 +68,11 @@ def campaign(
     """
     from rig.cli import run_campaign
 
-    root = to or Path("sessions") / grid.stem
-    call = run_campaign.CampaignCall(
-        path=grid,
-        root=root,
-        most=most,
-        csv_file=csv_file,
-        jobs=jobs,
-        scheduler=scheduler,
-    )
+    root = to or Path("sessions") / path.stem
+    call = run_campaign.CampaignCall(path=path, root=root, **words)
     if status or table:
         refuse_idle("beside --status and --table", *_OF_RUNS)
         return run_campaign.show(call, status=status, as_table=table)
-    if scheduler:
+    if call.scheduler:
         refuse_idle("beside --scheduler", "jobs")
     return run_campaign.run(call)

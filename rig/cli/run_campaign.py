@@ -35,9 +35,9 @@ class CampaignCall:
     path: Path
     root: Path
     most: int
-    csv_file: Path | None = None
-    jobs: int = 1
-    scheduler: str = ""
+    csv_file: Path | None
+    jobs: int
+    scheduler: str
 
     @property
     def command(self) -> str:

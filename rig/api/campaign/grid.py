@@ -368,9 +368,8 @@ def _set(
         )
     section, depth = config.section_of(keys)
     node = tree
-    for place_of_key, key in enumerate(keys[:-1]):
-        inner = node.get(key)
-        if inner is None and section in plugins.GROUPS and place_of_key <= depth:
+    for key in keys[:-1][: depth + 1] if section in plugins.GROUPS else ():
+        if key not in node:
             parts = ", ".join(f"[{keys[0]}.{each}]" for each in node)
             raise ConfigError(
                 f"bench {bench} has no such part",
@@ -378,7 +377,5 @@ def _set(
                 evidence=f"it has {parts}",
                 try_next="a setting of that part, or a bench file for each part",
             )
-        if inner is not None and not isinstance(inner, dict):
-            raise ConfigError(f"{key} is a value, not a table", path=place)
-        node = node.setdefault(key, {})
-    node[keys[-1]] = value
+        node = node[key]
+    config.table_at(tree, keys[:-1], place)[keys[-1]] = value

@@ -7,6 +7,7 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -43,7 +44,6 @@ from rig.firmware.emulator import PICO, Emulator, program
 from rig.firmware.model_options import ModelOptions
 from rig.firmware.monitors import MONITORS, chosen
 from rig.firmware.part import part
-from rig.network.conventions import ConventionChoice
 from rig.network.fixed.make import BITS_MAX, BITS_MIN
 from rig.network.tflite.kernels import Kernels
 
@@ -51,7 +51,7 @@ _folder = click.argument("folder", metavar="[DIR]", type=FILE, default=Path())
 _BESIDE_TFLITE = "beside a .tflite file, which states its arithmetic"
 _WITH_PINS = "a board with pins: rig firmware boards"
 #: Parameters of a NIR file that is built, and of a .tflite file.
-_OF_TFLITE = ("kernels", "library", "real_input", "stream")
+_OF_TFLITE = ("kernels", "library", "real_input", "streams")
 _OF_NIR = ("dt_s", "bits", "steps", "preset", "reset", "spikes_max", "start")
 
 
@@ -264,6 +264,7 @@ def _facts_of(port: projects.Port, board: projects.Board) -> tuple[str, ...]:
 )
 @click.option(
     "--stream",
+    "streams",
     is_flag=True,
     help="Build the workload `sww`: a .tflite model answers for a signal, row by row.",
 )
@@ -273,16 +274,9 @@ def build(
     settings: tuple[str, ...],
     model: Path | None,
     target: str | None,
-    inputs: Path | None,
-    dt_s: float | None,
-    bits: int,
-    choice: ConventionChoice,
-    steps: int | None,
-    kernels: str,
-    library: Path | None,
-    real_input: bool,
-    stream: bool,
     verbose: bool,
+    kernels: str,
+    **words: Any,
 ) -> None:
     """Build the images of the project in DIR and show their size. Settings such as
     LEAVE_OUT=CLASSIC are passed to make.
@@ -294,18 +288,7 @@ def build(
     if "=" in folder.name and not folder.exists():
         folder, settings = Path(), (str(folder), *settings)
     if model is not None:
-        options = ModelOptions(
-            path=model,
-            inputs=inputs,
-            dt_s=dt_s,
-            bits=bits,
-            choice=choice,
-            steps=steps,
-            kernels=Kernels(kernels),
-            library=library,
-            real_input=real_input,
-            streams=stream,
-        )
+        options = ModelOptions(path=model, kernels=Kernels(kernels), **words)
         workload = _workload_of(options)
         if workload != WORKLOAD:
             refuse_idle(_BESIDE_TFLITE, *_OF_NIR)

@@ -4,12 +4,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from rig.cli.boards.kernels_options import kernels_options
 from rig.cli.lazy import LateCommand
 from rig.cli.options import EXISTING_FILE, EXISTING_FOLDER, FILE, refuse_idle
+
+if TYPE_CHECKING:
+    from scenarios.tasks.mlperf_tiny.measuring_command import TinyRun
 
 #: devices_sww.yaml of the runner.
 _BAUD = 115_200
@@ -112,24 +116,7 @@ _WORK = "scenarios.tasks.mlperf_tiny.measuring_command"
     help="Folder of image, benches and sessions [default: tiny-BENCHMARK-DEVICE].",
 )
 @click.option("--no-run", is_flag=True, help="Only make the image and the benches.")
-def tiny(
-    benchmark: str,
-    settings: tuple[str, ...],
-    clone: Path,
-    inputs: Path | None,
-    on: str,
-    board: str | None,
-    kernels: str,
-    library: Path | None,
-    monitor: Path | None,
-    modes: tuple[str, ...],
-    files: int,
-    minutes: float | None,
-    interface: str | None,
-    trials: int,
-    folder: Path | None,
-    no_run: bool,
-) -> int:
+def tiny(interface: str | None, no_run: bool, **words: Any) -> int:
     """Build the firmware with a benchmark's reference model and measure performance,
     accuracy and energy; of sww all in one stream, as the benchmark's runner does.
     Settings such as LEAVE_OUT=CLASSIC are passed to make.
@@ -139,37 +126,22 @@ def tiny(
     """
     from scenarios.tasks.mlperf_tiny.measuring_command import TinyRun, measure
 
+    wanted = TinyRun(**words)
     if interface is not None:
-        return _by_board(benchmark, interface, clone, inputs, folder)
-    wanted = TinyRun(
-        benchmark=benchmark,
-        settings=settings,
-        clone=clone,
-        inputs=inputs,
-        on=on,
-        board=board,
-        kernels=kernels,
-        library=library,
-        monitor=monitor,
-        modes=modes,
-        files=files,
-        minutes=minutes,
-        trials=trials,
-        folder=folder,
-    )
+        return _by_board(interface, wanted)
     return measure(wanted, run=not no_run)
 
 
-def _by_board(
-    benchmark: str, port: str, clone: Path, inputs: Path | None, folder: Path | None
-) -> int:
+def _by_board(port: str, wanted: TinyRun) -> int:
     from scenarios.tasks.mlperf_tiny.interface_command import (
         InterfaceRun,
         measure_by_board,
     )
 
-    if benchmark != "sww":
+    if wanted.benchmark != "sww":
         refuse_idle("except of sww", "interface")
     refuse_idle("beside --interface, whose device has its own firmware", *_NOT_OF_BOARD)
-    folder = folder or Path(f"tiny-sww-{Path(port).name}")
-    return measure_by_board(InterfaceRun(port, _BAUD, clone, inputs, folder))
+    folder = wanted.folder or Path(f"tiny-sww-{Path(port).name}")
+    return measure_by_board(
+        InterfaceRun(port, _BAUD, wanted.clone, wanted.inputs, folder)
+    )
