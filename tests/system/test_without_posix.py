@@ -71,8 +71,14 @@ def test_a_command_works(
     assert "dialout" not in done.stdout
 
 
-def test_what_cannot_run_there_is_refused_in_words(folder: Path) -> None:
-    done = there(folder, "run", ROOT / "benches" / "posix-asc.toml")
+@pytest.mark.parametrize("labgrid", [False, True])
+def test_what_cannot_run_there_is_refused_in_words(folder: Path, labgrid: bool) -> None:
+    bench = ROOT / "benches" / "posix-asc.toml"
+    if labgrid:
+        text = (ROOT / "benches" / "uart-asc.toml").read_text(encoding="utf-8")
+        bench = folder / "lent.toml"
+        bench.write_text(f'{text}\n[labgrid]\nplace = "board-1"\n', encoding="utf-8")
+    done = there(folder, "run", bench)
     assert done.returncode == 2
     assert "runs on Linux and macOS only" in done.stderr
     assert "Traceback" not in done.stderr

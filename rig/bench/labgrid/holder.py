@@ -3,7 +3,7 @@
 standard input is closed: by the rig, or because the rig is gone.
 
 labgrid keeps its state in globals, changes those of Python, and prints: this process is
-the only one that imports it.
+the only one that imports it. It does not run on Windows (loan.py).
 """
 
 from __future__ import annotations
@@ -25,11 +25,13 @@ from rig.bench.labgrid.messages import LentResource, PlaceAnswer, Refusal
 from rig.bench.place_settings import LabgridSettings
 from rig.files import typed
 from rig.host import file_lock
+from rig.host.pseudo_terminal import posix_only
 from rig.host.python_child import READY
 
 #: Time for the coordinator to answer, and for each action of a resource.
 _CONNECT_S = 10
 _ACTION_S = 20
+_WHAT = "a board on loan from labgrid"
 _COORDINATOR = "127.0.0.1:20408"
 
 
@@ -46,6 +48,8 @@ class _Late(Exception):
 @contextmanager
 def _within(limit_s: int) -> Iterator[None]:
     """End an action of labgrid, which may wait without a limit."""
+    if sys.platform == "win32":
+        raise posix_only(_WHAT)
 
     def late(*_: object) -> None:
         raise _Late(f"no answer within {limit_s} s")
@@ -61,6 +65,8 @@ def _within(limit_s: int) -> Iterator[None]:
 
 def _lock(name: str, stack: ExitStack) -> None:
     """Keep other rigs of this user from a place that labgrid takes for theirs too."""
+    if sys.platform == "win32":
+        raise posix_only(_WHAT)
     digest = hashlib.sha256(name.encode()).hexdigest()[:16]
     path = Path(tempfile.gettempdir()) / f"neurorig-labgrid-{os.getuid()}-{digest}"
     flags = os.O_CREAT | os.O_RDWR | getattr(os, "O_NOFOLLOW", 0)

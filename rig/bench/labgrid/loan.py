@@ -23,6 +23,7 @@ from rig.errors import (
     RigError,
 )
 from rig.files import typed
+from rig.host.pseudo_terminal import refuse_windows
 from rig.host.python_child import PythonChild
 from rig.host.stop import Stop
 
@@ -40,6 +41,7 @@ def on_loan(resolved: Config, stop: Stop) -> Iterator[Config]:
     if resolved.labgrid is None:
         yield resolved
         return
+    refuse_windows("a board on loan from labgrid")
     order = json.dumps(typed.to_json(resolved.labgrid))
     with stop.heard():
         child = PythonChild(
