@@ -108,6 +108,7 @@ def test_the_firmware_as_a_process_hears_every_word_in_real_time(
     assert check(result.folder).ok
 
 
+@pytest.mark.paced  # while the emulated core sleeps, its time goes with the host's
 def test_the_emulated_core_decides_within_a_hop(tmp_path: Path) -> None:
     program = f"sut.qemu.program={image('stm32f405', 'sww')}"
     result = run("stm32f405-sww", tmp_path, program)
