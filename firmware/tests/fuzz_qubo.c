@@ -122,7 +122,10 @@ static void search(struct nr_qubo *qubo, uint32_t seed, uint32_t work, unsigned 
     nr_qubo_start(qubo, seed);
     for (unsigned i = 0; i < steps; i++) {
         bool reported;
-        nr_qubo_set_report_at(qubo, before - (int32_t)(seed % 3U));
+        int64_t below;
+        /* a cost may be next to the least that 32 bits hold */
+        below = (int64_t)before - (int64_t)(seed % 3U);
+        nr_qubo_set_report_at(qubo, below < INT32_MIN ? INT32_MIN : (int32_t)below);
         reported = nr_qubo_step(qubo, work);
         need(qubo->best_cost <= before && (!reported || qubo->best_cost <= qubo->report_at));
         before = qubo->best_cost;
