@@ -36,10 +36,10 @@ test: setup
 	    echo "make test: there is no npm or no rp2040js, so tests of the emulated Pico are skipped"
 	@$(MAKE) --no-print-directory firmware || \
 	    echo "make test: the firmware is not built, so its tests are skipped"
-	@$(BIN)/python tests/run.py $(JOBS) $(if $(COVERAGE),--coverage)
+	@$(BIN)/python tests/run.py $(JOBS) $(if $(COVERAGE),--coverage) $(if $(FULL),--full)
 
-# All tests at their full length, with the branches counted that they take; fewer than the floor in
-# pyproject.toml fail.
+# All tests, with the branches counted that they take; fewer than the floor in pyproject.toml fail.
+# FULL=1: at their full length, which takes more than twice the time.
 coverage:
 	@$(MAKE) --no-print-directory test COVERAGE=1
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The number of repetitions in tests: `make test` is to take six minutes, and has fewer
-random sequences and runs of an experiment; CI (`make coverage`) and pytest by hand have
+random sequences and runs of an experiment; `make test FULL=1` and pytest by hand have
 all of them.
 """
 

@@ -6,9 +6,9 @@ these leave of the processors, and the `alone` ones one by one.
 A test that passes only the second time fails the run, unless tests/flaky.txt names it
 with a reason. Skipped tests are listed in one line, with the reasons. With --coverage
 (`make coverage`) the branches are counted that all took but those that keep a pace or
-want to be alone, and too few fail the run, and every test has its full length: without
-it random sequences and experiments are shorter and tests marked `repeats` are left out
-(tests/length.py).
+want to be alone, and too few fail the run. With --full (`FULL=1`) every test has its
+full length: without it random sequences and experiments are shorter and tests marked
+`repeats` are left out (tests/length.py).
 """
 
 from __future__ import annotations
@@ -77,9 +77,12 @@ def main(words: list[str]) -> int:
     parser.add_argument(
         "--coverage", action="store_true", help="count the branches taken"
     )
+    parser.add_argument(
+        "--full", action="store_true", help="give every test its full length"
+    )
     options = parser.parse_args(words)
     environment = _MEMORY | _THREADS | _with_bytecode(dict(os.environ)) | _without_qt()
-    environment[VARIABLE] = "full" if options.coverage else SHORT
+    environment[VARIABLE] = "full" if options.full else SHORT
     _compiled(environment)
     traced = environment | (_coverage_begun() if options.coverage else {})
     failed = _beside_and_again(options.jobs, traced)
@@ -91,9 +94,9 @@ def main(words: list[str]) -> int:
             "the window's tests were left out: Qt cannot be loaded (README names the"
             " packages)"
         )
-    if not options.coverage:
+    if not options.full:
         _say(
-            "repetitions were short; make coverage has all of them (CONTRIBUTING.md,"
+            "repetitions were short; make test FULL=1 has all of them (CONTRIBUTING.md,"
             " Tests)"
         )
     _say(skipped(_reasons("beside", "paced", "computes", "alone")))

@@ -173,7 +173,7 @@ def test_what_was_skipped_is_reported_in_one_line_at_the_end(
     assert "no clock keeps its pace (1)" in last and "no numbers are wanted (1)" in last
     assert done.stdout.count("no compiler") == 1 and "SKIPPED" not in done.stdout
     assert done.stdout.splitlines()[-2].startswith(
-        "make test: repetitions were short; make cov"
+        "make test: repetitions were short; make test FULL=1"
     )
 
 
@@ -231,7 +231,7 @@ def test_fewer_branches_than_the_floor_fail_the_run(
         '[tool.coverage.run]\nbranch = true\nparallel = true\nsource_pkgs = ["thing"]\n'
         f"[tool.coverage.report]\nfail_under = {floor}\n"
     )
-    done = run(tmp_path, "", jobs, "--coverage", source=COVERED)
+    done = run(tmp_path, "", jobs, "--coverage", "--full", source=COVERED)
     assert done.returncode == code, done.stdout + done.stderr
     assert "repetitions were short" not in done.stdout
     # 5 of 6 statements and 3 of 4 ways on from a condition.
