@@ -46,6 +46,19 @@ class StreamBlock:
             sample_id, sample_rate, decimate_factor, data, TimeMap(*_MAP(time_map))
         )
 
+    def in_ticks(self, counts: int) -> StreamBlock:
+        """Return the block in ticks of so many counts, its begin rounded down to one;
+        the block itself where a sample does not last whole ticks. The map is that of
+        the counter."""
+        if self.decimate_factor % counts or self.sample_rate % counts:
+            return self
+        return replace(
+            self,
+            sample_id=self.sample_id // counts,
+            sample_rate=self.sample_rate // counts,
+            decimate_factor=self.decimate_factor // counts,
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Readable:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Joulescope JS220 and JS110: current and voltage at full rate, SYNC on a GPI of the
-same instrument.
+"""Joulescope JS320, JS220 and JS110: current and voltage at full rate, SYNC on a GPI of
+the same instrument.
 
 Through pyjoulescope_driver, or its simulator. Only the full rate: lower ones delay
 current and voltage against the GPI by up to 11 ms (host FIR of
@@ -55,10 +55,6 @@ from rig.settings.declare import DEVICE, Number
 from rig.simulation.world import NS_PER_S
 from rig.uncertainty import accuracy
 
-#: Older FPGA images tell the time of a sample wrongly (CHANGELOG of joulescope_driver,
-#: 1.7.1 to 1.9.1); edges do not depend on it.
-_TIME_SYNC_FIXED = (1, 3, 3)
-
 
 class Joulescope(Driver):
     """A Joulescope between the DUT's supply and the DUT, SYNC on one of its general
@@ -80,20 +76,24 @@ class Joulescope(Driver):
         gpi: Annotated[
             Number,
             doc(
-                "Input that carries SYNC: JS220 0 to 3, or 7 for the trigger; JS110 0"
-                " or 1."
+                "Input that carries SYNC: JS220 and JS320 0 to 3, or 7 for the"
+                " trigger; JS110 0 or 1."
             ),
         ] = 0
         reference: Annotated[
             str,
-            doc('Logic levels: JS220 "3.3 V" or "external"; JS110 "1.8 V" to "5.0 V".'),
+            doc(
+                'Logic levels: JS220 and JS320 "3.3 V" or "external"; JS110 "1.8 V" to'
+                ' "5.0 V".'
+            ),
         ] = "3.3 V"
         current_range: Annotated[
             str,
             doc('"auto", or an upper end, from "18 uA" to "10 A"; JS110 also "2 A".'),
         ] = "auto"
         voltage_range: Annotated[
-            str, doc('JS220 "15 V", "2 V" or "auto"; JS110 "15 V" or "5 V".')
+            str,
+            doc('JS220 and JS320 "15 V", "2 V" or "auto"; JS110 "15 V" or "5 V".'),
         ] = "15 V"
         start_s: StartTime = 0.01
         calibration: CalibrationFile = ""
@@ -140,7 +140,7 @@ class Joulescope(Driver):
     def restated(settings: Settings, info: MonitorInfo) -> MonitorInfo:
         """Return the rates and the limits of error of the model, in the ranges that are
         set."""
-        model = models.Js110() if info.name.endswith("JS110") else models.Js220()
+        model = models.named(info.name)
         promised = models.promised(model, _wanted(settings))
         return dataclasses.replace(
             info,
@@ -152,8 +152,7 @@ class Joulescope(Driver):
     @staticmethod
     def sampling(settings: Settings) -> Sampling:
         """Return the rates of the model that is named, of a JS220 where none is."""
-        ticks = (models.Js110 if _is_js110(settings) else models.Js220).sample_ticks
-        return Sampling(TICK_HZ / ticks, TICK_HZ)
+        return Sampling(TICK_HZ / _named(settings).sample_ticks, TICK_HZ)
 
     @classmethod
     def in_each_range(cls, settings: Settings) -> Sequence[Settings]:
@@ -162,8 +161,7 @@ class Joulescope(Driver):
         """
         if settings.current_range != "auto":
             return ()
-        model = models.Js110() if _is_js110(settings) else models.Js220()
-        ascending = reversed(model.current_ranges)
+        ascending = reversed(_named(settings).current_ranges)
         return [dataclasses.replace(settings, current_range=name) for name in ascending]
 
     @classmethod
@@ -271,7 +269,10 @@ class Joulescope(Driver):
         about = {
             "settings": dataclasses.asdict(self._settings),
             "instrument": self._details,
-            "time": f"sample_id / {TICK_HZ} of the instrument's own counter",
+            "time": (
+                f"sample_id / {TICK_HZ * self._model.tick_counts} of the instrument's"
+                " own counter"
+            ),
         }
 
         return JoulescopeRecording(
@@ -279,6 +280,7 @@ class Joulescope(Driver):
             streams=streams(self._settings.gpi),
             writer=lambda: trace_writer(folder, self.info, about),
             sample_ticks=self._model.sample_ticks,
+            tick_counts=self._model.tick_counts,
             pace=self._pace(),
             start_ns=round(self._settings.start_s * NS_PER_S),
             watch_loss=self._model.name == "JS110",
@@ -328,20 +330,15 @@ class Joulescope(Driver):
         }
         if found_on:
             details["note"] = "the DUT's supply was found on, and was switched off"
+        noted, faultless, name, note = self._model.noted
         for topic in self._model.versions:
             version = self._link.get(topic)
             details[topic] = (
                 "unknown" if version is None else _version_text(int(version))
             )
-            if (
-                topic == "s/fpga/version"
-                and version is not None
-                and _version(int(version)) < _TIME_SYNC_FIXED
-            ):
-                details["fpga_note"] = (
-                    "before 1.3.3 the instrument's UTC can be wrong; the trace runs on"
-                    " its counter and is not"
-                )
+            known = topic == noted and version is not None
+            if known and _version(int(version)) < faultless:
+                details[name] = note
         if self._model.name == "JS110":
             details["lost_samples"] = (
                 "it does not number them: a loss without a warning shows as SYNC edges"
@@ -425,9 +422,7 @@ def _version_text(number: int) -> str:
     return ".".join(str(part) for part in _version(number))
 
 
-def _is_js110(settings: Joulescope.Settings) -> bool:
-    """Check whether the settings name a JS110."""
-    named = (
-        settings.simulator.model if is_simulated(settings.device) else settings.device
-    )
-    return "js110" in named.lower()
+def _named(settings: Joulescope.Settings) -> InstrumentModel:
+    """Return the model that the settings name, a JS220 where they name none."""
+    simulated = is_simulated(settings.device)
+    return models.named(settings.simulator.model if simulated else settings.device)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The Joulescope models: ranges, topics of their settings, and limits of error.
 
-Topics: jetperch/joulescope_driver, src/devices/js110 and js220, and the maker's UI
-(joulescope_ui/devices/jsdrv).
+Topics: jetperch/joulescope_driver, src/devices/js110, js220 and js320, and the maker's
+UI (joulescope_ui/devices/jsdrv).
 """
 
 from __future__ import annotations
@@ -62,8 +62,20 @@ class InstrumentModel(ABC):
     voltage_ranges: ClassVar[tuple[str, ...]]
     edge_s: ClassVar[float]
     accuracy_source: ClassVar[str]
+    #: Counts of `sample_id` in a tick of this driver, of 0.5 us.
+    tick_counts: ClassVar[int] = 1
+    #: Year of the source of the limits; 0 where there is none.
+    year: ClassVar[int] = 0
     #: Topics of versions; a JS110's host driver does not ask for any.
     versions: ClassVar[tuple[str, ...]] = ()
+    #: Versions that a session's folder gets a note about: topic, the first without the
+    #: fault, name and text of the note.
+    noted: ClassVar[tuple[str, tuple[int, int, int], str, str]] = (
+        "",
+        (0, 0, 0),
+        "",
+        "",
+    )
     #: The topic whose value "off" disconnects the supply.
     supply_topic: ClassVar[str]
     #: Whether the host driver also acknowledges commands that fail, with the failure in
@@ -129,7 +141,17 @@ class Js220(InstrumentModel):
         " offset for each range down; voltage 0.3 % and clock 50 ppm are assumed; noise"
         " and steps are not stated. Give a calibration file for real work"
     )
+    year = 2023
     versions = ("c/fw/version", "c/hw/version", "s/fpga/version")
+    #: Older FPGA images tell the time of a sample wrongly (CHANGELOG of
+    #: joulescope_driver, 1.7.1 to 1.9.1); edges do not depend on it.
+    noted = (
+        "s/fpga/version",
+        (1, 3, 3),
+        "fpga_note",
+        "before 1.3.3 the instrument's UTC can be wrong; the trace runs on its counter"
+        " and is not",
+    )
     supply_topic = "s/i/range/mode"
     #: Of the 10 A range, and a tenth of it for each range down (assumed: the shunts
     #: grow tenfold).
@@ -160,7 +182,16 @@ class Js220(InstrumentModel):
         object, and writing them spoils the statistics (the host driver reads the f32 it
         has made of the value as f64).
         """
-        others = [f"gpi/{number}" for number in self.gpis]
+        return [
+            *streams_off(*(f"gpi/{number}" for number in self.gpis)),
+            ("h/fs", TICK_HZ),
+            ("h/fp", 20),
+            ("h/filter", 0),
+            *self._inputs(wanted),
+        ]
+
+    def _inputs(self, wanted: RequestedSettings) -> list[Setting]:
+        """Return limits of the ranging, reference and voltage range."""
         voltage: list[Setting] = [("s/v/range/mode", "auto")]
         if wanted.voltage_range != "auto":
             voltage = [
@@ -168,10 +199,6 @@ class Js220(InstrumentModel):
                 ("s/v/range/mode", "manual"),
             ]
         return [
-            *streams_off(*others),
-            ("h/fs", TICK_HZ),
-            ("h/fp", 20),
-            ("h/filter", 0),
             ("s/i/range/min", 0),
             ("s/i/range/max", 5),
             *voltage,
@@ -188,6 +215,59 @@ class Js220(InstrumentModel):
     def gain(self, current_range: str) -> float:
         """Return 0.25 % for 10 A, 0.3 % assumed for the others."""
         return 0.0025 if current_range == "10 A" else 0.003
+
+
+class Js320(Js220):
+    """JS320: rates, ranges and inputs of a JS220, on a counter of 16 MHz; it decimates
+    its inputs as it is told.
+
+    From src/devices/js320/js320_drv.c of joulescope_driver 2.3.4 and
+    joulescope_ui/devices/jsdrv/js320.py; never run with an instrument.
+    """
+
+    name = "JS320"
+    tick_counts = 8
+    year = 0
+    accuracy_source = (
+        "not stated: no data sheet of the JS320 was read; the limits that this driver"
+        " has for a JS220, whose ranges it has, stand in their place, most of them"
+        " assumed. Give a calibration file for real work"
+    )
+    #: CHANGELOG of joulescope_driver, 2.3.0.
+    noted = (
+        "c/fw/version",
+        (1, 1, 3),
+        "fw_note",
+        "before 1.1.3 the current of some JS320 stands still at 2.2 A, and"
+        " before 1.1.2 a sample at a switch of the range can be wrong",
+    )
+
+    def settings(self, wanted: RequestedSettings) -> list[Setting]:
+        """Return rates, limits of the ranging, reference and voltage range.
+
+        `h/fs` is that of current and voltage alone. The inputs are sampled at 16 MHz;
+        of each 8 samples the first is sent.
+        """
+        return [
+            *streams_off(*(f"gpi/{number}" for number in self.gpis)),
+            ("h/fs", TICK_HZ // self.sample_ticks),
+            ("h/fp", 20),
+            ("s/gpi/+/dwnN/mode", "first"),
+            ("s/gpi/+/dwnN/N", self.tick_counts),
+            *self._inputs(wanted),
+        ]
+
+    def optional(self, wanted: RequestedSettings) -> list[Setting]:
+        """Return the converters' own streams off, ranging without a guess, and the
+        trigger as an input where it carries SYNC.
+        """
+        trigger: list[Setting] = [("c/trigger/dir", 0)] if wanted.gpi == 7 else []
+        return [
+            ("s/adc/0/ctrl", 0),
+            ("s/adc/1/ctrl", 0),
+            ("s/i/range/predict", 0),
+            *trigger,
+        ]
 
 
 class Js110(InstrumentModel):
@@ -281,25 +361,32 @@ class Js110(InstrumentModel):
         return 0.01 if current_range == "10 A" else 0.003
 
 
+_MODELS: dict[str, InstrumentModel] = {
+    model.name: model for model in (Js110(), Js220(), Js320())
+}
+
+
 def of_path(path: str) -> InstrumentModel:
     """Return the model of a device path, as u/js220/000415; raises ConfigError for one
     this driver does not know.
     """
-    name = path.split("/")[1].lower()
-    models: dict[str, InstrumentModel] = {"js110": Js110(), "js220": Js220()}
-    if name in models:
-        return models[name]
-    reason = (
-        "its counter runs at 16 MHz and its inputs are decimated to 1 MHz"
-        if name == "js320"
-        else "it is unknown"
-    )
+    name = path.split("/")[1].upper()
+    if name in _MODELS:
+        return _MODELS[name]
+    known = ", ".join(_MODELS)
     raise ConfigError(
-        f"{path} is no JS110 or JS220",
+        f"{path} is none of {known}",
         path="monitor.joulescope.device",
-        evidence=f"{name.upper()}: {reason}",
-        try_next="name a JS110 or JS220; rig scan lists what is attached",
+        evidence=f"{name}: it is unknown",
+        try_next=f"name one of {known}; rig scan lists what is attached",
     )
+
+
+def named(text: str) -> InstrumentModel:
+    """Return the model that a text names, of an instrument or its path; a JS220 where
+    it names none."""
+    found = (name for name in _MODELS if name in text.upper())
+    return _MODELS[next(found, Js220.name)]
 
 
 def require(model: InstrumentModel, wanted: RequestedSettings) -> None:
@@ -362,7 +449,7 @@ def promised(model: InstrumentModel, wanted: RequestedSettings) -> Accuracy:
         ),
         clock_ppm=50.0,
         source=model.accuracy_source,
-        year=2023 if model.name == "JS220" else 0,
+        year=model.year,
         verified=False,
         edge_s=model.edge_s,
     )

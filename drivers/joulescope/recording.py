@@ -75,6 +75,7 @@ class JoulescopeRecording(ThreadRecording):
     """Thread that merges the instrument's three streams and appends them to the trace.
 
     `readable`: the valid readings of current and voltage, by default all.
+    `tick_counts`: counts of `sample_id` in a tick.
     """
 
     def __init__(
@@ -88,6 +89,7 @@ class JoulescopeRecording(ThreadRecording):
         watch_loss: bool,
         folder: Path,
         readable: Mapping[str, Readable] = MappingProxyType({}),
+        tick_counts: int = 1,
     ) -> None:
         super().__init__(folder, "joulescope")
         self._link = link
@@ -96,6 +98,7 @@ class JoulescopeRecording(ThreadRecording):
         self._pace = pace
         self._start_ns = start_ns
         self._sample_ticks = sample_ticks
+        self._tick_counts = tick_counts
         self._watch_loss = watch_loss
         self._readable = readable
         self._names = {
@@ -196,9 +199,10 @@ class JoulescopeRecording(ThreadRecording):
             try:
                 self._thread.join()
             finally:
+                first = self._lanes.first_tick
                 self._writer.said(
                     time_maps=self._lanes.maps.summary,
-                    first_sample_counter=self._lanes.first_tick,
+                    first_sample_counter=first and first * self._tick_counts,
                     repeated_blocks=self._lanes.repeated,
                     losses_filled=self._losses_filled,
                 )
@@ -254,7 +258,7 @@ class JoulescopeRecording(ThreadRecording):
                 self._skip_taken.notify_all()
             return
         signal = self._names[topic]
-        block = StreamBlock.of(value)
+        block = StreamBlock.of(value).in_ticks(self._tick_counts)
         if signal in self._readable:
             block = self._readable[signal].believed(block)
         # A late thread catches up: writing several blocks at once costs less.

@@ -19,8 +19,8 @@ from rig.errors import BenchError
 from rig.trace.trace import Gap
 from rig.trace.writer import TraceWriter
 
-#: The counter of every Joulescope this driver knows; `sample_id` is in its ticks,
-#: before any decimation.
+#: Rate of the SYNC line, and unit of `sample_id` before any decimation: the counter of
+#: a JS110 and a JS220; that of a JS320 is faster (StreamBlock.in_ticks).
 TICK_HZ = 2_000_000
 CURRENT = "current"
 VOLTAGE = "voltage"

@@ -32,6 +32,7 @@ _LEAST_SAMPLES = 20
 _SIMULATED = {
     "Joulescope JS220": ("joulescope", ("device=simulator",)),
     "Joulescope JS110": ("joulescope", ("device=simulator", "simulator.model=js110")),
+    "Joulescope JS320": ("joulescope", ("device=simulator", "simulator.model=js320")),
     "Keysight N6705, N6781A": ("keysight_n6705", ("resource=simulator",)),
     "Nordic PPK2": ("nordic_ppk2", ("port=simulator",)),
     "ST X-NUCLEO-LPM01A": ("st_lpm01a", ("port=simulator",)),

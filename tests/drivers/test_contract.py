@@ -45,6 +45,13 @@ from tests.calibrations import VIRTUAL_MONITOR
 from tests.waiting import own_threads
 
 
+def joulescope(context: BenchContext, model: Any) -> EnergyMonitor:
+    simulator = SimulatedJoulescope(model=model)
+    return Joulescope.open(
+        Joulescope.Settings(device="simulator", simulator=simulator), context
+    )
+
+
 def lpm01a(context: BenchContext, **settings: Any) -> EnergyMonitor:
     return StLpm01a.open(StLpm01a.Settings(port="simulator", **settings), context)
 
@@ -71,12 +78,8 @@ EDGED: dict[str, Callable[[BenchContext], EnergyMonitor]] = {
     "js220": lambda context: Joulescope.open(
         Joulescope.Settings(device="simulator"), context
     ),
-    "js110": lambda context: Joulescope.open(
-        Joulescope.Settings(
-            device="simulator", simulator=SimulatedJoulescope(model="js110")
-        ),
-        context,
-    ),
+    "js110": lambda context: joulescope(context, "js110"),
+    "js320": lambda context: joulescope(context, "js320"),
     "lpm01a": lpm01a,
     "lpm01a energy": lambda context: lpm01a(context, output="energy", sample_hz=1000),
     "ppk2": ppk2,

@@ -1225,12 +1225,6 @@ REFUSED: dict[str, Ending] = {
         for name in ("js220", "js110", "lpm01a", "ppk2", "n6705", "io manager")
     },
     "js220, in use": ("js220", ["busy=true"], DeviceBusy, "does not open"),
-    "js320": (
-        "js220",
-        ['monitor.joulescope.simulator.model="js320"'],
-        ConfigError,
-        "is no JS110 or JS220",
-    ),
     "js220, a topic not acknowledged": (
         "js220",
         ['refuse="h/fs"'],
@@ -1290,7 +1284,7 @@ REFUSED: dict[str, Ending] = {
             'monitor.joulescope.simulator.beside=["u/js9/000001"]',
         ],
         ConfigError,
-        "is no JS110 or JS220",
+        "is none of JS110, JS220, JS320",
     ),
     "js220 and js110 of the same serial number": (
         "js220",

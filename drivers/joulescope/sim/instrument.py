@@ -2,7 +2,7 @@
 """Instruments of a simulated Joulescope driver: those that one bench file attaches, one
 of them measuring.
 
-A JS220 keeps each setting and acknowledges it. For a JS110 the host driver
+A JS220 or JS320 keeps each setting and acknowledges it. For a JS110 the host driver
 keeps it, sends all settings of a kind together, and acknowledges them in any case: a
 failure is a line of the log (js110_usb.c).
 """
@@ -22,7 +22,7 @@ import numpy as np
 from drivers.joulescope.sim.ranges import Span, spans
 from drivers.joulescope.sim.settings import JoulescopeSimulatorSettings
 from drivers.joulescope.sim.streams import JoulescopeAcquisition, Unplugged
-from drivers.joulescope.sim.topics import JS110, JS220
+from drivers.joulescope.sim.topics import JS110, JS220, JS320
 from rig.simulation.world import World
 
 _POLL_S = 0.01
@@ -30,7 +30,8 @@ _TIMEOUT_S = 3.0
 OPEN = 3
 CLOSED = 1
 ABSENT = 0
-_FIRMWARE = "1.3.0"
+_TOPICS = {"js110": JS110, "js220": JS220, "js320": JS320}
+_FIRMWARE = {"js220": "1.3.0", "js320": "1.1.2"}
 _HARDWARE = "1.0.0"
 #: What js110_usb.c sends together, by the name of the function that does and is in the
 #: log where it fails.
@@ -73,7 +74,7 @@ class SimulatedInstrument:
     ) -> None:
         self.settings = settings
         self._world = world
-        self.topics = JS110 if settings.model == "js110" else JS220
+        self.topics = _TOPICS[settings.model]
         self._random = np.random.default_rng([seed, settings.seed])
         paths = (
             *(f"u/{settings.model}/{serial}" for serial in settings.serials),
@@ -85,13 +86,15 @@ class SimulatedInstrument:
         self._supply = (
             "s/i/range/select" if settings.model == "js110" else "s/i/range/mode"
         )
+        options, _ = self.topics[self._supply]
+        self._auto: int = next(row[0] for row in options if "auto" in row)
         self._instrument = {
             topic: value
             for topic, (_, value) in self.topics.items()
             if value is not None
         }
         if settings.faults.found_on:
-            self._instrument[self._supply] = 128 if settings.model == "js110" else 1
+            self._instrument[self._supply] = self._auto
         # by the host of a JS110, carried out or not
         self._asked = dict(self._instrument)
         world.supply_on = settings.faults.found_on
@@ -141,12 +144,16 @@ class SimulatedInstrument:
         if defaults and self.settings.model == "js110":
             # The host driver sends a JS110 its own default, which connects the DUT's
             # supply.
-            self._instrument[self._supply] = 128
+            self._instrument[self._supply] = self._auto
             self._world.supply_on = True
         self._asked = dict(self._instrument)
-        if self.settings.model != "js220":
+        if self.settings.model == "js110":
             return dict(self._instrument)
-        versions = {"c/fw": _FIRMWARE, "c/hw": _HARDWARE, "s/fpga": self.settings.fpga}
+        versions = {
+            "c/fw": _FIRMWARE[self.settings.model],
+            "c/hw": _HARDWARE,
+            "s/fpga": self.settings.fpga,
+        }
         return self._instrument | {
             f"{part}/version": _version(text) for part, text in versions.items()
         }
@@ -261,6 +268,7 @@ class SimulatedInstrument:
                 warn=self._warn,
                 line=self._line,
                 spans=self._read_spans,
+                input_counts=self._instrument.get("s/gpi/+/dwnN/N", 1),
                 random=self._random.spawn(1)[0],
             )
             self._end_watch = self._world.watch(self._hold)
@@ -328,7 +336,7 @@ class SimulatedInstrument:
         # "Joulescope is designed to disconnect IN+ from OUT+ whenever its isolated
         # sensor side is unpowered" (its maker in
         # github.com/jetperch/pyjoulescope_ui/issues/27, of the JS110; assumed of the
-        # JS220).
+        # others).
         self._world.supply_on = False
         for device in self.devices.values():
             if device.state == OPEN:

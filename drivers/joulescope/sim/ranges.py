@@ -36,7 +36,8 @@ _JS220_A = {
 }
 _JS220_V = {0: 16.5, 1: 2.2}
 _AUTO_JS110 = 128
-_MANUAL_JS220 = 2
+#: Number of a fixed range of current and of voltage; a JS320 has a JS220's ranges.
+_MANUAL = {"js220": (2, 2), "js320": (5, 1)}
 
 
 def spans(model: str, instrument: Mapping[str, int]) -> tuple[Span, Span]:
@@ -50,8 +51,9 @@ def spans(model: str, instrument: Mapping[str, int]) -> tuple[Span, Span]:
             _counts(*_JS110_V[instrument["s/v/range/select"]]),
         )
     limits = []
-    for signal, table in (("i", _JS220_A), ("v", _JS220_V)):
-        manual = instrument[f"s/{signal}/range/mode"] == _MANUAL_JS220
+    tables = zip("iv", (_JS220_A, _JS220_V), _MANUAL[model], strict=True)
+    for signal, table, number in tables:
+        manual = instrument[f"s/{signal}/range/mode"] == number
         top = (
             table[instrument[f"s/{signal}/range/select"]]
             if manual

@@ -27,7 +27,8 @@ class JoulescopeFaults:
     """Faults of a simulated Joulescope, each once; ticks are 0.5 us from the first
     sample, 0 is never.
 
-    Where samples are lost a JS220's ids jump; a JS110's do not, and it logs a warning.
+    Where samples are lost the ids of a JS220 or JS320 jump; a JS110's do not, and it
+    logs a warning.
     """
 
     drop_at_tick: Annotated[
@@ -99,7 +100,7 @@ class JoulescopeSimulatorSettings:
 
     model: Annotated[
         Literal["js110", "js220", "js320"],
-        doc("Model; the driver refuses a JS320, as the real one."),
+        doc("Model."),
     ] = "js220"
     serials: Annotated[
         tuple[str, ...],
@@ -111,7 +112,7 @@ class JoulescopeSimulatorSettings:
         tuple[str, ...],
         doc('Paths of others that are attached too, as "u/js110/000415".'),
     ] = ()
-    fpga: Annotated[str, doc("Version of a JS220's FPGA.")] = "1.3.3"
+    fpga: Annotated[str, doc("Version of a JS220's or JS320's FPGA.")] = "1.3.3"
     clock_ppm: ClockError = 15.0
     gain: CurrentGain = 0.0
     offset_a: CurrentOffset = 0.0
@@ -125,7 +126,7 @@ class JoulescopeSimulatorSettings:
     edge_delay_s: EdgeDelay = 0.0
     seed: NoiseSeed = 0
     sync_gpi: Annotated[Number, doc("Input that SYNC is wired to.")] = 0
-    vref_wired: Annotated[bool, doc("A JS220's Vref pin is wired.")] = False
+    vref_wired: Annotated[bool, doc("Its Vref pin is wired, if it has one.")] = False
     discards: Annotated[
         bool,
         doc(

@@ -17,6 +17,10 @@ from drivers.joulescope.sim.settings import JoulescopeSimulatorSettings
 from rig.simulation.world import NS_PER_S, World
 
 COUNTER_HZ = 2_000_000
+#: Of a JS320 in one of those, and by how much its blocks begin after such a count: ids
+#: are those of its samples before any decimation.
+_JS320_COUNTS = 8
+_JS320_PHASE = 5
 #: UTC at time 0 of the world, in the driver's 2**-30 s from 2018: a round date, as the
 #: world's clock has none.
 _UTC_ORIGIN = (7 * 365 + 2) * 86_400 << 30
@@ -94,8 +98,9 @@ class JoulescopeAcquisition:
     """Samples the world from the moment it is made, and sends blocks of the streams
     that are on.
 
-    `send` is given a topic and a block. A JS220's ids begin anywhere, a JS110's at 0.
-    One thread calls it.
+    `send` is given a topic and a block. A JS110's ids begin at 0, those of the others
+    anywhere. `input_counts`: counts of a JS320 in a sample of its inputs. One thread
+    calls it.
     """
 
     def __init__(
@@ -107,8 +112,13 @@ class JoulescopeAcquisition:
         line: Callable[[int], bool | None],
         spans: Callable[[], tuple[Span, Span]],
         random: np.random.Generator,
+        input_counts: int = 1,
     ) -> None:
         self._settings = settings
+        js320 = settings.model == "js320"
+        self._counts = _JS320_COUNTS if js320 else 1
+        self._phase = _JS320_PHASE if js320 else 0
+        self._input_counts = input_counts
         self._world = world
         self._send = send
         self._warn = warn
@@ -143,11 +153,11 @@ class JoulescopeAcquisition:
             if tick
         )
         self._duplicate_at = faults.duplicate_at_tick or None
-        rate_hz = COUNTER_HZ * (1 + settings.clock_ppm * 1e-6)
+        rate_hz = COUNTER_HZ * self._counts * (1 + settings.clock_ppm * 1e-6)
         offset_time = _UTC_ORIGIN + (self._start_ns << 30) // NS_PER_S
         self._time_map = {
             "offset_time": offset_time,
-            "offset_counter": self._first_id,
+            "offset_counter": self._first_id * self._counts,
             "counter_rate": rate_hz,
         }
 
@@ -172,11 +182,13 @@ class JoulescopeAcquisition:
         if topic in ANALOG:
             size = 65_394 if self._js110 else 50_022
             header = {"field_id": ANALOG[topic], "index": 0}
-            return SignalStream(self._per, self._per, size, start_tick, header)
+            counts = self._per * self._counts
+            return SignalStream(self._per, counts, size, start_tick, header)
         start_tick += self._settings.faults.gpi_late_ticks // 8 * 8
         size = 12_500 if self._js110 else 12_600
         header = {"field_id": 5, "index": int(topic.rpartition("/")[2])}
-        return SignalStream(8, 1, size, start_tick, header)
+        byte_ticks = 8 * self._input_counts // self._counts
+        return SignalStream(byte_ticks, self._input_counts, size, start_tick, header)
 
     def stop(self, topic: str) -> None:
         """Switch a stream off; its samples are sent, unless it discards them."""
@@ -280,6 +292,7 @@ class JoulescopeAcquisition:
         if self._js110:
             # SAMPLE_MISSING of js110_sample_processor.c
             levels[self._part_filled(tick)] = 0
+        levels = levels[:: self._input_counts // self._counts]
         packed = np.packbits(levels, bitorder="little")
         if self._js110 and tick < _FILTER_SAMPLES:
             packed[: (_FILTER_SAMPLES - tick) // 8] = 0
@@ -289,13 +302,13 @@ class JoulescopeAcquisition:
         name = "gpi" if topic.startswith("s/gpi") else topic.rpartition("/")[2]
         if name == self._settings.faults.mute:
             return
-        sample_id = self._first_id + tick
+        sample_id = (self._first_id + tick) * self._counts + self._phase
         time_map = self._time_map
         elapsed_s = (sample_id - time_map["offset_counter"]) / time_map["counter_rate"]
         head = {
             "sample_id": sample_id,
             "utc": int(time_map["offset_time"] + round(elapsed_s * 2**30)),
-            "sample_rate": COUNTER_HZ,
+            "sample_rate": COUNTER_HZ * self._counts,
         }
         whole = {**head, **block, "time_map": dict(time_map)}
         self._send(f"{topic}/!data", whole)
@@ -336,10 +349,11 @@ class JoulescopeAcquisition:
 
     def _fault_time_map(self, at_tick: int) -> None:
         old = self._time_map
-        elapsed = round(at_tick / old["counter_rate"] * 2**30) + (1 << 30) // 1000
+        count = at_tick * self._counts
+        elapsed = round(count / old["counter_rate"] * 2**30) + (1 << 30) // 1000
         self._time_map = {
             "offset_time": old["offset_time"] + elapsed,
-            "offset_counter": self._first_id + at_tick,
+            "offset_counter": self._first_id * self._counts + count,
             "counter_rate": old["counter_rate"] * (1 + 5e-6),
         }
 

@@ -63,6 +63,26 @@ JS220: dict[str, tuple[Options, int | None]] = {
     "s/v/range/mode": (_MODES[1:], 1),
     "s/v/range/select": ([[0, "15 V"], [1, "2 V"]], 0),
 }
+#: Of a JS320, whose firmware has the numbers: 4 and 5 for the current, and 1 for a
+#: fixed range of the voltage, are in the maker's sources (example/minibitty/stream.c
+#: and js320_cal.c of joulescope_driver); that for off, which the maker's UI sends by
+#: its name, and 0 for the voltage are assumed.
+_CURRENT_MODES: Options = [[0, "off"], [4, "auto"], [5, "manual"]]
+_VOLTAGE_MODES: Options = [[0, "auto"], [1, "manual"]]
+_OF_JS220_ALONE = ("h/filter", "s/dwn2/mode")
+JS320: dict[str, tuple[Options, int | None]] = {
+    **{name: row for name, row in JS220.items() if name not in _OF_JS220_ALONE},
+    "s/adc/0/ctrl": (_ON_OFF, 0),
+    "s/adc/1/ctrl": (_ON_OFF, 0),
+    # js320_fs_to_dwn_n refuses 2 MHz, which the metadata have.
+    "h/fs": ([row for row in _RATES if row[0] <= 1_000_000], None),
+    "s/i/range/mode": (_CURRENT_MODES, 0),
+    "s/v/range/mode": (_VOLTAGE_MODES, 0),
+    "s/i/range/predict": ([[number] for number in range(6)], 0),
+    # Of an input, the first of 8 or of 16 samples: no other is simulated.
+    "s/gpi/+/dwnN/mode": ([[2, "first"]], 2),
+    "s/gpi/+/dwnN/N": ([[8], [16]], 16),
+}
 JS110: dict[str, tuple[Options, int | None]] = {
     **{f"{name}/ctrl": (_ON_OFF, 0) for name in _CTRLS},
     "s/sstats/ctrl": (_ON_OFF, 1),

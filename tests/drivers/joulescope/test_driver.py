@@ -48,6 +48,8 @@ from tests.waiting import own_threads
 MS = 1_000_000
 TICKS_PER_MS = 2_000
 MODELS = ("js220", "js110")
+#: A JS320 is a JS220 on another counter: with it where that matters.
+EVERY = (*MODELS, "js320")
 
 
 class Bench:
@@ -158,7 +160,7 @@ def assert_pulses(trace: Trace, first_s: float = 0.060) -> None:
 # --- The truth
 
 
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", EVERY)
 def test_the_energy_of_a_known_waveform_is_found_within_the_stated_uncertainty(
     bench: Bench, model: str
 ) -> None:
@@ -199,7 +201,7 @@ def test_the_energy_of_a_known_waveform_is_found_within_the_stated_uncertainty(
     assert not trace.gaps
 
 
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", EVERY)
 def test_edges_and_levels_are_where_they_happened(bench: Bench, model: str) -> None:
     trace = three_pulses(bench, bench.open(model))
     assert len(trace.falls_s) == len(trace.rises_s) == 3
@@ -220,7 +222,7 @@ def test_no_current_flows_while_the_supply_is_off(bench: Bench) -> None:
     assert trace.mean_w(0.0, trace.duration_s) == 0.0
 
 
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", EVERY)
 def test_in_real_time_it_records_what_happened(bench: Bench, model: str) -> None:
     bench.live()
     monitor = bench.open(model)
@@ -286,9 +288,11 @@ def test_an_external_reference_needs_its_wire(
 # --- JoulescopeFaults of the streams
 
 
-@pytest.mark.parametrize("signal", ["all", "i", "v", "gpi"])
-def test_lost_samples_of_a_js220_are_one_gap_over_all_three_signals(
-    bench: Bench, signal: str
+@pytest.mark.parametrize(
+    ("model", "signal"), [*product(["js220"], ["all", "i", "v", "gpi"]), ("js320", "v")]
+)
+def test_lost_samples_that_are_numbered_are_one_gap_over_all_three_signals(
+    bench: Bench, model: str, signal: str
 ) -> None:
     # 20 ms from 152 ms on: the second pulse's edges at 160 and 161 ms are lost with
     # them.
@@ -297,7 +301,7 @@ def test_lost_samples_of_a_js220_are_one_gap_over_all_three_signals(
         drop_ticks=20 * TICKS_PER_MS,
         drop_signal=signal,
     )
-    trace = three_pulses(bench, bench.open(faults=faults))
+    trace = three_pulses(bench, bench.open(model, faults=faults))
     [gap] = trace.gaps
     assert gap.stop - gap.start == pytest.approx(20_000, abs=8), (
         "as much as was lost, up to a byte of SYNC"
@@ -336,7 +340,7 @@ def kept(bench: Bench) -> dict[str, Any]:
     return content
 
 
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", EVERY)
 def test_a_block_that_comes_twice_is_written_once(bench: Bench, model: str) -> None:
     monitor = bench.open(
         model, faults=JoulescopeFaults(duplicate_at_tick=100 * TICKS_PER_MS)
@@ -352,7 +356,7 @@ def test_a_block_that_comes_twice_is_written_once(bench: Bench, model: str) -> N
     assert_pulses(trace, trace.falls_s[0])
 
 
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", EVERY)
 def test_a_gpi_that_begins_later_moves_the_start_of_the_trace(
     bench: Bench, model: str
 ) -> None:
@@ -367,7 +371,7 @@ def test_a_gpi_that_begins_later_moves_the_start_of_the_trace(
     ), "still aligned"
 
 
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", EVERY)
 def test_a_corrected_time_map_is_noted_and_moves_no_sample(
     bench: Bench, model: str
 ) -> None:
@@ -380,9 +384,14 @@ def test_a_corrected_time_map_is_noted_and_moves_no_sample(
         for _ in range(3):
             bench.pulse(100)
     assert kept(bench)["time_maps"]["count"] >= 2
+    counter_hz = 16e6 if model == "js320" else 2e6
     assert kept(bench)["time_maps"]["counter_rates_hz"] == pytest.approx(
-        (2e6, 2e6 * (1 + 5e-6)), rel=1e-9
+        (counter_hz, counter_hz * (1 + 5e-6)), rel=1e-9
     )
+    # The trace begins after the streams, 10 ms before the first power.
+    first = kept(bench)["first_sample_counter"]
+    began = kept(bench)["time_maps"]["first"]["offset_counter"]
+    assert 0 <= (first - began) / counter_hz < 1e-3
     trace = bench.trace()
     assert_pulses(trace, trace.falls_s[0])
     assert not trace.gaps
@@ -647,7 +656,7 @@ def test_the_supply_is_switched_off_after_an_error(bench: Bench) -> None:
     assert not bench.context.world.supply_on
 
 
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", EVERY)
 def test_a_supply_found_on_is_switched_off_and_reported(
     bench: Bench, model: str
 ) -> None:
@@ -659,7 +668,7 @@ def test_a_supply_found_on_is_switched_off_and_reported(
     )
 
 
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", EVERY)
 def test_opening_never_connects_the_supply(bench: Bench, model: str) -> None:
     seen = []
     world = bench.context.world
@@ -711,7 +720,7 @@ def test_an_instrument_that_another_program_has_is_busy(bench: Bench) -> None:
         ("js110", {"reference": "external"}, "reference"),
         ("js110", {"voltage_range": "auto"}, "voltage_range"),
         ("js110", {"current_range": "1 A"}, "current_range"),
-        ("js320", {}, "device"),
+        ("js320", {"current_range": "2 A"}, "current_range"),
         ("js9", {}, "simulator.model"),
         ("js220", {"start_s": 0.0}, "start_s"),
     ],
@@ -741,7 +750,9 @@ def test_an_instrument_that_cannot_be_is_not_simulated(
         bench.open(simulator=wrong)
 
 
-@pytest.mark.parametrize(("model", "top"), [("js220", "180 mA"), ("js110", "2 A")])
+@pytest.mark.parametrize(
+    ("model", "top"), [("js220", "180 mA"), ("js110", "2 A"), ("js320", "180 mA")]
+)
 def test_a_fixed_range_is_set_and_is_the_only_one_promised(
     bench: Bench, model: str, top: str
 ) -> None:
@@ -781,6 +792,41 @@ def test_the_instrument_says_what_it_is(bench: Bench) -> None:
     )
 
 
+def test_a_js320_states_that_its_limits_are_not_its_own_and_a_fault_of_its_firmware(
+    bench: Bench,
+) -> None:
+    monitor = bench.open("js320")
+    info = monitor.info
+    assert (info.name, info.sample_hz, info.edge_hz) == ("Joulescope JS320", 1e6, 2e6)
+    assert info.accuracy.source.startswith("not stated") and not info.accuracy.verified
+    assert not info.accuracy.year
+    # The simulated firmware is older.
+    assert (
+        info.details["c/fw/version"] == "1.1.2" and "2.2 A" in info.details["fw_note"]
+    )
+    settings = Joulescope.Settings(device="u/js320/8w2a")
+    assert Joulescope.restated(settings, info) == info
+    sampling = Joulescope.sampling(settings)
+    assert (sampling.sample_hz, sampling.edge_hz) == (1e6, 2e6)
+
+
+def test_inputs_of_a_js320_that_are_decimated_more_are_not_taken_for_full_rate(
+    bench: Bench,
+) -> None:
+    # Another program has changed them, unseen by this one.
+    monitor = bench.open("js320")
+    monitor.power(True)
+    simulated = joulescope.SIMULATED
+    with simulated.use() as driver:
+        driver.publish("u/js320/000415/s/gpi/+/dwnN/N", 16)
+    with (
+        pytest.raises(BenchError, match="stream of sync is not at full rate") as caught,
+        monitor.record(bench.folder),
+    ):
+        bench.draw(0.033, 300)
+    assert caught.value.evidence == "2000000 Hz over 2, not 2000000 Hz over 1"
+
+
 def test_a_calibration_file_takes_the_place_of_the_makers_limits(
     bench: Bench, tmp_path: Path
 ) -> None:
@@ -802,7 +848,7 @@ def test_a_scan_names_what_is_attached_and_what_is_wrong_with_it() -> None:
     for model, busy, problem in (
         ("js220", False, ""),
         ("js110", True, "does not open"),
-        ("js320", False, "16 MHz"),
+        ("js320", False, ""),
     ):
         with simulated(
             world, model=model, serials=("1", "2"), faults=JoulescopeFaults(busy=busy)
@@ -865,18 +911,28 @@ def collected(model: str, duration_ms: int = 300) -> dict[str, list[dict[str, An
 
 
 @pytest.mark.parametrize(
-    ("model", "decimate", "analog", "first"),
-    [("js220", 2, 50_022, 2**32), ("js110", 1, 65_394, 0)],
-    ids=MODELS,
+    ("model", "counter_hz", "decimate", "input_decimate", "analog", "first"),
+    [
+        ("js220", 2_000_000, 2, 1, 50_022, 2**32),
+        ("js110", 2_000_000, 1, 1, 65_394, 0),
+        # Its inputs as they are at first: the first of 16 samples is sent.
+        ("js320", 16_000_000, 16, 16, 50_022, 2**32),
+    ],
+    ids=EVERY,
 )
 def test_blocks_have_the_form_of_the_real_ones(
-    model: str, decimate: int, analog: int, first: int
+    model: str,
+    counter_hz: int,
+    decimate: int,
+    input_decimate: int,
+    analog: int,
+    first: int,
 ) -> None:
     blocks = collected(model)
     for topic, element, size, kind in (
         ("s/i", decimate, analog, "f4"),
         ("s/v", decimate, analog, "f4"),
-        ("s/gpi/0", 1, 12_600 if model == "js220" else 12_500, "u1"),
+        ("s/gpi/0", input_decimate, 12_500 if model == "js110" else 12_600, "u1"),
     ):
         rows = blocks[f"{topic}/!data"]
         expected = rows[0]["sample_id"]
@@ -893,7 +949,7 @@ def test_blocks_have_the_form_of_the_real_ones(
                 "data",
             }
             assert (
-                row["sample_rate"] == 2_000_000
+                row["sample_rate"] == counter_hz
                 and row["decimate_factor"] == element
                 and row["data"].dtype == np.dtype(kind)
             )
@@ -901,7 +957,7 @@ def test_blocks_have_the_form_of_the_real_ones(
                 row["sample_id"] == expected
                 and type(row["sample_id"]) is type(row["utc"]) is int
             )
-            expected += len(row["data"]) * (8 if kind == "u1" else element)
+            expected += len(row["data"]) * element * (8 if kind == "u1" else 1)
         assert all(len(row["data"]) == size for row in rows[:-1])
     starts = {
         blocks[f"{topic}/!data"][0]["sample_id"] for topic in ("s/i", "s/v", "s/gpi/0")

@@ -28,7 +28,7 @@ from tests.stand_ins.joulescope import DeskDriver, DeskInstrument
 
 tools = pytest.importorskip("pyjoulescope_driver.__main__")
 MS = NS_PER_S // 1000
-SERIALS = {"js220": "000415", "js110": "000732"}
+SERIALS = {"js220": "000415", "js110": "000732", "js320": "8W2A"}
 
 
 class Desk(DeskDriver):
@@ -182,12 +182,16 @@ def test_gpi_reads_the_level_of_sync(tool: Callable[..., str], model: str) -> No
     assert tool(model, "gpi").split() == [f"u/{model}/{SERIALS[model]}:", "0x00000001"]
 
 
-@pytest.mark.parametrize("model", ["js220", "js110"])
+@pytest.mark.parametrize("model", ["js220", "js110", "js320"])
 def test_a_recording_of_the_makers_holds_what_happened(
     tool: Callable[..., str], tmp_path: Path, model: str
 ) -> None:
     path = tmp_path / "maker.jls"
-    sets = ["--set", "s/i/lsb_src=gpi0"] if model == "js110" else []
+    sets = {
+        "js110": ["--set", "s/i/lsb_src=gpi0"],
+        # The tool of 2.2 knows no other model that is to be switched on.
+        "js320": ["--set", "s/i/range/mode=auto"],
+    }.get(model, [])
     words = ["--duration", "0.4", "--signals", "i,v,p,0", *sets, str(path)]
     tool(model, "record", *words)
     with pyjls.Reader(str(path)) as reader:

@@ -45,7 +45,10 @@ def bench(tmp_path: Path) -> Iterator[Bench]:
 BOTH = ("auto", "10 A", "180 mA", "18 mA", "1.8 mA", "180 uA", "18 uA")
 
 
-@pytest.mark.parametrize(("model", "name"), [("js110", "2 A"), *product(MODELS, BOTH)])
+@pytest.mark.parametrize(
+    ("model", "name"),
+    [("js110", "2 A"), *product(MODELS, BOTH), ("js320", "auto"), ("js320", "18 mA")],
+)
 def test_a_current_in_the_range_is_measured_and_one_beyond_it_is_a_gap(
     bench: Bench, model: str, name: str
 ) -> None:
@@ -74,6 +77,7 @@ def test_a_current_in_the_range_is_measured_and_one_beyond_it_is_a_gap(
     ("model", "name", "in_v", "over_v"),
     [
         ("js220", "2 V", 1.9, 3.3),
+        ("js320", "2 V", 1.9, 3.3),
         ("js110", "5 V", 3.9, 4.5),
         ("js110", "15 V", 13.0, 20.0),
     ],
@@ -533,7 +537,7 @@ def test_a_model_that_is_unknown_is_refused_by_name_and_listed_by_a_scan(
 ) -> None:
     beside = ("u/js9/000001",)
     with pytest.raises(
-        ConfigError, match="u/js9/000001 is no JS110 or JS220"
+        ConfigError, match="u/js9/000001 is none of JS110, JS220, JS320"
     ) as caught:
         bench.open(simulator={"serials": (), "beside": beside})
     assert caught.value.evidence == "JS9: it is unknown"

@@ -294,8 +294,8 @@ def test_calls_of_a_library_are_recorded_and_played_back_too(tmp_path: Path) -> 
     rows = list(probe(bench, contact=ContactWriter(path)))
     assert sum("8 edges at the monitor" in row.detail for row in rows) == 2
     assert list(probe(bench, contact=ContactPlayer(path))) == rows
-    path.write_text(path.read_text().replace("u/js220/000415", "u/js320/000415"))
-    with pytest.raises(ConfigError, match="JS320"):
+    path.write_text(path.read_text().replace("u/js220/000415", "u/js400/000415"))
+    with pytest.raises(ConfigError, match="JS400"):
         list(probe(bench, contact=ContactPlayer(path)))
 
 
