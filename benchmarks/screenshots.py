@@ -19,6 +19,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
@@ -26,9 +27,10 @@ from PIL import Image
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QLineEdit, QPushButton
+from PySide6.QtWidgets import QApplication, QComboBox, QLineEdit, QPushButton
 
 from gui.memory import Memory
+from gui.start.screen import StartScreen
 from gui.window import MainWindow
 from gui.worker import BackgroundWorker
 from rig.api import demonstration
@@ -102,6 +104,7 @@ class Studio:
         """Return what to do before each picture."""
         return {
             "start": lambda: self.window.go("start"),
+            "new-board": self._new_board,
             "bench": self._bench,
             "plan": self._plan,
             "run": self._run,
@@ -115,6 +118,20 @@ class Studio:
             "keys": lambda: self.window.go("keys"),
             "about": self._about,
         }
+
+    def _new_board(self) -> None:
+        self.window.go("start")
+        start = self.window.screen_named("start")
+        assert isinstance(start, StartScreen)
+        start.show_new_board()
+        self.settle()
+        page: Any = start.new_board
+        for name, value in (("new-board", "pico"), ("new-monitor", "ppk2")):
+            box = page.findChild(QComboBox, name)
+            box.setCurrentIndex(box.findData(value))
+        for name, address in (("port", "/dev/ttyACM0"), ("instrument", "/dev/ttyACM1")):
+            page.findChild(QComboBox, f"new-{name}").setEditText(address)
+        page.findChild(QLineEdit, "new-folder").setText("pico")
 
     def shoot(self, name: str) -> None:
         """Write one picture."""

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
     QProgressBar,
+    QStackedWidget,
     QWidget,
 )
 
@@ -18,6 +19,7 @@ from gui.bridge import Bridge
 from gui.screen import Screen
 from gui.shell import Shell
 from gui.start import recent
+from gui.start.new_board import NewBoardPage, ports_known
 from gui.start.recent import RecentRow
 from gui.widgets.controls import named, push_button
 from gui.widgets.file_dialog import BENCHES, TRACES, FileRequest, ask, chooser
@@ -28,6 +30,8 @@ from gui.widgets.table import DataTable, TableColumn
 from gui.widgets.text import PlainLabel
 from gui.worker import BackgroundWorker
 from rig.api import demonstration
+from rig.bench.first_bench import FirstBench, make
+from rig.bench.scan import scan
 from rig.errors import Stopped
 from rig.files.shipped import DEMO
 from rig.host.stop import Stop
@@ -97,6 +101,7 @@ class StartScreen(Screen):
         in_row([(self._bar, 1), cancel], self._making)
         self._making.hide()
         self._stop: Stop | None = None
+        self._board_stop: Stop | None = None
         self._worker = BackgroundWorker(self, "rig-demonstration")
         self._bridge = Bridge(self)
         self._bridge.arrived.connect(
@@ -106,8 +111,21 @@ class StartScreen(Screen):
         cards.setSpacing(14)
         for card in (self._without_card(), self._connect_card(), self._trace_card()):
             cards.addWidget(card, 1)
+        self._ways = QWidget()
+        in_column([cards, (self._recent, 1)], self._ways, spacing=14)
+        self.new_board = NewBoardPage()
+        self.new_board.closed.connect(self._show_ways)
+        self.new_board.asked.connect(self._make_board)
+        self.new_board.scanned.connect(self._scan)
+        self.new_board.stopped.connect(self._stop_board)
+        self.new_board.opened.connect(self._open_bench)
+        self._heard = Bridge(self)
+        self._heard.arrived.connect(self.new_board.add_line)
+        self._pages = QStackedWidget()
+        self._pages.addWidget(self._ways)
+        self._pages.addWidget(self.new_board)
         in_column(
-            [title, subtitle, self.notice, cards, (self._recent, 1)],
+            [title, subtitle, self.notice, (self._pages, 1)],
             self,
             margins=PAGE,
             spacing=14,
@@ -149,7 +167,59 @@ class StartScreen(Screen):
         path = PathField("start-bench-path", "Path of a bench file", "a bench file")
         path.given.connect(self.shell.open_path)
         choose = chooser(path, FileRequest.FILE, BENCHES, self.shell.open_path)
-        return _card("Connect a bench", _CONNECT, connect, _beside(path, choose))
+        new = push_button("start-board", "New &board", self.show_new_board)
+        return _card(
+            "Connect a bench",
+            _CONNECT,
+            connect,
+            new,
+            _beside(path, choose),
+        )
+
+    def _show_ways(self) -> None:
+        self.notice.clear()
+        self._pages.setCurrentWidget(self._ways)
+
+    def show_new_board(self) -> None:
+        """Show the page of a board's first bench, and look for instruments."""
+        self._pages.setCurrentWidget(self.new_board)
+        self.work("new-boards", ports_known, self.new_board.set_ports)
+        self._scan()
+
+    def _scan(self) -> None:
+        self.work("new-board-scan", scan, self.new_board.set_attached)
+
+    def _make_board(self, first: FirstBench, flashes: bool) -> None:
+        self.notice.clear()
+        stop = self._board_stop = Stop()
+        self.new_board.begin()
+
+        def made() -> None:
+            with stop.heard():
+                make(first, self._heard.post, flashes=flashes)
+
+        self._worker.do(made, lambda _: self._take_board(), self._fail_board)
+
+    def _take_board(self) -> None:
+        self._board_stop = None
+        self.new_board.end(made=True)
+
+    def _fail_board(self, error: BaseException) -> None:
+        self._board_stop = None
+        self.new_board.end(made=False)
+        if isinstance(error, Stopped):
+            text = "stopped: the steps that had ended stay, and are not made again"
+            self.notice.show_text(text, Severity.INFORMATION)
+        else:
+            self.notice.show_error(error)
+
+    def _stop_board(self) -> None:
+        if self._board_stop is not None:
+            self._board_stop.request()
+
+    def _open_bench(self, path: Path) -> None:
+        self.shell.set_bench(path)
+        self.shell.go("bench")
 
     def _trace_card(self) -> QWidget:
         path = PathField(
@@ -197,8 +267,11 @@ class StartScreen(Screen):
         )
 
     def close_down(self) -> bool:
-        """Give up a demonstration that is being made: no part of it stays."""
+        """Give up a demonstration in the making, so that no part of it stays, and
+        a board's first bench.
+        """
         self._cancel_demo()
+        self._stop_board()
         self._worker.close_down()
         return True
 

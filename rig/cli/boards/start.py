@@ -11,9 +11,8 @@ from pathlib import Path
 
 import click
 
-from rig.bench.bench_file import BenchFile
-from rig.bench.editing import BenchText
-from rig.cli.boards.questions import FirstAnswers, FirstBench, answered, confirm
+from rig.bench.first_bench import FirstBench
+from rig.cli.boards.questions import FirstAnswers, answered, confirm
 from rig.cli.options import FILE, sessions_option, set_option
 from rig.cli.printed.terminal import say_plain
 
@@ -74,15 +73,13 @@ def start(
     steps = _Steps(context, first)
     with steps:
         if not first.is_made:
-            steps.give("firmware", "new", str(first.folder), *first.new_words)
-        _set_addresses(first)
-        steps.give("firmware", "build", str(first.folder), *first.goals)
+            steps.give(*first.new_words)
+        first.write_addresses()
+        steps.give(*first.build_words)
         if first.is_flashed and not flashed:
-            tools = ["--tool", tool] if tool else []
-            words = [str(first.folder), "--workload", first.workload, *tools]
-            steps.give("firmware", "flash", *words)
+            steps.give(*first.flash_words(tool or ""))
         for words in first.wires_words:
-            steps.give("firmware", "boards", *words)
+            steps.give(*words)
         if first.is_wired and not yes:
             confirm(first)
         settings = list(chain.from_iterable(("--set", each) for each in overrides))
@@ -126,18 +123,6 @@ class _Steps:
         say_plain(f"rig {shlex.join(words)}", "$ ")
         code = self._root.main(list(words), prog_name="rig", standalone_mode=False)
         return code if isinstance(code, int) else 0
-
-
-def _set_addresses(first: FirstBench) -> None:
-    """Write the ports and addresses that were answered into the bench file."""
-    file = BenchFile.read(first.bench)
-    text = BenchText(file.text)
-    for path, value in first.addresses.items():
-        text = text.with_value(path, value)
-    if problem := text.problem(first.folder):
-        raise problem.error
-    if text.text != file.text:
-        file.saved(text.text)
 
 
 def _sessions(folder: Path) -> set[Path]:
