@@ -13,7 +13,7 @@ PRODUCT    := rig drivers sut_backends scenarios gui
 # What a run needs; the tools and the vendors' packages that tests need come with `make setup`.
 PACKAGES := $(VENV)/$(if $(LOCKED),installed,ready)
 
-.PHONY: gui screenshots demo test coverage check setup lock firmware clean fuzz pairs peers mutants
+.PHONY: gui docs screenshots demo test coverage check setup lock firmware clean fuzz pairs peers mutants
 
 demo: firmware
 	$(BIN)/rig demo --bench benches/posix-asc.toml
@@ -22,9 +22,17 @@ demo: firmware
 gui: setup
 	$(BIN)/rig gui --demo
 
-# The pictures of docs/how-to/GUI.md, made without a display.
+# The documentation site, build/site/index.html: for a browser, without a server or a network. Its
+# tools have an environment of their own: they want Python 3.11.5, the rig does with 3.11.0.
+docs:
+	@test -x build/docs/bin/zensical || { $(PYTHON) -m venv build/docs && \
+	    build/docs/bin/python -m pip install -qq -c constraints.txt $(DOCS_TOOLS); }
+	build/docs/bin/zensical build --clean --strict
+
+# The pictures of the pages: the window, without a display, and a terminal.
 screenshots: setup
 	QT_QPA_PLATFORM=offscreen $(BIN)/python -m benchmarks.screenshots
+	$(BIN)/python -m benchmarks.terminal_pictures
 
 # The emulator of the Raspberry Pi Pico, for the tests: by its hash, where there is npm.
 build/node/node_modules: tools/rp2040js/package-lock.json
@@ -88,6 +96,7 @@ setup: $(VENV)/installed
 
 # LOCKED=1, as CI and releases have it: the packages of constraints.lock, each with its hash, for
 # Python 3.11 on Linux (x86-64). Else the versions of constraints.txt, on any system.
+DOCS_TOOLS = mkdocstrings-python zensical
 EXTRAS := dask dev gui joulescope keysight nvml onnx tflite
 COMMA  := ,
 SPACE  := $(subst ,, )

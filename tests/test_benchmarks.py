@@ -69,7 +69,7 @@ def test_a_quick_run_comes_to_its_end(name: str, tmp_path: Path) -> None:
     if not (ROOT / "firmware" / "build" / "posix" / "asc").exists():
         pytest.skip("the POSIX firmware is not built: make firmware")
     command = [sys.executable, "-m", f"benchmarks.{name}", "--quick"]
-    if name == "screenshots":
+    if name in ("screenshots", "terminal_pictures"):
         command += ["--out", str(tmp_path)]
     done = captured(command, cwd=ROOT, timeout=250)
     assert "Traceback" not in done.stderr, done.stderr

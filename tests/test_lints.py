@@ -83,3 +83,22 @@ def test_a_figure_above_its_limit_fails_with_the_rule_s_name(
         "positional"
     ]
     assert lints.failures(tally, limits | {"positional": 1}) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "places"),
+    [
+        ("`docs/how-to/CHECK.md` checks a session.", 1),
+        ("See docs/how-to/CHECK.md.", 1),
+        ("[CHECK](docs/how-to/CHECK.md) checks a session.", 0),
+        ("[`docs/how-to/CHECK.md`](docs/how-to/CHECK.md)", 0),
+        ("`WIRING.md` of your project, `docs/how-to/NO_PAGE.md`", 0),
+        ("```\ncat docs/how-to/CHECK.md\n```", 0),
+    ],
+)
+def test_a_page_that_a_text_names_is_a_link(
+    lints: ModuleType, tmp_path: Path, text: str, places: int
+) -> None:
+    page = tmp_path / "README.md"
+    page.write_text(text, encoding="utf-8")
+    assert lints.measured(tmp_path, ("README.md",)).figure("links") == places

@@ -83,6 +83,48 @@ def test_every_page_is_of_one_kind_and_in_the_index() -> None:
     assert len({Path(name).name for name in names}) == len(names)
 
 
+def test_the_menu_of_the_site_has_every_page_once_and_no_other() -> None:
+    """A new page has a line in `nav` of mkdocs.yml; a decision in DECISIONS.md."""
+    menu = (ROOT / "mkdocs.yml").read_text("utf-8").partition("\nnav:\n")[2]
+    listed = re.findall(r"^ +- .+: (\S+\.md)$", menu, re.MULTILINE)
+    docs = ROOT / "docs"
+    pages = {path.relative_to(docs).as_posix() for path in docs.rglob("*.md")}
+    decisions = {page for page in pages if re.match(r"decisions/\d", page)}
+    assert set(listed) == pages - decisions
+    assert len(listed) == len(set(listed))
+    index = (docs / "decisions" / "DECISIONS.md").read_text(encoding="utf-8")
+    links = re.findall(r"\]\((\S+\.md)\)", index)
+    assert sorted(f"decisions/{link}" for link in links) == sorted(decisions)
+
+
+_ITEM = re.compile(r"( *)(?:[-*+]|\d+\.) +\S")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_lists_of_pages_are_lists_on_the_site_too(page: Path) -> None:
+    """Python-Markdown wants a blank line before a list, and four spaces before the
+    items of an inner one.
+    """
+    text = page.read_text(encoding="utf-8")
+    without_code = re.sub(
+        r"```.*?```", lambda code: "\n" * code[0].count("\n"), text, flags=re.DOTALL
+    )
+    before = ""
+    inside = False
+    wrong = []
+    for number, line in enumerate(without_code.splitlines(), 1):
+        if item := _ITEM.match(line):
+            follows_text = bool(before.strip()) and not inside
+            if follows_text or len(item[1]) % 4:
+                wrong.append(f"{number}: {line}")
+            inside = True
+        elif line and not line.startswith(" "):
+            # A line of a paragraph that goes on below its item ends the list as well.
+            inside = False
+        before = line
+    assert not wrong
+
+
 def pinned(name: str) -> dict[str, str]:
     """Return the packages of a file of versions, by their names as registries write
     them."""

@@ -11,6 +11,7 @@ classes      public class names that an earlier class has, but for Settings of p
 long         statements of more than 30 tokens, per 1,000 statements
 prose        constructions of PROSE in docstrings and comments, per 10,000 words
 pages        the same in the pages of docs/, the README and the CHANGELOG
+links        names of pages of docs/ in those pages that are no links
 
 TESTS (tests and benchmarks) have their own table, [tool.lints.tests].
 
@@ -33,7 +34,12 @@ from pathlib import Path
 PRODUCT = ("rig", "drivers", "sut_backends", "scenarios", "gui")
 TESTS = ("tests", "benchmarks", "lab", "tools")
 PAGES = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "docs")
-RULES = ("nested", "positional", "classes", "long", "prose", "pages")
+RULES = ("nested", "positional", "classes", "long", "prose", "pages", "links")
+#: The name of a page, alone in a code span or with its folder; neither the text nor the
+#: target of a link.
+_PAGE_NAME = re.compile(
+    r"`(?P<span>[\w./-]+\.md)`(?!\]\()|(?<![\w(`/.\[-])(?P<path>docs/[\w./-]+\.md)(?!\]\()"
+)
 #: Each plug-in has a class of this name.
 SHARED_CLASS = "Settings"
 LONG_TOKENS = 30
@@ -160,8 +166,22 @@ def page(path: Path, tally: Tally) -> None:
     """Add the places of one page of documentation to the tally; code is left out."""
     text = path.read_text(encoding="utf-8")
     without_code = re.sub(r"```.*?```", _blank, text, flags=re.DOTALL)
+    tally.places["links"] += _unlinked(path, without_code)
     without_code = re.sub(r"`[^`\n]*`", _blank, without_code)
     tally.page_words += _prose(path, 1, without_code, "pages", tally)
+
+
+def _unlinked(path: Path, text: str) -> Iterator[str]:
+    """Yield the places where a text names another page without a link to it."""
+    root = Path(__file__).parents[1]
+    for match in _PAGE_NAME.finditer(text):
+        name = match["span"] or match["path"]
+        for page_named in (root / name, path.parent / name):
+            is_in_docs = root / "docs" in page_named.parents
+            if is_in_docs and page_named.is_file() and page_named != path:
+                line = text.count("\n", 0, match.start()) + 1
+                yield f"{path}:{line}: {name}: [text]({name})"
+                break
 
 
 def _blank(match: re.Match[str]) -> str:
