@@ -13,7 +13,8 @@ PRODUCT    := rig drivers sut_backends scenarios gui
 # What a run needs; the tools and the vendors' packages that tests need come with `make setup`.
 PACKAGES := $(VENV)/$(if $(LOCKED),installed,ready)
 
-.PHONY: gui docs screenshots demo test coverage check setup lock firmware clean fuzz pairs peers mutants
+.PHONY: gui docs screenshots demo test coverage check setup lock firmware clean fuzz pairs
+.PHONY: peers mutants
 
 demo: firmware
 	$(BIN)/rig demo --bench benches/posix-asc.toml

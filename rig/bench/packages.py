@@ -11,8 +11,8 @@ from importlib.metadata import PackageNotFoundError, metadata, requires, version
 
 from packaging.requirements import Requirement
 
-#: The extra of developers, which no bench needs.
-_OURS = "dev"
+#: The extras of developers, which no bench needs.
+_OURS = ("dev", "docs")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class PackageState:
 def extras() -> list[str]:
     """Return the names of the extras for users."""
     known = metadata("neurorig").get_all("Provides-Extra") or ()
-    return [name for name in known if name != _OURS]
+    return [name for name in known if name not in _OURS]
 
 
 def of_extra(extra: str = "") -> Iterator[PackageState]:

@@ -14,6 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
 
+from rig.bench import own_packages
 from rig.errors import ConfigError, did_you_mean
 
 if TYPE_CHECKING:
@@ -50,8 +51,25 @@ def _read(group: str, path: tuple[str, ...]) -> EntryPoints:
 
 def loaded(entry_point: EntryPoint, path: str, extra: str) -> Any:
     """Return what an entry point names; raise ConfigError, for the key `path`, where
-    the packages of an extra are needed and not installed.
+    the packages of an extra are needed and not installed, or where another package has
+    the name of one of neurorig's.
     """
+    package = entry_point.module.partition(".")[0]
+    other = (
+        own_packages.hidden_by(package) if package in own_packages.TOP_LEVEL else None
+    )
+    if other is not None:
+        ours = own_packages.HOME / package
+        raise ConfigError(
+            f"{package} is another package than neurorig's",
+            path=path,
+            evidence=f"Python finds {other}, neurorig's is {ours}",
+            try_next=(
+                "start in another folder, or rename that one; one that pip installed"
+                " needs an environment without neurorig"
+            ),
+            see="name-taken",
+        )
     try:
         return entry_point.load()
     except ImportError as error:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from rig.bench import config, plugins
 from rig.bench.config import Config, PluginChoice
-from rig.bench.doctor.installed import core_rows, extra_rows
+from rig.bench.doctor.installed import core_rows, extra_rows, name_rows
 from rig.bench.doctor.ports import linux_rows, port_rows
 from rig.bench.doctor.programs import program_rows
 from rig.bench.doctor.row import DoctorRow, LinuxRoot, RowState
@@ -43,6 +43,7 @@ def examine(
         yield display_row()
     yield from storage_rows(sessions)
     yield from core_rows()
+    yield from name_rows()
     yield from extra_rows(needs)
     yield from program_rows(needs)
     yield from port_rows(needs)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from rig.bench import packages
+from rig.bench import own_packages, packages
 from rig.bench.doctor.row import DoctorRow, RowState, asked
 from rig.bench.packages import PackageState
 from rig.errors import RigError
@@ -54,6 +54,18 @@ def core_rows() -> Iterator[DoctorRow]:
     if not bad:
         detail = f"{len(found)} packages, each of an accepted version{_untried(found)}"
         yield DoctorRow(GROUP, name, RowState.OK, detail, needed=True)
+
+
+def name_rows() -> Iterator[DoctorRow]:
+    """Yield a row for each name of neurorig's packages that another one has as well."""
+    for package, other in own_packages.also_owned_by():
+        detail = f"{package} is also a package of {other}; one overwrites the other"
+        hint = "an environment for neurorig alone: python3 -m venv DIR"
+        yield DoctorRow(
+            *(GROUP, package, RowState.WRONG, detail, hint),
+            needed=True,
+            see="name-taken",
+        )
 
 
 def _untried(found: Iterable[PackageState]) -> str:
