@@ -307,9 +307,8 @@ def _translated(path: Path, section: str) -> Iterator[None]:
             f"{section}.signals.{key}".removesuffix(".")
             for key in error.path.split(", ")
         )
-        cause = _of(path, error.cause.removeprefix(f"{error.path}: "))
         raise ConfigError(
-            cause,
+            _of(path, error.fault),
             path=keys,
             evidence=error.evidence,
             try_next=_with_keys(error.try_next, section),

@@ -83,7 +83,9 @@ class RigError(Exception):
 
 
 class ConfigError(RigError):
-    """The bench file or an override is wrong; `path` names the key, as "sut.port"."""
+    """The bench file or an override is wrong; `path` names the key, as "sut.port", and
+    `fault` is the cause without it.
+    """
 
     exit_code = 2
 
@@ -106,6 +108,7 @@ class ConfigError(RigError):
             see=see,
         )
         self.path = path
+        self.fault = cause
 
     def moved(self, section: str, to: str) -> None:
         """Name the key where it stands in this bench file: under `to`, where a part
@@ -119,7 +122,7 @@ class ConfigError(RigError):
         ]
         path = ", ".join(here)
         if self.path:
-            self.cause = path + self.cause.removeprefix(self.path)
+            self.cause = f"{path}: {self.fault}"
         self.path = path
 
 

@@ -227,8 +227,7 @@ def _filled(part: FormSection, settings: type, values: Any, prefix: str) -> Form
 
 
 def _sentence(error: ConfigError) -> str:
-    cause = error.cause.removeprefix(f"{error.path}: ") if error.path else error.cause
-    return f"{cause}; {error.try_next}" if error.try_next else cause
+    return "; ".join(filter(None, (error.fault, error.try_next)))
 
 
 def _toml(value: Any) -> str:

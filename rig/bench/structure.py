@@ -59,10 +59,9 @@ def with_defaults(kind: Any, values: Mapping[str, Any]) -> dict[str, Any]:
 def _refusal(place: str, cause: BaseException) -> ConfigError:
     if isinstance(cause, ConfigError):
         # raised by the check of the settings, which names the key within them
-        own = cause.cause.removeprefix(f"{cause.path}: ")
         place = f"{place}.{cause.path}" if cause.path else place
         return ConfigError(
-            own, path=place, evidence=cause.evidence, try_next=cause.try_next
+            cause.fault, path=place, evidence=cause.evidence, try_next=cause.try_next
         )
     if isinstance(cause, KeyError):
         return ConfigError("this key is needed", path=place)

@@ -227,11 +227,5 @@ def _content(
 
 
 def _csv_text(rows: Sequence[WindowRow], labels: Sequence[str]) -> str:
-    names = [field.name for field in dataclasses.fields(WindowRow)]
-    marked = "; ".join(labels)
-    lines = [[*names, "labels"]]
-    for row in rows:
-        values = dataclasses.astuple(row)
-        cells = ["" if value is None else value for value in values]
-        lines.append([*cells, marked])
-    return table_file.text(lines)
+    marked = {"labels": "; ".join(labels)}
+    return table_file.of_records([dataclasses.asdict(row) | marked for row in rows])

@@ -14,7 +14,8 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 
 from rig.files.plain_text import one_line, visible
 
@@ -40,6 +41,14 @@ def text(
     for row in rows:
         writer.writerow([cell(value) for value in row])
     return stream.getvalue()
+
+
+def of_records(records: Sequence[Mapping[str, object]]) -> str:
+    """Return records as CSV with a column for each key of any; a cell is empty where a
+    record lacks the key or has None.
+    """
+    empty = dict.fromkeys(chain.from_iterable(records))
+    return text([empty, *((empty | dict(record)).values() for record in records)])
 
 
 def tabbed(rows: Iterable[Sequence[str]]) -> str:

@@ -259,7 +259,8 @@ def powerless(rails: Sequence[RailEnergies]) -> list[Problem]:
             totals.append((known[0][0], energy_j, unwired_j))
     hit = [row for row in totals if row[1] <= row[2]]
     if hit:
-        detail = f"{len(hit)} of {len(totals)} windows, {_untold(*hit[0])}"
+        first = _indistinct(*hit[0])
+        detail = f"{len(hit)} of {len(totals)} windows, first {first}"
         problems.append(rails[0].problem("power", [hit[0][0]], detail, named=False))
     if len(rails) > 1:
         for rail in rails:
@@ -281,7 +282,7 @@ def _powerless_rail(rail: RailEnergies) -> list[Problem]:
     if not known or any(energy.energy_j > energy.unwired_j for _, energy in known):
         return []
     span, energy = max(known, key=_of_unwired)
-    most = _untold(span, energy.energy_j, energy.unwired_j).removeprefix("first ")
+    most = _indistinct(span, energy.energy_j, energy.unwired_j)
     detail = (
         f"nothing is drawn from it in any of {len(known)} windows; the most is {most},"
         " and the bench can leave the rail out"
@@ -302,9 +303,9 @@ def _finite(
     return [pair for pair in known if math.isfinite(pair[1].energy_j)]
 
 
-def _untold(span: Span, energy_j: float, unwired_j: float) -> str:
+def _indistinct(span: Span, energy_j: float, unwired_j: float) -> str:
     return (
-        f"first {span.phase} of step {span.item.number} with"
+        f"{span.phase} of step {span.item.number} with"
         f" {energy_j / span.repeat:.3g} J, where nothing wired may show"
         f" {unwired_j / span.repeat:.3g} J by the instrument's limits of error: is the"
         " current wired, and the supply on, or is the device fed by another cable? rig"

@@ -113,7 +113,7 @@ def compare_counts(
     return Tested(min(fewer if higher_is_better else more, 1.0))
 
 
-def holm(chances: Mapping[str, float], alpha: float = ALPHA) -> dict[str, float]:
+def holm(chances: Mapping[str, float]) -> dict[str, float]:
     """Return the level for each claim, below which its chance refuses it (Holm,
     Scandinavian Journal of Statistics 6, 1979, 65): 0 for all after the first that is
     not refused.
@@ -122,7 +122,7 @@ def holm(chances: Mapping[str, float], alpha: float = ALPHA) -> dict[str, float]
     levels: dict[str, float] = {}
     refusing = True
     for place, name in enumerate(ordered):
-        level = alpha / (len(ordered) - place)
+        level = ALPHA / (len(ordered) - place)
         levels[name] = level if refusing else 0.0
         refusing = refusing and chances[name] < level
     return levels

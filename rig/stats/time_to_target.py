@@ -45,11 +45,9 @@ def success(attempts: Sequence[Attempt]) -> Share:
     return Share(sum(attempt.reached for attempt in attempts), len(attempts))
 
 
-def quantile(
-    attempts: Sequence[Attempt], share: float, confidence: float = 0.95
-) -> Quantile:
+def quantile(attempts: Sequence[Attempt], share: float) -> Quantile:
     """Return the time within which a `share` of all attempts reaches the target, with
-    an interval by order statistics.
+    a 95 % interval by order statistics.
 
     An attempt without success counts with its duration for the lower end, and as
     infinite for the upper one, so that the interval holds for any continuation
@@ -63,7 +61,7 @@ def quantile(
         attempt.time_s if attempt.reached else math.inf for attempt in attempts
     )
     place = max(math.ceil(share * n - _ROUNDING), 1)
-    lower, upper = places(n, share, confidence)
+    lower, upper = places(n, share)
     value_s = most[place - 1] if most[place - 1] == least[place - 1] else None
     return Quantile(
         value_s,

@@ -318,9 +318,9 @@ def json_text(content: Any) -> str:
     )
 
 
-def write_text(path: Path, text: str, try_next: str = "") -> None:
+def write_text(path: Path, text: str) -> None:
     """Write a file whole or not at all, as `write_bytes` does."""
-    write_bytes(path, text.encode(), try_next)
+    write_bytes(path, text.encode())
 
 
 def write_bytes(path: Path, content: bytes, try_next: str = "") -> None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from abc import ABC
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from rig.errors import DataError, NotInSession
 from rig.interfaces.task import Task
@@ -25,6 +25,27 @@ class CatalogueReplica(Task, ABC):
     phases: tuple[str, ...]
     entries: Sequence[Entry]
     facts: Mapping[str, Any]
+
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        phases: tuple[str, ...],
+        facts: Mapping[str, Any],
+        entries: Sequence[Entry],
+    ) -> Self:
+        """Check the session's facts of its samples; raises DataError."""
+        own = cls._own_fields(facts, entries)
+        return cls(name=name, phases=phases, facts=facts, entries=entries, **own)
+
+    @classmethod
+    def _own_fields(
+        cls, facts: Mapping[str, Any], entries: Sequence[Entry]
+    ) -> dict[str, Any]:
+        """Check facts and entries, and return the fields of this kind of replica;
+        raises DataError.
+        """
+        return {}
 
     def __len__(self) -> int:
         """Count the samples."""

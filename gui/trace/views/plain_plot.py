@@ -81,17 +81,9 @@ class PlainPlot(QWidget, Recoloured):
         colour: str,
         name: str = "",
         width: float = 1.0,
-        dots: bool = False,
     ) -> None:
         """Draw a curve."""
         more: dict[str, Any] = {"name": no_markup(name)} if name else {}
-        if dots:
-            more |= {
-                "symbol": "o",
-                "symbolSize": 5,
-                "symbolBrush": colour,
-                "symbolPen": None,
-            }
         pen = pyqtgraph.mkPen(colour, width=width)
         self._plot.plot(x, y, pen=pen, connect="finite", **more)
 

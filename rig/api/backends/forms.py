@@ -257,9 +257,7 @@ def csv_text(found: ModelComparison) -> str:
     """Return the comparison as CSV: a line a backend, numbers in SI units, then the
     network's complexity.
     """
-    rows = [csv_row(row, found) for row in found.rows]
-    heads = list(rows[0]) if rows else []
-    return table_file.text([heads, *(list(row.values()) for row in rows)])
+    return table_file.of_records([csv_row(row, found) for row in found.rows])
 
 
 def csv_row(row: BackendRow, found: ModelComparison) -> dict[str, Any]:
@@ -271,11 +269,11 @@ def csv_row(row: BackendRow, found: ModelComparison) -> dict[str, Any]:
         "kind": row.kind,
         "monitor": row.monitor,
         "session": row.session,
-        "failure": _why(row) if row.failure else "",
-        "trials": row.trials or "",
+        "failure": _why(row) if row.failure else None,
+        "trials": row.trials or None,
         "samples": found.samples,
         "valid": row.valid,
-        "verdict": row.verdict or "",
+        "verdict": row.verdict,
         "labels": "; ".join(row.labels),
         "rule": row.rule,
         "time_origin": origin_of(row, "s"),
@@ -291,10 +289,10 @@ def csv_row(row: BackendRow, found: ModelComparison) -> dict[str, Any]:
         cells[column] = _count(part_of(agreement, name))
     away = part_of(agreement, "membranes")
     cells |= {
-        "largest_membranes": away.largest if away and away.told else "",
-        "agree_beside": row.beside.count if row.beside else "",
+        "largest_membranes": away.largest if away and away.told else None,
+        "agree_beside": row.beside.count if row.beside else None,
         "quantisation_decisions": (
-            found.quantisation.decisions.count if found.quantisation else ""
+            found.quantisation.decisions.count if found.quantisation else None
         ),
     }
     for metric in found.metrics:
@@ -302,19 +300,20 @@ def csv_row(row: BackendRow, found: ModelComparison) -> dict[str, Any]:
     if found.complexity is not None:
         for key, count in dataclasses.asdict(found.complexity).items():
             cells[f"network_{key}"] = count
-    return {name: "" if cell is None else cell for name, cell in cells.items()}
+    return cells
 
 
-def _count(agreed: Agreed | None) -> int | str:
-    return agreed.count if agreed and agreed.told else ""
+def _count(agreed: Agreed | None) -> int | None:
+    return agreed.count if agreed and agreed.told else None
 
 
 def csv_figure(metric: str, figure: Figure | None) -> dict[str, Any]:
-    numbers: Sequence[Any] = [""] * 5
-    if figure is not None:
-        numbers = [figure.value, *figure.same_samples, *figure.other_samples]
     ends = ("", "_low", "_high", "_other_low", "_other_high")
-    return {f"{metric}{end}": cell for end, cell in zip(ends, numbers, strict=True)}
+    columns = [f"{metric}{end}" for end in ends]
+    if figure is None:
+        return dict.fromkeys(columns)
+    numbers = (figure.value, *figure.same_samples, *figure.other_samples)
+    return dict(zip(columns, numbers, strict=True))
 
 
 def json_text(found: ModelComparison) -> str:

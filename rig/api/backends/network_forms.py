@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Sequence
-from itertools import chain
 from typing import Any
 
 from rig.api.backends import forms
@@ -110,10 +109,7 @@ def _operations(found: NetworksComparison) -> Iterator[str]:
 
 def csv_text(found: NetworksComparison) -> str:
     """Return the comparison as CSV: a line a system and network, in SI units."""
-    rows = [_csv_row(row, found) for row in found.rows]
-    heads = list(dict.fromkeys(chain.from_iterable(rows)))
-    empty = dict.fromkeys(heads, "")
-    return table_file.text([heads, *(list((empty | row).values()) for row in rows)])
+    return table_file.of_records([_csv_row(row, found) for row in found.rows])
 
 
 def _csv_row(row: NetworkRow, found: NetworksComparison) -> dict[str, Any]:
@@ -127,7 +123,7 @@ def _csv_row(row: NetworkRow, found: NetworksComparison) -> dict[str, Any]:
     cells |= forms.csv_row(row.row, found.networks[row.network])
     for metric, figure in zip(found.metrics, row.figures, strict=True):
         cells |= forms.csv_figure(metric, figure)
-    return {name: "" if cell is None else cell for name, cell in cells.items()}
+    return cells
 
 
 def json_text(found: NetworksComparison) -> str:

@@ -5,7 +5,7 @@ with its interval in each column.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -119,32 +119,33 @@ def csv_text(grid: Grid, found: Sequence[CampaignRow]) -> str:
     its 95 % interval, empty where there are none.
     """
     names = metric_names(found)
-    head = [axis.name for axis in grid.axes]
-    head += ["repetitions", "done", "outcomes", "labels"]
     known = chain.from_iterable(row.metrics.items() for row in found)
-    units = {name: metric.unit for name, metric in known}
-    for name in names:
-        of_unit = column(name, units[name])
-        head += [of_unit, f"{of_unit}_low", f"{of_unit}_high"]
-    lines: list[Sequence[Any]] = [[*head, "sessions"]]
+    columns = {name: column(name, metric.unit) for name, metric in known}
+    records = []
     for row in found:
-        cells = [row.values[axis.name] for axis in grid.axes]
-        cells += [row.repetitions, len(row.sessions)]
-        cells.append(" ".join(dict.fromkeys(map(str, row.outcomes))))
-        cells.append("; ".join(label.text for label in row.labels))
+        record: dict[str, Any] = {
+            axis.name: row.values[axis.name] for axis in grid.axes
+        }
+        record |= {
+            "repetitions": row.repetitions,
+            "done": len(row.sessions),
+            "outcomes": " ".join(dict.fromkeys(map(str, row.outcomes))),
+            "labels": "; ".join(label.text for label in row.labels),
+        }
         for name in names:
-            cells += _numbers(row.metrics.get(name))
-        lines.append([*cells, " ".join(row.sessions)])
-    return table_file.text(lines)
+            record |= _numbers(columns[name], row.metrics.get(name))
+        records.append(record | {"sessions": " ".join(row.sessions)})
+    return table_file.of_records(records)
 
 
-def _numbers(metric: MetricResult | None) -> Iterator[Any]:
+def _numbers(of_unit: str, metric: MetricResult | None) -> dict[str, float | None]:
+    heads = (of_unit, f"{of_unit}_low", f"{of_unit}_high")
     if metric is None:
-        yield from ("", "", "")
-        return
+        return dict.fromkeys(heads)
     interval = shown_interval(metric)
-    for number in (metric.value, interval.low, interval.high):
-        yield "" if number is None else repr(float(number))
+    numbers = (metric.value, interval.low, interval.high)
+    cells = (None if number is None else float(number) for number in numbers)
+    return dict(zip(heads, cells, strict=True))
 
 
 def labels_of(found: Sequence[CampaignRow]) -> list[Label]:

@@ -12,7 +12,6 @@ from dataclasses import replace as replaced
 from functools import cached_property
 from pathlib import Path
 from threading import Lock
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -575,12 +574,7 @@ class SessionTrace:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def __repr__(self) -> str:

@@ -187,10 +187,9 @@ def _breaks(text: str, width: int, indent: int) -> list[int]:
     return found
 
 
-def print_named(console: Console, name: str, text: str, width: int = 8) -> None:
-    """Print text beside its name, in a column of this width: "next     rig view
-    SESSION"."""
-    print_line(console, f" [bold]{escape(name):<{width}}[/]{escape(text)}", width + 1)
+def print_named(console: Console, name: str, text: str) -> None:
+    """Print text beside its name, in a column: "next     rig view SESSION"."""
+    print_line(console, f" [bold]{escape(name):<8}[/]{escape(text)}", 9)
 
 
 def print_error(console: Console, error: RigError) -> None:

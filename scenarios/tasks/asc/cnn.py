@@ -151,12 +151,11 @@ class AscCnnReplica(CatalogueReplica):
     content = "the audio of sample"
 
     @classmethod
-    def of(
-        cls, name: str, facts: Mapping[str, Any], entries: Sequence[Entry]
-    ) -> AscCnnReplica:
-        """Check the session's facts of its samples; raises DataError."""
-        AscReplica.of(name, PHASES, facts, entries)
-        return cls(name=name, phases=PHASES, entries=entries, facts=facts)
+    def _own_fields(
+        cls, facts: Mapping[str, Any], entries: Sequence[Entry]
+    ) -> dict[str, Any]:
+        AscReplica.of(cls.__name__, PHASES, facts, entries)
+        return {}
 
     def score(self, index: int, output: bytes) -> Score:
         """Score an output as the task does."""

@@ -104,8 +104,7 @@ class TauDataset:
         those of the rule.
         """
         counts = self.counts()
-        strange = sorted(self.cities() - CITIES)
-        if strange:
+        if strange := self.strange_cities:
             where = ", ".join(strange[:3]) + ("..." if len(strange) > 3 else "")
             return (
                 f"not the data set: {counts[0]}/{counts[1]} samples, with recordings of"
@@ -114,6 +113,11 @@ class TauDataset:
         if official(counts, self.cities()):
             return "official split"
         return f"not the official split: {counts[0]}/{counts[1]} samples"
+
+    @property
+    def strange_cities(self) -> list[str]:
+        """Places of recordings where the data set has none."""
+        return sorted(self.cities() - CITIES)
 
     def cities(self) -> frozenset[str]:
         """Return where the recordings of both splits were made."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,14 +67,9 @@ class AscReplica(CatalogueReplica, SignalTask):
     sample_b: int = 2
 
     @classmethod
-    def of(
-        cls,
-        name: str,
-        phases: tuple[str, ...],
-        facts: Mapping[str, Any],
-        entries: Sequence[Entry],
-    ) -> Self:
-        """Check the session's facts of its samples; raises DataError."""
+    def _own_fields(
+        cls, facts: Mapping[str, Any], entries: Sequence[Entry]
+    ) -> dict[str, Any]:
         refuse_labels(entries, CLASSES, ", ".join(CLASSES))
         for line, entry in enumerate(entries, start=2):
             # The names of the data set's files say scene and city.
@@ -92,13 +87,7 @@ class AscReplica(CatalogueReplica, SignalTask):
                 " catalogue.csv"
             )
         holes = typed.take(_Holes, dict(facts), "provenance.json, task").holes
-        return cls(
-            name=name,
-            phases=phases,
-            entries=entries,
-            facts=facts,
-            holes=frozenset(holes),
-        )
+        return {"holes": frozenset(holes)}
 
     def recordings(self) -> list[tuple[str, tuple[int, ...]]]:
         """Return the class and the samples of each unbroken stretch of a recording, as

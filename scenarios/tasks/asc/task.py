@@ -154,7 +154,7 @@ class AscTask(SignalTask):
                 " their counts, or bench.toml"
             )
         if settings.is_of_cnn:
-            return AscCnnReplica.of(cls.name, facts, entries)
+            return AscCnnReplica.of(cls.name, AscCnnTask.phases, facts, entries)
         return AscReplica.of(cls.name, cls.phases, facts, entries)
 
     @classmethod
@@ -359,7 +359,7 @@ class AscTask(SignalTask):
             "official": statement == "official split",
             "unofficial": (
                 "NOT THE DATA SET"
-                if statement.startswith("not the data set")
+                if generated or self._dataset.strange_cities
                 else "NOT THE OFFICIAL SPLIT"
             ),
             "statement": statement,

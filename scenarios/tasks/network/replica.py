@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -53,14 +53,9 @@ class NetworkReplica(CatalogueReplica):
     outputs: int
 
     @classmethod
-    def of(
-        cls,
-        name: str,
-        phases: tuple[str, ...],
-        facts: Mapping[str, Any],
-        entries: Sequence[Entry],
-    ) -> Self:
-        """Check the session's facts of its samples; raises DataError."""
+    def _own_fields(
+        cls, facts: Mapping[str, Any], entries: Sequence[Entry]
+    ) -> dict[str, Any]:
         outputs = facts.get("outputs")
         if not isinstance(outputs, int) or not 0 < outputs <= _OUTPUTS_MAX:
             raise DataError(
@@ -71,9 +66,7 @@ class NetworkReplica(CatalogueReplica):
             raise DataError(
                 "provenance.json has another number of samples than catalogue.csv"
             )
-        return cls(
-            name=name, phases=phases, entries=entries, facts=facts, outputs=outputs
-        )
+        return {"outputs": outputs}
 
     def score(self, index: int, output: bytes) -> Score:
         """Score an output as the task does."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise
-from typing import Any, Self
+from typing import Any
 
 from rig.errors import DataError
 from rig.files import typed
@@ -51,14 +51,9 @@ class SwwReplica(CatalogueReplica, EventTask):
     sample_b: int = 2
 
     @classmethod
-    def of(
-        cls,
-        name: str,
-        phases: tuple[str, ...],
-        facts: Mapping[str, Any],
-        entries: Sequence[Entry],
-    ) -> Self:
-        """Check the session's facts of its samples; raises DataError."""
+    def _own_fields(
+        cls, facts: Mapping[str, Any], entries: Sequence[Entry]
+    ) -> dict[str, Any]:
         stated = typed.take(_Facts, dict(facts), "provenance.json, task")
         if not 0 < stated.outputs <= _OUTPUTS_MAX:
             raise DataError(
@@ -74,15 +69,11 @@ class SwwReplica(CatalogueReplica, EventTask):
             raise DataError(
                 "catalogue.csv has other labels than the words of provenance.json"
             )
-        return cls(
-            name=name,
-            phases=phases,
-            entries=entries,
-            facts=facts,
-            outputs=stated.outputs,
-            words=stated.words,
-            names=tuple(names),
-        )
+        return {
+            "outputs": stated.outputs,
+            "words": stated.words,
+            "names": tuple(names),
+        }
 
     @property
     def score_count(self) -> int:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 from rig.errors import DataError
 from rig.files import typed
@@ -37,14 +37,9 @@ class TfliteReplica(CatalogueReplica):
     labelled: bool
 
     @classmethod
-    def of(
-        cls,
-        name: str,
-        phases: tuple[str, ...],
-        facts: Mapping[str, Any],
-        entries: Sequence[Entry],
-    ) -> Self:
-        """Check the session's facts of its samples; raises DataError."""
+    def _own_fields(
+        cls, facts: Mapping[str, Any], entries: Sequence[Entry]
+    ) -> dict[str, Any]:
         stated = typed.take(_Facts, dict(facts), "provenance.json, task")
         if not 0 < stated.outputs <= _OUTPUTS_MAX:
             raise DataError(
@@ -60,14 +55,7 @@ class TfliteReplica(CatalogueReplica):
                     f"catalogue.csv, line {index + 2}: {entry.label[:40]!r} is none of"
                     f" {stated.outputs} outputs"
                 )
-        return cls(
-            name=name,
-            phases=phases,
-            entries=entries,
-            outputs=stated.outputs,
-            labelled=stated.labelled,
-            facts=facts,
-        )
+        return {"outputs": stated.outputs, "labelled": stated.labelled}
 
     def score(self, index: int, output: bytes) -> Score:
         """Score an output as the task does."""
