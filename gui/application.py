@@ -32,9 +32,9 @@ def start(
     path: Path | None,
     trace_only: bool,
     demonstration: bool = False,
-    said: Options | None = None,
+    options: Options | None = None,
 ) -> int:
-    """Show the window until it is closed; return the exit code. `said` are options for
+    """Show the window until it is closed; return the exit code. `options` are those for
     the file at `path`, of another program.
     """
     application = _opened(arguments)
@@ -49,8 +49,8 @@ def start(
     beat.start(_HEAR_SIGNALS_MS)
     window.show()
     if path is not None:
-        if said is not None:
-            window.shell.said[expanded(path).absolute()] = said
+        if options is not None:
+            window.shell.said[expanded(path).absolute()] = options
         window.open_path(path)
     elif demonstration:
         window.open_demonstration()

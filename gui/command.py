@@ -48,14 +48,14 @@ def view(path: Path, **said: Any) -> int:
     folder. What a file does not say itself is said by the options of rig measure, or
     asked for in the window.
     """
-    return _start(path, trace_only=True, said=checked(Options(**said), ""))
+    return _start(path, trace_only=True, options=checked(Options(**said), ""))
 
 
 def _start(
     path: Path | None,
     trace_only: bool,
     demonstration: bool = False,
-    said: Options | None = None,
+    options: Options | None = None,
 ) -> int:
     if path is not None:
         _refuse_closed(path)
@@ -70,7 +70,7 @@ def _start(
             try_next=LIBRARIES_TRY,
             see="package-missing",
         ) from error
-    return start(sys.argv[:1], path, trace_only, demonstration, said)
+    return start(sys.argv[:1], path, trace_only, demonstration, options)
 
 
 def _refuse_closed(path: Path) -> None:

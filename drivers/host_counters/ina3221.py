@@ -312,7 +312,9 @@ def _accuracy(settings: Ina3221.Settings, facts: _Facts) -> Accuracy:
         bus = max(bus, (_BUS_OFFSET_V + _BUS_STEP_V / 2) / voltage_v)
     gain = settings.gain_limit + 2 * _GAIN + bus + settings.sag
     own = Ina3221.Settings()
-    told = "assumed" if settings.gain_limit == own.gain_limit else "from the bench file"
+    basis = (
+        "assumed" if settings.gain_limit == own.gain_limit else "from the bench file"
+    )
     changes = "assumed" if settings.sag == own.sag else "from the bench file"
     return Accuracy(
         current=(Range(most_w / STAND_IN_V, gain, offset_w, lsb=math.hypot(*steps_w)),),
@@ -321,7 +323,7 @@ def _accuracy(settings: Ina3221.Settings, facts: _Facts) -> Accuracy:
             abs(settings.simulator.clock_ppm) if settings.simulated else _CLOCK_PPM
         ),
         source=(
-            f"shunts {settings.gain_limit:.2%}, {told}; voltage and current are of two"
+            f"shunts {settings.gain_limit:.2%}, {basis}; voltage and current are of two"
             f" conversions, between which the voltage changes by {settings.sag:.2%} at"
             f" most, {changes}; steps of 8 mV and of 40 uV over the shunt, offsets of"
             " 16 mV and 80 uV, gains of 0.25 %: Texas Instruments, SBOS576A; clock: the"

@@ -136,8 +136,8 @@ COUNTERS: Final[dict[str, type[BoardEnergy] | type[BoardPower]]] = {
 
 def find(library: Any, uuid: str, index: int) -> GpuBoard:
     """Return the board with a unique name, else that with a number."""
-    wanted = uuid or f"number {index}"
-    with translated(library, f"GPU {wanted}"):
+    name = uuid or f"number {index}"
+    with translated(library, f"GPU {name}"):
         count = library.nvmlDeviceGetCount()
         try:
             by_uuid = library.nvmlDeviceGetHandleByUUID
@@ -147,7 +147,7 @@ def find(library: Any, uuid: str, index: int) -> GpuBoard:
             if error.value not in (_INVALID, _NOT_FOUND):
                 raise
             raise DeviceNotFound(
-                f"no GPU {wanted}",
+                f"no GPU {name}",
                 evidence=f"the driver knows {count}",
                 try_next="rig scan, or nvidia-smi -L, lists them",
             ) from error

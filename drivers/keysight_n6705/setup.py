@@ -67,8 +67,8 @@ class Setup:
     def require_modules(self) -> None:
         """Raise DeviceNotFound for a missing module, ConfigError for one without a
         requested function."""
-        wanted = {"channel": self._channel, "sync_channel": self._sync_channel}
-        for name, number in wanted.items():
+        channels = {"channel": self._channel, "sync_channel": self._sync_channel}
+        for name, number in channels.items():
             if number is not None and number not in self.modules:
                 raise DeviceNotFound(
                     f"there is no module at channel {number}",
@@ -281,7 +281,7 @@ class Setup:
             self._link.numbers(f"OUTP? (@{channel})", "state of the outputs")[0]
         )
 
-    def _confirm(self, query: str, wanted: str, step: str) -> None:
+    def _confirm(self, query: str, expected: str, step: str) -> None:
         """Raise BenchError if a value read back on any channel differs from the one
         set: some modules refuse without an error. A query that is itself refused is
         noted and ignored.
@@ -292,10 +292,10 @@ class Setup:
             self.refused.append(f"{step}: not read back, {error.evidence}")
             return
         words = [word.strip().strip('"') for word in answer.split(",")]
-        if not all(_same(word, wanted) for word in words):
+        if not all(_same(word, expected) for word in words):
             raise BenchError(
                 f"the N6705 has another {step} than was set",
-                evidence=f"{wanted} set, {query} gave {answer[:40]!r}",
+                evidence=f"{expected} set, {query} gave {answer[:40]!r}",
                 try_next=(
                     "the module's manual for what it can do; *RST on the instrument"
                 ),
@@ -328,10 +328,10 @@ def switch(link: ScpiLink, channel: int, on: bool) -> None:
         )
 
 
-def _same(answer: str, wanted: str) -> bool:
+def _same(answer: str, expected: str) -> bool:
     """Check whether a word is the one that was set, in its long form too; of a range,
     also one that holds it."""
     try:
-        return float(answer) >= float(wanted) * (1 - 1e-6)
+        return float(answer) >= float(expected) * (1 - 1e-6)
     except ValueError:
-        return answer.upper().startswith(wanted)
+        return answer.upper().startswith(expected)

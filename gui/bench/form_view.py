@@ -101,11 +101,11 @@ class FieldRow(QWidget):
         if self.field.setting.type != "path" or not isinstance(self.editor, QLineEdit):
             return self.editor
         self.editor.setMinimumWidth(_LEAST_PX - BUTTON_PX)
-        wanted = (
+        request = (
             FileRequest.FOLDER if self.field.setting.is_folder else FileRequest.FILE
         )
         return with_chooser(
-            self.editor, wanted, take=lambda path: self._typed(str(path))
+            self.editor, request, take=lambda path: self._typed(str(path))
         )
 
     def _listen(self) -> None:

@@ -79,8 +79,8 @@ class ConsoleLog:
                 ConsoleLine(self._count, at_s, line.direction, text, line.ok)
             )
 
-    def since(self, number: int, wanted: Filter) -> list[ConsoleLine]:
+    def since(self, number: int, passing: Filter) -> list[ConsoleLine]:
         """Return the lines after a number that pass a filter, oldest first."""
         with self._lock:
             lines = list(self._lines)
-        return [line for line in lines if line.number > number and wanted.passes(line)]
+        return [line for line in lines if line.number > number and passing.passes(line)]

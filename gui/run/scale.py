@@ -33,14 +33,14 @@ class Ceiling:
         """Return the end for a picture whose highest value is this; `patience` is for
         how many pictures it stays too high.
         """
-        wanted = round_up(highest * _HEADROOM)
-        if wanted > self.top:
-            self.top = wanted
+        top = round_up(highest * _HEADROOM)
+        if top > self.top:
+            self.top = top
             self._low_for = 0
         elif highest < _SHRINKS_BELOW * self.top:
             self._low_for += 1
             if self._low_for >= patience:
-                self.top = wanted
+                self.top = top
                 self._low_for = 0
         else:
             self._low_for = 0

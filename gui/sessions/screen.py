@@ -145,9 +145,9 @@ class SessionsScreen(Screen):
         self._choose(kept)
 
     def _choose(self, paths: Sequence[Path]) -> None:
-        wanted = [row for row in self.table.rows if row.path in paths]
-        if wanted:
-            self.table.choose_all(wanted)
+        chosen = [row for row in self.table.rows if row.path in paths]
+        if chosen:
+            self.table.choose_all(chosen)
         elif self.table.rows:
             self.table.choose(self.table.rows[0])
         else:

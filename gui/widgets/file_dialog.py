@@ -36,7 +36,7 @@ class FileRequest(Enum):
 def ask(
     parent: QWidget,
     title: str,
-    wanted: FileRequest,
+    request: FileRequest,
     take: Callable[[Path], object],
     names: str = ANY,
     begin: str = "",
@@ -48,8 +48,8 @@ def ask(
     folder = path if path.is_dir() else path.parent
     dialog = QFileDialog(parent, title, str(folder) if folder.is_dir() else "", names)
     dialog.setObjectName("file-dialog")
-    dialog.setFileMode(wanted.value)
-    if wanted is FileRequest.NAME:
+    dialog.setFileMode(request.value)
+    if request is FileRequest.NAME:
         dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
         # What writes a file says itself, in its place, that there is one of this name.
         dialog.setOption(QFileDialog.Option.DontConfirmOverwrite)
@@ -62,7 +62,7 @@ def ask(
 
 def chooser(
     line: QLineEdit,
-    wanted: FileRequest,
+    request: FileRequest,
     names: str = ANY,
     take: Callable[[Path], object] | None = None,
 ) -> QPushButton:
@@ -86,7 +86,7 @@ def chooser(
         lambda checked=False: ask(
             button,
             line.accessibleName(),
-            wanted,
+            request,
             taken,
             names=names,
             begin=line.text().strip(),
@@ -97,11 +97,11 @@ def chooser(
 
 def with_chooser(
     line: QLineEdit,
-    wanted: FileRequest,
+    request: FileRequest,
     names: str = ANY,
     take: Callable[[Path], object] | None = None,
 ) -> QWidget:
     """Return a line with its button beside it."""
     both = QWidget()
-    in_row([(line, 1), chooser(line, wanted, names, take)], both)
+    in_row([(line, 1), chooser(line, request, names, take)], both)
     return both

@@ -91,13 +91,13 @@ class PathBar(QFrame):
         else:
             super().keyPressEvent(event)
 
-    def _choose(self, name: str, text: str, wanted: FileRequest) -> QPushButton:
+    def _choose(self, name: str, text: str, request: FileRequest) -> QPushButton:
         button = push_button(
             name, text, accessible=f"Choose: {text.removesuffix(' ...').lower()}"
         )
         button.clicked.connect(
             lambda checked=False: ask(
-                button, "Open", wanted, self._hand_on, f"{ANY};;{BENCHES};;{TRACES}"
+                button, "Open", request, self._hand_on, f"{ANY};;{BENCHES};;{TRACES}"
             )
         )
         return button

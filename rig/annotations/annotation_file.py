@@ -130,8 +130,10 @@ def read(path: Path, trace: Trace, marked: Marked | None) -> Annotations:
             try_next="save the annotations again",
         )
     with reading(path) as reader:
-        said = user_data(reader, PLACES)
-        places = said.get("places", []) if said.get("samples") == trace.length else []
+        stored = user_data(reader, PLACES)
+        places = (
+            stored.get("places", []) if stored.get("samples") == trace.length else []
+        )
         found = list(_found(reader, _Clock(trace, marked)))
     if len(places) == len(found):
         # In the order of writing.

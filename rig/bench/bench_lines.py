@@ -54,13 +54,13 @@ def line_of(text: str, path: str) -> int | None:
     """Return the line, from 1, of a key, or else of the table or key around it; None if
     there is none.
     """
-    wanted = tuple(re.sub(r"\[\d+\]", "", path).split("."))
+    keys = tuple(re.sub(r"\[\d+\]", "", path).split("."))
     best: Statement | None = None
     for each in statements(text.splitlines()):
-        common = _common(each.keys, wanted)
+        common = _common(each.keys, keys)
         # A head of a table below says less than the table's own.
-        fits = common == len(each.keys) or common == len(wanted)
-        if fits and common and (best is None or common > _common(best.keys, wanted)):
+        fits = common == len(each.keys) or common == len(keys)
+        if fits and common and (best is None or common > _common(best.keys, keys)):
             best = each
     return best.first + 1 if best is not None else None
 

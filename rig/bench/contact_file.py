@@ -123,25 +123,25 @@ class ContactWriter:
     def __exit__(
         self, kind: object, error: BaseException | None, trace: object
     ) -> None:
-        said = {"cause": str(error) or repr(error)} if error is not None else {}
-        said |= {
+        failure = {"cause": str(error) or repr(error)} if error is not None else {}
+        failure |= {
             name: text
             for name in ("evidence", "try_next")
             if (text := getattr(error, name, ""))
         }
-        self._write(end=said)
+        self._write(end=failure)
         with self._lock, suppress(OSError):
             self._file.close()
         if self._failure is not None and error is None:
             raise storage_error(self._failure, self._path)
 
     def _block(self, part: str, direction: str, block: bytes) -> None:
-        said = (
+        content = (
             {"hex": block.hex()}
             if block.translate(None, _TEXT)
             else {"text": block.decode("latin-1")}
         )
-        self._write(part=part, dir=direction, **said)
+        self._write(part=part, dir=direction, **content)
 
     def _write(self, **content: Any) -> None:
         with self._lock:

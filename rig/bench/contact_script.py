@@ -78,14 +78,14 @@ class Script:
         # From here on; else one that was passed over.
         for place in (*range(self._at, len(self._exchanges)), *range(self._at)):
             exchange = self._exchanges[place]
-            if exchange.done or (said := self._same(exchange, command)) is None:
+            if exchange.done or (known := self._same(exchange, command)) is None:
                 continue
             exchange.done = True
             self._at = max(self._at, place + 1)
             if self._anew and command.startswith(self._anew):
                 for earlier in self._exchanges[:place]:
                     earlier.done = earlier.done or self._is_poll(earlier)
-            return said
+            return known
         raise LookupError(self._expected())
 
     def _poll(self, command: bytes) -> list[tuple[float, bytes]]:

@@ -117,8 +117,8 @@ def _findings(
             resolved, probing=True, stop=stop, listeners=listeners, contact=contact
         )
         announce(PartOpened("task", resolved.task.kind))
-        said = f"{task.name}, {len(task)} samples of {len(task.payload(0))} bytes"
-        yield Finding("task", True, said)
+        detail = f"{task.name}, {len(task)} samples of {len(task.payload(0))} bytes"
+        yield Finding("task", True, detail)
         monitors: dict[str, EnergyMonitor] = {}
         if resolved.no_monitor is not None:
             yield _no_monitor(resolved.no_monitor)
@@ -172,8 +172,8 @@ def _unsupplied(
 
 def _of_monitor(rail: str, monitor: EnergyMonitor) -> Finding:
     info = monitor.info
-    said = f"{info.name}, {info.sample_hz:g} samples per second"
-    return Finding(_of("monitor", rail), True, said, simulated=info.simulated)
+    detail = f"{info.name}, {info.sample_hz:g} samples per second"
+    return Finding(_of("monitor", rail), True, detail, simulated=info.simulated)
 
 
 def _asked(
@@ -265,8 +265,8 @@ def supply_off(name: str, monitor: EnergyMonitor, context: BenchContext) -> Find
     """Read a supply while it is off; a monitor that waits for the device's edges
     cannot."""
     if monitor.info.sync == "start":
-        said = "this monitor records from the first edge of SYNC on"
-        return Finding(name, True, said, tested=False)
+        detail = "this monitor records from the first edge of SYNC on"
+        return Finding(name, True, detail, tested=False)
     return supply.off(name, read_supply(monitor, context), monitor.info)
 
 
@@ -307,8 +307,8 @@ def _unanswered(
 
 def _played(monitors: Mapping[str, EnergyMonitor]) -> Iterator[Finding]:
     """Yield what instruments that are played recorded of a device that is not."""
-    said = "not asked: its line is recorded, and not played"
-    yield Finding("device", True, said, tested=False)
+    detail = "not asked: its line is recorded, and not played"
+    yield Finding("device", True, detail, tested=False)
     supplies = {}
     for rail, monitor in monitors.items():
         if monitor.info.sync == "start":
@@ -352,23 +352,27 @@ def sync_edges(
     wire."""
     ticks = [mark.tick for mark in completion.marks]
     if info.clock == EDGE_CLOCK:
-        told = ticks_of_edges(ticks, info.tick_hz, trace.falls_s, trace.edge_hz)
-        if isinstance(told, Problem):
+        expected = ticks_of_edges(ticks, info.tick_hz, trace.falls_s, trace.edge_hz)
+        if isinstance(expected, Problem):
             return Finding(
-                name, False, f"{told.code}: {told.detail}", _WIRE, see="no-edges"
+                name,
+                False,
+                f"{expected.code}: {expected.detail}",
+                _WIRE,
+                see="no-edges",
             )
         return Finding(
             name,
             True,
-            f"{len(told)} pulses of the device, as many edges at the monitor: they are"
-            " its only clock",
+            f"{len(expected)} pulses of the device, as many edges at the monitor: they"
+            " are its only clock",
         )
     alignment = attach(trace, ticks, info.tick_hz, info.sync_hold_s, info.clock)
-    said = (
+    detail = (
         f"{alignment.marks} marks of the device, {alignment.edges} edges at the monitor"
     )
     if trace.sync == "clock":
-        said = (
+        detail = (
             f"{alignment.marks} marks of the device, by the clock that the monitor"
             " reads: there is no wire"
         )
@@ -376,7 +380,7 @@ def sync_edges(
         f"{problem.code}: {problem.detail}" for problem in alignment.problems
     )
     if not wrong:
-        return Finding(name, True, said)
+        return Finding(name, True, detail)
     see = "odd-edges" if alignment.edges else "no-edges"
     return Finding(name, False, wrong, _WIRE, see=see)
 
@@ -388,11 +392,11 @@ def about(info: SutInfo) -> str:
         if info.clock == EDGE_CLOCK
         else f"{info.tick_hz} ticks per second"
     )
-    said = [
+    facts = [
         info.name,
         info.firmware,
         f"runs {info.model or info.task}",
         time,
         info.link,
     ]
-    return ", ".join(filter(None, said))
+    return ", ".join(filter(None, facts))

@@ -74,12 +74,12 @@ def off(name: str, reading: Reading | None, info: MonitorInfo) -> Finding:
     """
     if reading is None:
         return Finding(name, True, "nothing could be read")
-    said = in_words(reading, info)
+    detail = in_words(reading, info)
     if info.reads_voltage and abs(reading.voltage_v) > reading.still_v:
         return Finding(
             name,
             False,
-            f"{said}: another cable feeds the device",
+            f"{detail}: another cable feeds the device",
             _OTHERS,
             see="voltage-with-the-supply-off",
         )
@@ -94,7 +94,7 @@ def off(name: str, reading: Reading | None, info: MonitorInfo) -> Finding:
         return Finding(
             name,
             False,
-            f"{said} {backwards if reading.current_a < 0 else forwards}",
+            f"{detail} {backwards if reading.current_a < 0 else forwards}",
             _OTHERS,
             see="current-with-the-supply-off",
         )
@@ -102,9 +102,9 @@ def off(name: str, reading: Reading | None, info: MonitorInfo) -> Finding:
         name,
         True,
         (
-            f"{said}: no voltage of another cable"
+            f"{detail}: no voltage of another cable"
             if info.reads_voltage
-            else f"{said} (the voltage is not measured)"
+            else f"{detail} (the voltage is not measured)"
         ),
     )
 
@@ -149,26 +149,26 @@ def _supplied(
     """Judge one supply; `drawn`: any of them delivers power."""
     if reading is None:
         return Finding(title, True, "nothing could be read")
-    said = in_words(reading, info)
+    detail = in_words(reading, info)
     if info.reads_voltage and abs(reading.voltage_v) <= reading.still_v:
         hint = (
             "switch on what feeds the monitor; is the device wired behind it, and the"
             " right way round?"
         )
         return Finding(
-            title, False, f"{said}: there is no voltage", hint, see="no-voltage"
+            title, False, f"{detail}: there is no voltage", hint, see="no-voltage"
         )
     if not reading.powerless:
-        return Finding(title, True, said)
+        return Finding(title, True, detail)
     if drawn:
         other = "nothing is drawn from it, another rail feeds the device"
-        return Finding(title, True, f"{said}: {other}")
+        return Finding(title, True, f"{detail}: {other}")
     cause = (
         "no more than nothing wired may show: another cable feeds the device, or its"
         " current takes another way"
     )
     hint = f"{_OTHERS}; where it draws so little, another instrument"
-    return Finding(title, False, f"{said}, {cause}", hint, see="power-too-low")
+    return Finding(title, False, f"{detail}, {cause}", hint, see="power-too-low")
 
 
 def in_words(reading: Reading, info: MonitorInfo) -> str:

@@ -116,7 +116,7 @@ def prepare(line: str) -> SwitchOff:
 
 def _switch_off(resolved: Config, rail: str) -> str:
     choice = resolved.monitors[rail]
-    said = ""
+    failure = ""
     for attempt in range(_TRIES):
         if attempt:
             time.sleep(_PAUSE_S)
@@ -125,10 +125,12 @@ def _switch_off(resolved: Config, rail: str) -> str:
                 choice.settings, BenchContext()
             ).close()
         except RigError as error:
-            said = f"the supply of {rail or 'the DUT'} may still be on: {error.cause}"
+            failure = (
+                f"the supply of {rail or 'the DUT'} may still be on: {error.cause}"
+            )
         else:
             return ""
-    return said
+    return failure
 
 
 def main() -> int:

@@ -40,10 +40,10 @@ def talk_rows(talk: Talk, monitored: bool) -> Iterator[WireFinding]:
         yield WireFinding(WireName.TX, True, f"{talk.heard_b} bytes are heard")
         yield _garbled_row(talk)
         return
-    said = f"{talk.heard_b} bytes"
+    detail = f"{talk.heard_b} bytes"
     if talk.at_power_up:
-        said = f'"{talk.at_power_up[:60]}" at power-up'
-    yield WireFinding(WireName.TX, True, said)
+        detail = f'"{talk.at_power_up[:60]}" at power-up'
+    yield WireFinding(WireName.TX, True, detail)
     yield WireFinding(WireName.GROUND, True, "what is heard can be read")
     if talk.name:
         yield WireFinding(WireName.RX, True, f"it answers to its name: {talk.name}")
@@ -52,7 +52,7 @@ def talk_rows(talk: Talk, monitored: bool) -> Iterator[WireFinding]:
     yield WireFinding(
         WireName.RX,
         False,
-        f"it speaks ({said}), and answers nothing{deaf}",
+        f"it speaks ({detail}), and answers nothing{deaf}",
         "the wire from the adapter's Tx to the device's Rx is open or at the wrong pin",
         "follow that wire; is the firmware a shim that knows `name`?",
     )
@@ -128,17 +128,17 @@ def _level_row(trace: Trace, levels: Levels, info: MonitorInfo) -> WireFinding:
         return WireFinding(wire, None, why)
     least, mean, most = levels
     if trace.sync == "voltage":
-        said = f"{least:.2f} V to {most:.2f} V"
+        detail = f"{least:.2f} V to {most:.2f} V"
         if len(trace.falls_s) or most >= SWING_V:
-            return WireFinding(wire, True, said)
+            return WireFinding(wire, True, detail)
     elif most > 0:
         return WireFinding(wire, True, f"high for {mean:.1%} of the time")
     else:
-        said = f"the input of {info.name} reads low all the time"
+        detail = f"the input of {info.name} reads low all the time"
     return WireFinding(
         wire,
         False,
-        said,
+        detail,
         "the device's high is below what this input takes for high, or the line is open"
         " or low",
         "the reference of the monitor's input, or a level shifter; measure SYNC with a"
@@ -153,9 +153,9 @@ def _seen_row(trace: Trace, marks: int, edges: Finding) -> WireFinding:
         return WireFinding(WireName.SYNC, None, edges.detail)
     if edges.ok:
         return WireFinding(WireName.SYNC, True, edges.detail)
-    said = f"{marks} pulses of the device, {seen} at the monitor"
+    detail = f"{marks} pulses of the device, {seen} at the monitor"
     if seen == marks:
-        return WireFinding(WireName.SYNC, True, said)
+        return WireFinding(WireName.SYNC, True, detail)
     if not seen:
         cause = "the wire from the device's SYNC pin to the monitor's input is open"
         hint = "follow that wire; is it the firmware's pin, and the bench file's input?"
@@ -168,7 +168,7 @@ def _seen_row(trace: Trace, marks: int, edges: Finding) -> WireFinding:
             "a shorter wire with its ground beside it; a resistor of some 100 ohms at"
             " the pin"
         )
-    return WireFinding(WireName.SYNC, False, said, cause, hint)
+    return WireFinding(WireName.SYNC, False, detail, cause, hint)
 
 
 def _polarity_row(trace: Trace, levels: Levels, edges: Finding) -> WireFinding:

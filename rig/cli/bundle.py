@@ -53,10 +53,10 @@ def bundle(
     written = None if only_list else made.write(out)
     size_b = sum(file.size_b for file in made.files)
     holds = f"{len(made.files)} files, {bytes_text(size_b)}"
-    said = f"wrote {written}: {holds}; look before you send it"
+    summary = f"wrote {written}: {holds}; look before you send it"
     if written is None:
-        said = f"nothing was written; it would hold {holds}"
-    print_line(console, escape(said), 2)
+        summary = f"nothing was written; it would hold {holds}"
+    print_line(console, escape(summary), 2)
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(no_wrap=True)
     table.add_column(justify="right", no_wrap=True)

@@ -164,9 +164,9 @@ def main() -> None:
         sys.exit(BenchError.exit_code)
     except Exception as error:
         if isinstance(error, PermissionError) and error.filename is not None:
-            told = denied(error)
-            _print_error(told)
-            sys.exit(told.exit_code)
+            denial = denied(error)
+            _print_error(denial)
+            sys.exit(denial.exit_code)
         _terminal().print_exception()
         _print_error(
             BenchError(

@@ -198,9 +198,9 @@ def _selected(spans: list[TraceSpan], which: str) -> list[TraceSpan]:
 def _apart(spans: Sequence[TraceSpan], notes: list[str]) -> list[TraceSpan]:
     """Remove windows of length zero; raise DataError if none is left."""
     empty = [span.name for span in spans if span.stop_s <= span.start_s]
-    said = f"markers at the same place make no window: {', '.join(empty)}"
+    remark = f"markers at the same place make no window: {', '.join(empty)}"
     if len(empty) == len(spans):
-        raise DataError(said, try_next="markers that stand apart, or --times")
+        raise DataError(remark, try_next="markers that stand apart, or --times")
     if empty:
-        notes.append(said)
+        notes.append(remark)
     return [span for span in spans if span.stop_s > span.start_s]

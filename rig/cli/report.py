@@ -42,9 +42,9 @@ def report(path: Path) -> int:
     page = write_report(path, hashed=not changed, trials=trials)
     Terminal().print(escape(str(page)), soft_wrap=True)
     if changed:
-        said = (
+        warning = (
             f"[red]the session was changed since it was measured[/] ({len(changed)}"
             f" findings): rig check {escape(str(path))}"
         )
-        print_line(Terminal(stderr=True), said, 2)
+        print_line(Terminal(stderr=True), warning, 2)
     return FAIL if changed else 0

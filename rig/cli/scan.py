@@ -94,11 +94,11 @@ def show(console: Terminal, rows: Sequence[ScanRow]) -> None:
 def _print_row(console: Console, row: ScanRow, width: int) -> None:
     """Print an instrument with its serial number, its problem and the remedy."""
     serial = f", serial number {row.serial}" if row.serial else ""
-    said = f": {row.problem}" if row.problem else ""
+    problem = f": {row.problem}" if row.problem else ""
     name = "" if row.state == MISSING else row.name
     lead = f"  {escape(f'{row.kind:<{width}}')}  "
     if name:
-        say(console, escape(f"{name}{serial}{said}"), lead)
+        say(console, escape(f"{name}{serial}{problem}"), lead)
         lead = " " * (width + 4)
     if row.try_next:
         say(

@@ -64,8 +64,8 @@ def labels_line(labels: Sequence[str], place: str = "") -> str:
     """Return the line above a table of text that says what must stand beside its
     numbers, and where they are from; empty where there are no labels.
     """
-    said = one_line(f"{_LABELS}{_BETWEEN.join(labels)}{'; ' if place else ''}{place}")
-    return f"{said}\n" if labels else ""
+    line = one_line(f"{_LABELS}{_BETWEEN.join(labels)}{'; ' if place else ''}{place}")
+    return f"{line}\n" if labels else ""
 
 
 def labels_of(line: str) -> tuple[str, ...]:

@@ -98,10 +98,10 @@ def _with_headers(folder: Path, name: str, seen: set[str]) -> str:
         ) from error
 
     def header(found: re.Match[str]) -> str:
-        wanted = f"Include/{found[1]}"
+        header_path = f"Include/{found[1]}"
         # The network has no floating point.
-        if wanted in seen or wanted.endswith("_flt.h"):
+        if header_path in seen or header_path.endswith("_flt.h"):
             return ""
-        return _with_headers(folder, wanted, seen)
+        return _with_headers(folder, header_path, seen)
 
     return f"/* {name} */\n{_INCLUDE.sub(header, text)}\n"

@@ -139,14 +139,14 @@ def _board(
             try_next=hint,
         )
     own = projects.own_board(folder) if folder is not None else None
-    wanted = choice.board or (own[0] if own else "")
-    if wanted and built_for and wanted != built_for:
+    board = choice.board or (own[0] if own else "")
+    if board and built_for and board != built_for:
         raise ConfigError(
-            f"{image} is an image for {one_line(built_for)}, and the board is {wanted}",
-            try_next=f"rig firmware new DIR --board {wanted}, and its build",
+            f"{image} is an image for {one_line(built_for)}, and the board is {board}",
+            try_next=f"rig firmware new DIR --board {board}, and its build",
             see="image-of-another-board",
         )
-    name = wanted or built_for
+    name = board or built_for
     if own and name == own[0]:
         return own
     listed = projects.boards(projects.sources())

@@ -329,11 +329,11 @@ def users_of(path: str) -> list[str]:
     """Return "open in process 4711 (minicom)" for each process that has the file open,
     as far as the system reports it.
     """
-    wanted = Path(path).resolve()
+    device = Path(path).resolve()
     processes = []
     for process in sorted(_PROC.glob("[0-9]*"), key=lambda folder: int(folder.name)):
         with suppress(OSError):
-            if any(_links_to(link, wanted) for link in (process / "fd").iterdir()):
+            if any(_links_to(link, device) for link in (process / "fd").iterdir()):
                 processes.append(
                     f"open in process {process.name}"
                     f" ({(process / 'comm').read_text().strip()})"
@@ -341,8 +341,8 @@ def users_of(path: str) -> list[str]:
     return processes
 
 
-def _links_to(link: Path, wanted: Path) -> bool:
+def _links_to(link: Path, device: Path) -> bool:
     try:
-        return link.readlink() == wanted
+        return link.readlink() == device
     except OSError:
         return False  # closed meanwhile

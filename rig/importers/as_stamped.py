@@ -216,11 +216,13 @@ def _voltage(
     """
     own = np.diff(_integral(rows.times_s, rows.voltage, borders_s)) / np.diff(borders_s)
     with np.errstate(divide="ignore", invalid="ignore"):
-        wanted = power / current
+        expected = power / current
     least, most = rows.voltage.min(), rows.voltage.max()
     slack = 1e-6 * max(abs(least), abs(most))
-    fits = np.isfinite(wanted) & (wanted >= least - slack) & (wanted <= most + slack)
-    return np.where(fits, wanted, own)
+    fits = (
+        np.isfinite(expected) & (expected >= least - slack) & (expected <= most + slack)
+    )
+    return np.where(fits, expected, own)
 
 
 def _lost(rows: Stamped, count: int, cell_s: float) -> Bools:

@@ -83,9 +83,9 @@ def _found(path: Path) -> _Found:
 
 
 def _of_profiler(rate_hz: float) -> _Found:
-    said = quantity(rate_hz, "Hz") if rate_hz else ""
+    rate = quantity(rate_hz, "Hz") if rate_hz else ""
     lines = (*power_profiler.LINES, NONE)
-    return {"supply_v": _FREE, "sync": (lines, ""), "rate_hz": ((), said)}
+    return {"supply_v": _FREE, "sync": (lines, ""), "rate_hz": ((), rate)}
 
 
 def _of_signals(reader: Any) -> _Found:
@@ -94,25 +94,25 @@ def _of_signals(reader: Any) -> _Found:
     lines = [row.name for row in signals if jls2_signals.is_digital(row)]
     currents = jls2_signals.named_as(signals, "current")
     rates = {int(row.sample_rate) for row in signals if row.name in currents}
-    said = quantity(rates.pop(), "Hz") if len(rates) == 1 else ""
+    rate = quantity(rates.pop(), "Hz") if len(rates) == 1 else ""
     several = (
         {"source": (tuple(row.name for row in sources), "")} if len(sources) > 1 else {}
     )
     named = {role: jls2_signals.named_as(signals, role) for role in _ROLES}
     roles = {role: (tuple(names), _only(names)) for role, names in named.items()}
-    others = {"supply_v": _FREE, "sync": ((*lines, NONE), ""), "rate_hz": ((), said)}
+    others = {"supply_v": _FREE, "sync": ((*lines, NONE), ""), "rate_hz": ((), rate)}
     return several | roles | others
 
 
 def _of_table(path: Path) -> _Found:
     form = form_of(path)
     named = Named.of(form.names, form.cells)
-    times, said = _columns(named, "time")
+    times, stated = _columns(named, "time")
     dated = form.dates.name if form.dates else ""
     lines = chain.from_iterable(map(inputs_of, named.names))
     interval = quantity(1 / form.interval_s, "Hz") if form.interval_s else ""
     return {role: _columns(named, role) for role in _ROLES} | {
-        "time": ((*times, NONE), said or dated),
+        "time": ((*times, NONE), stated or dated),
         "sync": ((*filter(None, named.names), *lines, NONE), ""),
         "supply_v": _FREE,
         "shunt_ohm": _FREE,

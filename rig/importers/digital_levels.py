@@ -101,12 +101,12 @@ class LevelStretches:
         returns = is_told & (after == before)
         numbers = [np.flatnonzero(mask) for mask in (is_step, is_told, returns)]
         order = np.argsort(np.concatenate(numbers), kind="stable")
-        step, told, back = numbers
+        step, stated, back = numbers
         at = np.concatenate(
-            [firsts[step] - 0.5, firsts[told] + 0.5, firsts[back] + 0.5]
+            [firsts[step] - 0.5, firsts[stated] + 0.5, firsts[back] + 0.5]
         )
         falls = np.concatenate(
-            [level[step] == LOW, before[told] == HIGH, before[back] == LOW]
+            [level[step] == LOW, before[stated] == HIGH, before[back] == LOW]
         )
         unclear = int(np.count_nonzero(is_both & ~is_told))
         return at[order] / rate_hz, falls[order], unclear

@@ -164,9 +164,9 @@ def accuracy_beside(path: Path) -> Accuracy | None:
         limits = folder / LIMITS
         return accuracy.read(limits) if limits.is_file() else None
     place = session / PROVENANCE
-    told = typed.from_json(_Monitors, read_json(place), str(place))
-    monitors = told.monitors or ({"": told.monitor} if told.monitor else {})
-    if told.monitors is None and told.monitor is None:
+    stored = typed.from_json(_Monitors, read_json(place), str(place))
+    monitors = stored.monitors or ({"": stored.monitor} if stored.monitor else {})
+    if stored.monitors is None and stored.monitor is None:
         raise DataError(f"{place} says nothing of the accuracy of this trace")
     monitor = monitors.get(folder.name) or monitors.get("")
     return monitor.accuracy if monitor else None
@@ -296,9 +296,10 @@ def file_of(path: Path) -> Path:
 
 
 def _is_interleaved(session: Path) -> bool:
-    told = session / PROVENANCE
+    provenance = session / PROVENANCE
     return (
-        told.exists() and SessionFolder(session).provenance().get("interleaved") is True
+        provenance.exists()
+        and SessionFolder(session).provenance().get("interleaved") is True
     )
 
 

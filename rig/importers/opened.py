@@ -51,9 +51,9 @@ class Opened:
     def labels(self) -> tuple[str, ...]:
         """Return what must stand beside its numbers, as the file says it: SIMULATED,
         ..."""
-        said = self.about.get("labels")
+        stored = self.about.get("labels")
         texts = [
-            one_line(str(text)) for text in (said if isinstance(said, list) else ())
+            one_line(str(text)) for text in (stored if isinstance(stored, list) else ())
         ]
         simulated = Origin.SIMULATED.upper()
         unsaid = (

@@ -41,15 +41,15 @@ def crossings(
     limit_s = timed.shortest_s
     wait_s = timed.wait_s
     ticks = thresholds.crossings(completion, step)
-    told = [None if at is None else by_ticks[at] for at in ticks]
+    windows = [None if at is None else by_ticks[at] for at in ticks]
     if completion.known is not None and not thresholds.known_fault(completion, step):
         held_s = _held_s(completion, step, timed, wait_s)
         found = [
             _by_device(cost, window, limit_s, held)
-            for cost, window, held in zip(step.thresholds, told, held_s, strict=True)
+            for cost, window, held in zip(step.thresholds, windows, held_s, strict=True)
         ]
     else:
-        found = _by_marks(step.thresholds, told, limit_s, wait_s)
+        found = _by_marks(step.thresholds, windows, limit_s, wait_s)
     return tuple(_bounded(one, found[place:], whole) for place, one in enumerate(found))
 
 
@@ -83,11 +83,14 @@ def _held_s(
 
 
 def _by_marks(
-    costs: Sequence[int], told: Sequence[Window | None], limit_s: float, wait_s: float
+    costs: Sequence[int],
+    windows: Sequence[Window | None],
+    limit_s: float,
+    wait_s: float,
 ) -> list[Crossing]:
     before_s = 0.0
     found = []
-    for place, (cost, window) in enumerate(zip(costs, told, strict=True)):
+    for place, (cost, window) in enumerate(zip(costs, windows, strict=True)):
         if window is None:
             found.append(Crossing(cost, None))
             continue
@@ -102,7 +105,7 @@ def _by_marks(
                 least_s=before_s if may_have_waited else None,
             )
         )
-        if place + 1 == len(told) or told[place + 1] is not window:
+        if place + 1 == len(windows) or windows[place + 1] is not window:
             before_s = length_s
     return found
 

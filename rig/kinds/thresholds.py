@@ -42,11 +42,11 @@ def marked(marks: Sequence[Mark], step: Solve) -> list[int | None]:
     once.
     """
     found = []
-    told = list(marks[1:-1])
+    inner = list(marks[1:-1])
     for number in range(len(step.thresholds)):
-        while told and told[0].phase - REACHED < number:
-            told.pop(0)
-        found.append(told[0].tick if told else None)
+        while inner and inner[0].phase - REACHED < number:
+            inner.pop(0)
+        found.append(inner[0].tick if inner else None)
     return found
 
 

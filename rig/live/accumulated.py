@@ -85,15 +85,17 @@ class Accumulated:
         duration_s = self.samples / self._sample_hz
         found = Amounts(self.samples, lost, duration_s)
         if not self.samples or self.lost > LOST_LIMIT * self.samples:
-            said = f"{lost} of {self.samples} samples are lost" if self.samples else ""
-            return replace(found, remark=said)
+            remark = (
+                f"{lost} of {self.samples} samples are lost" if self.samples else ""
+            )
+            return replace(found, remark=remark)
         integral = self._integral(duration_s)
         found = replace(found, energy_j=integral.energy_j, charge_c=integral.charge_c)
         if over := beyond(integral, self._accuracy):
             return replace(found, remark=f"{over}: no limits of error are known there")
-        said = ""
+        remark = ""
         if self._doubtful:
-            said = (
+            remark = (
                 f"{self._doubtful} samples that are not to be trusted are in the sums"
             )
         how = self._accuracy, self._sample_hz, _EXACT
@@ -101,7 +103,7 @@ class Accumulated:
             found,
             energy_u_j=of_energy(integral, *how).energy_u_j,
             charge_u_c=charge_u_c(integral, *how) if integral.volt_s else None,
-            remark=said,
+            remark=remark,
         )
 
     def _integral(self, duration_s: float) -> Integral:

@@ -58,7 +58,7 @@ class Observers:
             form,
             self._put,
             partial(self._note, f"picture of {rail}"),
-            wanted=lambda: bool(self._observers),
+            is_wanted=lambda: bool(self._observers),
         )
 
     def close(self) -> None:

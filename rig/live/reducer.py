@@ -35,14 +35,14 @@ class Reducer:
         form: TraceForm,
         out: Callable[[LiveBlock], None],
         failed: Callable[[Exception], None],
-        wanted: Callable[[], bool] = lambda: True,
+        is_wanted: Callable[[], bool] = lambda: True,
     ) -> None:
         self._rail = rail
         self._trace = trace
         self._form = form
         self._out = out
         self._failed = failed
-        self._wanted = wanted
+        self._wanted = is_wanted
         self._per_column = max(round(form.sample_hz * COLUMN_S), 1)
         self._column_s = self._per_column / form.sample_hz
         self._gather = max(round(_GATHER_S / self._column_s), 1)

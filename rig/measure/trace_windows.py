@@ -210,7 +210,7 @@ def tabulate(
         _doubt(part.integral, accuracy, at_edges) if accuracy else "" for part in parts
     ]
     rows = []
-    told = iter(zip(parts, doubts, strict=True))
+    rows_with_doubts = iter(zip(parts, doubts, strict=True))
     for span, gap in zip(spans, gaps, strict=True):
         if gap is not None:
             problem = f"samples {gap.start} to {gap.stop}: {gap.cause}"
@@ -220,7 +220,7 @@ def tabulate(
                 )
             )
             continue
-        part, doubt = next(told)
+        part, doubt = next(rows_with_doubts)
         rows.append(
             _row(
                 span.name,

@@ -134,12 +134,12 @@ def _of_bias(name: str, node: Any) -> Iterator[ModelFinding]:
     if bias is None or not hasattr(node, "weight"):
         return
     weight = np.shape(node.weight)
-    wanted = weight[-2] if isinstance(node, nir.Affine) else weight[0]
-    if np.shape(bias) != (wanted,):
+    outputs = weight[-2] if isinstance(node, nir.Affine) else weight[0]
+    if np.shape(bias) != (outputs,):
         yield ModelFinding(
             True,
             name,
-            f"the bias has the shape {np.shape(bias)}, the weight gives {wanted}"
+            f"the bias has the shape {np.shape(bias)}, the weight gives {outputs}"
             " values",
         )
 

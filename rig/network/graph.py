@@ -202,13 +202,13 @@ def _shapes(
             one for one, other in edges if other == name and (one, other) not in late
         ]
         given = {shapes[one][1] for one in before if one in shapes}
-        wanted = entering(nodes[name])
+        entering_shape = entering(nodes[name])
         if len(given) > 1:
             raise DataError(
                 f"{name} is fed by nodes of different shapes",
                 evidence=", ".join(f"{one} gives {shapes[one][1]}" for one in before),
             )
-        entered = given.pop() if given else wanted
+        entered = given.pop() if given else entering_shape
         if entered is None:
             raise DataError(
                 f"{name}, a {type(nodes[name]).__name__}, has no shape",

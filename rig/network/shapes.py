@@ -78,9 +78,9 @@ def leaving(name: str, node: Any, shape: Shape) -> Shape:
     does not fit.
     """
     if isinstance(node, nir.Linear | nir.Affine):
-        out, wanted = np.shape(node.weight)
-        if shape != (wanted,):
-            raise _misfit(name, node, shape, (wanted,))
+        out, shape_in = np.shape(node.weight)
+        if shape != (shape_in,):
+            raise _misfit(name, node, shape, (shape_in,))
         return (out,)
     if isinstance(node, nir.Conv1d | nir.Conv2d):
         return _conv_output(name, node, shape)
@@ -90,9 +90,9 @@ def leaving(name: str, node: Any, shape: Shape) -> Shape:
         return _flattened(node, shape)
     if type(node) in _OWN and own_shape(node) not in ((), shape):
         raise _misfit(name, node, shape, own_shape(node))
-    wanted = entering(node)
-    if wanted is not None and wanted != shape:
-        raise _misfit(name, node, shape, wanted)
+    shape_in = entering(node)
+    if shape_in is not None and shape_in != shape:
+        raise _misfit(name, node, shape, shape_in)
     return shape
 
 
@@ -116,8 +116,8 @@ def _conv_output(name: str, node: Any, shape: Shape) -> Shape:
     weight = np.shape(node.weight)
     axes = len(weight) - 2
     if len(shape) != axes + 1 or shape[0] != weight[1] * int(node.groups):
-        wanted = (weight[1] * int(node.groups), *["any"] * axes)
-        raise _misfit(name, node, shape, wanted)
+        shape_in = (weight[1] * int(node.groups), *["any"] * axes)
+        raise _misfit(name, node, shape, shape_in)
     if weight[0] % int(node.groups):
         raise DataError(f"{name}: {weight[0]} output channels in {node.groups} groups")
     stated = _conv_input(node)
@@ -200,9 +200,9 @@ def _flattened(node: Any, shape: Shape) -> Shape:
     return (*shape[:first], math.prod(shape[first : last + 1]), *shape[last + 1 :])
 
 
-def _misfit(name: str, node: Any, shape: Shape, wanted: Any) -> DataError:
+def _misfit(name: str, node: Any, shape: Shape, expected: Any) -> DataError:
     return DataError(
         f"{name}, a {type(node).__name__}, is given another shape than it takes",
-        evidence=f"given {shape}, takes {wanted}",
+        evidence=f"given {shape}, takes {expected}",
         try_next="the node before it, or the shape of the input",
     )

@@ -313,13 +313,13 @@ def _of_marker(
         )
     from rig.api.bench import overrides
 
-    wanted: Mapping[str, Any] = marker.kwargs
-    if bench := wanted.get("bench"):
+    arguments: Mapping[str, Any] = marker.kwargs
+    if bench := arguments.get("bench"):
         choices = [BenchChoice(folder / bench, choices[0].settings, choices[0].trials)]
-    more = tuple(overrides(wanted.get("set", ())))
+    more = tuple(overrides(arguments.get("set", ())))
     return [
         BenchChoice(
-            choice.bench, choice.settings + more, wanted.get("trials", choice.trials)
+            choice.bench, choice.settings + more, arguments.get("trials", choice.trials)
         )
         for choice in choices
     ]

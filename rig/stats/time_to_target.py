@@ -16,6 +16,8 @@ from rig.stats.binomial import Share, places
 
 #: 0.7 of 10 are 7, although the product in binary is a little more.
 _ROUNDING = 1e-9
+#: Of a success, in the time to solution.
+_PROBABILITY = 0.99
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,16 +72,16 @@ def quantile(attempts: Sequence[Attempt], share: float) -> Quantile:
     )
 
 
-def time_to_solution_s(limit_s: float, share: float, wanted: float = 0.99) -> float:
+def time_to_solution_s(limit_s: float, share: float) -> float:
     """Return the total time of attempts of `limit_s` each until one has succeeded with
-    probability `wanted`.
+    a probability p of 99 %.
 
     It is one attempt at least, and infinite for a `share` of successes of 0. As it
-    falls with a rising share, the ends of one interval give the other. limit ln(1 -
-    wanted) / ln(1 - share) (Ronnow et al., Science 345, 2014, 420).
+    falls with a rising share, the ends of one interval give the other. limit ln(1 - p)
+    / ln(1 - share) (Ronnow et al., Science 345, 2014, 420).
     """
     if share <= 0.0:
         return math.inf
     return limit_s * (
-        max(math.log1p(-wanted) / math.log1p(-share), 1.0) if share < 1.0 else 1.0
+        max(math.log1p(-_PROBABILITY) / math.log1p(-share), 1.0) if share < 1.0 else 1.0
     )

@@ -97,8 +97,8 @@ def fingerprint(trace: Trace) -> str:
         layout.times,
         layout.fixed_v,
     )
-    said = (_FORM, ENTRY, about.st_size, about.st_mtime_ns, trace.length, where)
-    digest.update(repr((said, trace.gaps)).encode())
+    content = (_FORM, ENTRY, about.st_size, about.st_mtime_ns, trace.length, where)
+    digest.update(repr((content, trace.gaps)).encode())
     if layout.reduced is not None:
         digest.update(layout.reduced.bounds.tobytes())
     with foreign_files.opened(trace.path) as stream:

@@ -131,10 +131,10 @@ def _copied(partial: Path, into: Path, limit_s: float) -> None:
             evidence=f"the copy of it {processor_limit.used_up(limit_s)}",
         )
     if done.returncode:
-        said = done.stderr.decode("utf-8", "backslashreplace")
+        message = done.stderr.decode("utf-8", "backslashreplace")
         raise DataError(
             f"{partial} cannot be recovered",
-            evidence=f"exit code {done.returncode}: {said[-200:]}",
+            evidence=f"exit code {done.returncode}: {message[-200:]}",
         )
 
 

@@ -67,13 +67,13 @@ def _require_means(
     count = min(len(values) // every, reduced.means - first)
     if count <= 0:
         return
-    said = reader.fsr(signal, first, count)
+    stored = reader.fsr(signal, first, count)
     made = values[: count * every].reshape(-1, every).mean(axis=1, dtype=np.float64)
-    same = np.isclose(said, made, rtol=_ROUNDED, atol=1e-12, equal_nan=True)
+    same = np.isclose(stored, made, rtol=_ROUNDED, atol=1e-12, equal_nan=True)
     for place in np.flatnonzero(~same)[:1].tolist():
         begin = at + place * every
         raise DataError(
             f"{trace.path}: the mean of samples {begin} to {begin + every} is not that"
             " of its file",
-            evidence=f"{made[place]:.9g}, the file has {said[place]:.9g}",
+            evidence=f"{made[place]:.9g}, the file has {stored[place]:.9g}",
         )

@@ -137,13 +137,13 @@ class Trace:
                     f"{path} was not recorded by the rig",
                     try_next="rig measure reads it",
                 )
-        said = typed.from_json(About, about, str(path))
-        sample_hz = float(said.sample_hz)
-        edge_hz = float(said.edge_hz)
-        kind = said.sync
+        stated = typed.from_json(About, about, str(path))
+        sample_hz = float(stated.sample_hz)
+        edge_hz = float(stated.edge_hz)
+        kind = stated.sync
         gaps = gap_lines.read(path.with_name(GAPS))
         stored = min(lengths[CURRENT], lengths[VOLTAGE])
-        layout = _layout(path, said, stored, lengths)
+        layout = _layout(path, stated, stored, lengths)
         period_s = max(1 / sample_hz, 1 / edge_hz)
         dark_s = [
             (gap.start / sample_hz - period_s, gap.stop / sample_hz + period_s)
@@ -173,8 +173,8 @@ class Trace:
             line=line,
             gaps=gaps,
             sync=kind,
-            start_monotonic_ns=said.start_monotonic_ns,
-            rate_limit_ppm=float(said.rate_limit_ppm),
+            start_monotonic_ns=stated.start_monotonic_ns,
+            rate_limit_ppm=float(stated.rate_limit_ppm),
             layout=layout,
             sync_s=length / rate_hz if sync is not None else math.inf,
         )
@@ -386,14 +386,16 @@ class Trace:
         return lost
 
 
-def _layout(path: Path, said: About, stored: int, lengths: dict[int, int]) -> Layout:
+def _layout(path: Path, about: About, stored: int, lengths: dict[int, int]) -> Layout:
     """Return where the samples of a trace of the rig's own are."""
-    if said.thinning is None:
+    if about.thinning is None:
         return OWN
     # Samples are left out only where the line is known.
-    most = round((lengths.get(SYNC, 0) / said.edge_hz + _SYNC_LOST_S) * said.sample_hz)
+    most = round(
+        (lengths.get(SYNC, 0) / about.edge_hz + _SYNC_LOST_S) * about.sample_hz
+    )
     found = reduced.read(
-        path.with_name(reduced.REDUCED), said.thinning, stored, lengths, most
+        path.with_name(reduced.REDUCED), about.thinning, stored, lengths, most
     )
     recorded = lengths.get(RECORDED_SAMPLES)
     if recorded is not None and recorded != stored + found.samples:

@@ -245,15 +245,15 @@ class EventDetection(Scenario):
             )
         samples = len(task) * task.window
         if self.settings.duration_s:
-            wanted = round(self.settings.duration_s * task.sample_hz)
-            if wanted > samples:
+            length = round(self.settings.duration_s * task.sample_hz)
+            if length > samples:
                 raise ConfigError(
                     f"{self.settings.duration_s:g} s, the signal has"
                     f" {samples / task.sample_hz:g} s",
                     path="scenario.events.duration_s",
                     try_next="0, for all of it",
                 )
-            samples = wanted
+            samples = length
         return Stream(
             scenes=tuple(_scenes(task, samples)),
             hop=task.window,

@@ -77,12 +77,12 @@ class Design:
         cells = len(self.workloads)
         if fewest >= 2 and self.workloads_freedom >= least:
             return ""
-        said = f"not known: {_count(fewest, 'workload')} a cell"
+        reason = f"not known: {_count(fewest, 'workload')} a cell"
         if cells > 1 and fewest >= 2:
-            said += f", {cells} cells"
+            reason += f", {cells} cells"
         return (
-            f"{said}; two or more of each cell, and workloads less cells of {least} or"
-            " more, show what other workloads give"
+            f"{reason}; two or more of each cell, and workloads less cells of {least}"
+            " or more, show what other workloads give"
         )
 
     @property

@@ -150,10 +150,10 @@ def absent(samples: Sequence[Sample]) -> dict[str, str]:
 def line(cell: str, samples: Sequence[Sample]) -> str:
     """Describe a cell at each time-out: the gaps, the official one by the printed
     formula in brackets, and the power."""
-    said = []
+    parts = []
     for (name, timeout_s), group in groups(samples).items():
         if name == cell and (late := overrun.why(group)):
-            said.append(f"{timeout_name(timeout_s)} {late}")
+            parts.append(f"{timeout_name(timeout_s)} {late}")
         elif name == cell:
             gaps = _gaps(group, OFFICIAL)
             printed = _printed(group)
@@ -168,8 +168,8 @@ def line(cell: str, samples: Sequence[Sample]) -> str:
                 gap = f"{_values(word, group)}, {gap}"
             average = power(group)
             drawn = quantity(average.value, "W") if average.n else "no power"
-            said.append(f"{timeout_name(timeout_s)} {gap}, {drawn}")
-    return f"{cell}: " + "; ".join(said)
+            parts.append(f"{timeout_name(timeout_s)} {gap}, {drawn}")
+    return f"{cell}: " + "; ".join(parts)
 
 
 def _values(word: str, samples: Sequence[Sample]) -> str:

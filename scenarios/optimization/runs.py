@@ -106,7 +106,7 @@ class Runs:
         early = [crossing for crossing in self.reached if not crossing.resolved]
         if not early:
             return ""
-        told = (
+        clock = (
             "by the device's own timer"
             if all(crossing.by_device for crossing in early)
             else "by its mark at the latest"
@@ -117,7 +117,7 @@ class Runs:
         )
         return (
             f"{len(early)} reached it too early for the monitor, the first after "
-            f"{quantity(first_s, 's')} {told}: "
+            f"{quantity(first_s, 's')} {clock}: "
             f"energy between 0 and {quantity(most_j, 'J')}"
         )
 

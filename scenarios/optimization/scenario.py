@@ -266,12 +266,12 @@ class Optimization(Scenario):
         targets that were beaten."""
         settings = self.settings
         samples = measured.samples
-        said = []
+        texts = []
         for cell in dict.fromkeys(sample.case for sample in samples):
             if settings.timeouts_s:
-                said.append(fixed_timeout.line(cell, samples))
+                texts.append(fixed_timeout.line(cell, samples))
             if settings.target_limit_s and _is_to_target(cell, samples):
-                said.append(
+                texts.append(
                     time_to_solution.line(cell, samples, settings.gaps, settings.curve)
                 )
         meant = (
@@ -293,7 +293,7 @@ class Optimization(Scenario):
         ]
         of_wade = [steps] if settings.target_limit_s and settings.curve else []
         return (
-            *said,
+            *texts,
             meant,
             *of_wade,
             *([] if settings.reseed else [same]),

@@ -122,12 +122,12 @@ def line(
 ) -> str:
     """Describe a cell: time and energy to each gap with the intervals of share and
     median, and its WADE."""
-    said = []
+    parts = []
     for group in runs(samples, gaps):
         if group.cell == cell and (
             group.kind == OFFICIAL or (not group.unasked and _apart(group))
         ):
-            said.append(
+            parts.append(
                 f"to {gap_name(group.gap)}{' of the best known' if group.kind else ''} "
                 f"{_said(group)}"
             )
@@ -136,7 +136,7 @@ def line(
         "WADE" if wade.is_as_published(curve) else f"WADE of {len(curve)} thresholds"
     )
     return f"{cell}: " + "; ".join(
-        [*said, *([f"{title} {mean(own):.4g}"] if own else [])]
+        [*parts, *([f"{title} {mean(own):.4g}"] if own else [])]
     )
 
 
@@ -155,23 +155,21 @@ def _said(group: Runs) -> str:
     share = success(group.attempts)
     attempts = group.attempts
     low, high = share.interval()
-    said = f"{len(group.reached)} of {len(attempts)} ({low:.2g} to {high:.2g})"
+    reached = f"{len(group.reached)} of {len(attempts)} ({low:.2g} to {high:.2g})"
     if group.late:
         return group.late
     if group.why:
-        return f"{said}: {group.why}"
+        return f"{reached}: {group.why}"
     energy = quantity(mean(group.energies_j), "J") if group.energies_j else "no energy"
-    said += (
+    reached += (
         f", {quantity(mean([attempt.time_s for attempt in attempts]), 's')}, {energy}"
     )
-    said += f" ({group.early})" if group.early else ""
+    reached += f" ({group.early})" if group.early else ""
     median = quantile(attempts, 0.5)
     if median.value_s is None or not math.isfinite(median.high_s) or not median.low_s:
-        return said
-    return (
-        f"{said}, median {quantity(median.value_s, 's')} ({quantity(median.low_s, 's')}"
-        f" to {quantity(median.high_s, 's')})"
-    )
+        return reached
+    ends = f"{quantity(median.low_s, 's')} to {quantity(median.high_s, 's')}"
+    return f"{reached}, median {quantity(median.value_s, 's')} ({ends})"
 
 
 def _spread(group: Runs, repeatability: Repeatability) -> dict[str, Metric]:
@@ -228,12 +226,12 @@ def wades(
         if sample.solve is not None and sample.solve.target is not None:
             for cell in ("", sample.case):
                 found.setdefault(cell, []).append(sample)
-    told = {
+    reported = {
         cell: own
         for cell, own in found.items()
         if not overrun.why(own) and not unasked(own, kind, curve)
     }
-    return {cell: _wades_of(own, curve, kind) for cell, own in told.items()}
+    return {cell: _wades_of(own, curve, kind) for cell, own in reported.items()}
 
 
 def _wades_of(

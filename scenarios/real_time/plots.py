@@ -113,7 +113,7 @@ def deadlines(
         return Picture("deadlines", title, None, "Not drawn: no stream was played.")
     figure = Figure(figsize=(10.4, 0.9 + 0.36 * len(rows)), layout="constrained")
     axes = figure.subplots()
-    told = []
+    counts = []
     for number, lines in rows.items():
         due = sum(stream.due for stream in lines.streams)
         in_time = 0
@@ -136,7 +136,7 @@ def deadlines(
             axes.plot(kept, [number] * len(kept), "o", ms=2.4, color=SERIES[0])
             axes.plot(late, [number] * len(late), "o", ms=5, color=BAD)
             in_time += len(kept)
-        told.append(f"trial {number}: {due - in_time} of {due}")
+        counts.append(f"trial {number}: {due - in_time} of {due}")
     axes.set(
         yticks=list(rows),
         yticklabels=[str(number) for number in rows],
@@ -147,7 +147,7 @@ def deadlines(
     caption = (
         "A dot a decision, large where it came behind its deadline; upright: a new"
         " scene begins. Deadlines missed, windows without a decision included:"
-        f" {'; '.join(told)}."
+        f" {'; '.join(counts)}."
     )
     return Picture("deadlines", title, figure, caption)
 

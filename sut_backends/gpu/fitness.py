@@ -66,11 +66,11 @@ def unscaled(network: PlainNetwork) -> PlainNetwork:
     scales; raises ValueError if they are not whole."""
     nodes = []
     for node in network.nodes:
-        wanted = {"Linear": "weight", "CubaLIF": "v_threshold"}.get(node.type)
-        if wanted is not None:
-            numbers = _whole(node, getattr(node.parameters, wanted))
+        parameter = {"Linear": "weight", "CubaLIF": "v_threshold"}.get(node.type)
+        if parameter is not None:
+            numbers = _whole(node, getattr(node.parameters, parameter))
             node = replace(
-                node, parameters=replace(node.parameters, **{wanted: numbers})
+                node, parameters=replace(node.parameters, **{parameter: numbers})
             )
         nodes.append(node)
     return replace(network, nodes=tuple(nodes))

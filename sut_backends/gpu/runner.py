@@ -48,22 +48,22 @@ def open_board(device: str, dtype: str, threads: int) -> TorchDevice:
     device."""
     import torch
 
-    wanted = torch.device(device)
-    if wanted.type == "cuda":
+    board = torch.device(device)
+    if board.type == "cuda":
         count = torch.cuda.device_count() if torch.cuda.is_available() else 0
-        if (wanted.index or 0) >= count:
+        if (board.index or 0) >= count:
             built = "" if torch.version.cuda else ", which was built without CUDA"
             raise RuntimeError(
                 f"no device {device}: torch {torch.__version__}{built}, sees {count} of"
                 ' CUDA; device = "cpu" runs on the processor'
             )
-        torch.cuda.set_device(wanted)
+        torch.cuda.set_device(board)
     # Without these a product or a convolution keeps 10 bits of a float32.
     torch.backends.cuda.matmul.allow_tf32 = False
     torch.backends.cudnn.allow_tf32 = False
     torch.set_num_threads(threads)
     return TorchDevice(
-        torch, wanted, {"float32": torch.float32, "float64": torch.float64}[dtype]
+        torch, board, {"float32": torch.float32, "float64": torch.float64}[dtype]
     )
 
 

@@ -48,7 +48,7 @@ def examine(sdk: SdkKind, interpreter: str = "") -> Diagnosis:
     path = interpreter or str(installed(sdk.kind))
     if not Path(path).exists():
         return Diagnosis(sdk.kind, "", "", ("not installed",))
-    packages = [*(wanted.name for wanted in sdk.requirements), *sdk.never]
+    packages = [*(requirement.name for requirement in sdk.requirements), *sdk.never]
     program = Program(
         _ENTRY, "", "", {"packages": packages, "imports": list(sdk.imports)}
     )
@@ -76,13 +76,14 @@ def _problems(
     sdk: SdkKind, versions: dict[str, str], imports: dict[str, str]
 ) -> list[str]:
     found = []
-    for wanted in sdk.requirements:
-        version = versions.get(wanted.name)
+    for requirement in sdk.requirements:
+        version = versions.get(requirement.name)
         if version is None:
-            found.append(f"{canonicalize_name(wanted.name)} is missing")
-        elif version not in wanted.specifier:
+            found.append(f"{canonicalize_name(requirement.name)} is missing")
+        elif version not in requirement.specifier:
             found.append(
-                f"{wanted.name} {version} is there, tried with {wanted.specifier}"
+                f"{requirement.name} {version} is there, tried with"
+                f" {requirement.specifier}"
             )
     found += [f"{name} must not be there" for name in sdk.never if name in versions]
     found += [f"import {name}: {error}" for name, error in imports.items() if error]

@@ -91,12 +91,12 @@ def read(folder: Traversable) -> SdkKind:
     text = (folder / "sdk.toml").read_text(encoding="utf-8")
     sheet = typed.from_json(_Sheet, tomllib.loads(text), f"{folder}/sdk.toml")
     lines = (folder / REQUIREMENTS).read_text(encoding="utf-8").splitlines()
-    wanted = [_COMMENT.sub("", line).strip() for line in lines]
+    requirements = [_COMMENT.sub("", line).strip() for line in lines]
     return SdkKind(
         folder=folder,
         title=sheet.title,
         python=SpecifierSet(sheet.python),
-        requirements=tuple(Requirement(line) for line in wanted if line),
+        requirements=tuple(Requirement(line) for line in requirements if line),
         imports=sheet.imports,
         never=sheet.never,
         cannot=sheet.cannot,

@@ -214,14 +214,14 @@ def configured(module: Any, numbers: dict[str, Any], chip: str) -> Any:
                 f" outputs, and Xylo Audio 3 has {_EXPANSION} of each: make the first"
                 " and the last hidden layer smaller"
             )
-    wanted = {
+    parameters = {
         name: value
         for name, value in numbers.items()
         if name not in ("mapped_graph", "dt")
     }
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        config, valid, message = module.config_from_specification(**wanted)
+        config, valid, message = module.config_from_specification(**parameters)
     if not valid:
         raise ValueError(f"samna refuses the configuration: {message}")
     return config

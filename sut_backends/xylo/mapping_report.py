@@ -80,16 +80,16 @@ def mapping(
     limits_before = (stated.threshold, stated.threshold_out)
     limits_after = (held.threshold, held.threshold_out)
     scales = []
-    for number, (wanted, got) in enumerate(
+    for number, (expected, got) in enumerate(
         zip(groups(stated), groups(held), strict=True)
     ):
         axis = 0 if method == "channel" else None
-        most = np.abs(wanted).max(axis=axis, initial=0.0)
+        most = np.abs(expected).max(axis=axis, initial=0.0)
         scale = np.abs(got).max(axis=axis, initial=0.0) / np.where(most > 0, most, 1.0)
-        error = np.abs(got - wanted * scale)
+        error = np.abs(got - expected * scale)
         synapses += np.count_nonzero(got)
         clipped += np.count_nonzero(error > 1.0)
-        zeroed += np.count_nonzero((wanted != 0) & (got == 0))
+        zeroed += np.count_nonzero((expected != 0) & (got == 0))
         lost = max(lost, float(error.max(initial=0.0)) / WEIGHT_MAX)
         exact = np.ravel(limits_before[number]).astype(float) * scale
         off = np.abs(np.ravel(limits_after[number]) - exact)

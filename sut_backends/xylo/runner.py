@@ -64,9 +64,9 @@ def open_network(job: Job) -> XyloSimRunner:
     stand_in_for_samna()
     found = specification(job, chip)
     module = importlib.import_module(f"rockpool.devices.xylo.{CHIPS[chip][0]}")
-    wanted = {**found.numbers, "dt": found.dt_s}
-    wanted.pop("mapped_graph")
-    simulator = module.XyloSim.from_specification(**wanted)
+    parameters = {**found.numbers, "dt": found.dt_s}
+    parameters.pop("mapped_graph")
+    simulator = module.XyloSim.from_specification(**parameters)
     return XyloSimRunner(simulator, found)
 
 

@@ -97,11 +97,11 @@ def sets(name: str, read: Callable[[ScpiOrder], Any]) -> Act:
 def emulate(order: ScpiOrder) -> None:
     """Choose the kind of a module."""
     kinds = "PS4Q PS2Q PS1Q BATTery CHARger CCLoad CVLoad VMETer AMETer"
-    wanted = order.choice(*kinds.split())
+    kind = order.choice(*kinds.split())
     for channel in order.channels:
-        if not channel.smu or (wanted == "PS4Q" and channel.model != "N6784A"):
+        if not channel.smu or (kind == "PS4Q" and channel.model != "N6784A"):
             raise scpi.ScpiError(scpi.UNSUPPORTED)
-        channel.emulation = wanted
+        channel.emulation = kind
 
 
 def set_voltage_range(order: ScpiOrder) -> None:
@@ -112,11 +112,11 @@ def set_voltage_range(order: ScpiOrder) -> None:
 
 def set_input(order: ScpiOrder) -> None:
     """Choose the input that measures the voltage."""
-    wanted = order.choice("MAIN", "AUXiliary")
+    terminal = order.choice("MAIN", "AUXiliary")
     for channel in order.channels:
         if channel.model not in ("N6781A", "N6785A"):
             raise scpi.ScpiError(scpi.UNSUPPORTED)
-        channel.input = wanted
+        channel.input = terminal
 
 
 def smallest_range_a(order: ScpiOrder) -> float:

@@ -128,10 +128,10 @@ class Channel:
         volt = np.full(len(power_w), self.volt if self.live else 0.0)
         current = np.zeros(len(power_w))
         if self.dut and self.live and self.volt > 0:
-            wanted = power_w / self.volt
-            current = np.minimum(wanted, self.limit_a)
-            limited = wanted > self.limit_a
-            volt[limited] *= self.limit_a / wanted[limited]
+            current_a = power_w / self.volt
+            current = np.minimum(current_a, self.limit_a)
+            limited = current_a > self.limit_a
+            volt[limited] *= self.limit_a / current_a[limited]
             if limited.any():
                 self._become(_LIM)
             self._become(_LIM if limited[-1] else 0)

@@ -65,12 +65,12 @@ def compare(
         )  # fmt: skip
     first = sessions[0].results
     _refuse_others(sessions)
-    told = {
+    answers_of = {
         each.name: agreeing.answers(each.session) for each in backends if each.session
     }
     kept = {each.name: trains.read(each.session) for each in backends if each.session}
     task = task or next(filter(None, map(_task, sessions)), None)
-    indices = sorted(set().union(*told.values()))
+    indices = sorted(set().union(*answers_of.values()))
     references = _references(task, indices, _replica(sessions[0]))
     reference, second = [*references, None, None][:2]
     rows = []
@@ -78,7 +78,7 @@ def compare(
         if each.session is None:
             rows.append(BackendRow(each.name, failure=each.failure))
             continue
-        answers, own = told[each.name], kept[each.name]
+        answers, own = answers_of[each.name], kept[each.name]
         agreement = reference.agreement(answers, own) if reference else None
         beside = second.agreed(answers) if second else None
         rows.append(_row(each.name, each.session, agreement, beside))
@@ -110,8 +110,8 @@ def _of_reset(facts: Mapping[str, Any]) -> list[str]:
     says it."""
     if facts.get("reset_is_stated", True):
         return []
-    said = f"{NOT_STATED}: run by the rule {facts.get('rule')}; try: {STATE_IT}"
-    return [said]
+    remark = f"{NOT_STATED}: run by the rule {facts.get('rule')}; try: {STATE_IT}"
+    return [remark]
 
 
 def _metrics(rows: Sequence[BackendRow]) -> tuple[str, ...]:
@@ -147,9 +147,9 @@ def about(session: Session) -> dict[str, Any]:
     """Return a session's scenario, and the facts that identify model and samples."""
     results = session.results
     facts = results.provenance.task.stored
-    wanted = ["name", "model", "samples", "subset", "data"]
-    wanted += [key for key in facts if key.endswith("sha256")]
-    return {"scenario": results.scenario} | {key: facts.get(key) for key in wanted}
+    keys = ["name", "model", "samples", "subset", "data"]
+    keys += [key for key in facts if key.endswith("sha256")]
+    return {"scenario": results.scenario} | {key: facts.get(key) for key in keys}
 
 
 def _replica(session: Session) -> Task | None:
@@ -186,21 +186,21 @@ class _Reference:
             return f"the task's own answers, {model}"
         return f"the file of {model} in floating point, rule {self.file.rule}"
 
-    def agreement(self, told: Answers, kept: trains.Trains) -> Agreement:
+    def agreement(self, answered: Answers, kept: trains.Trains) -> Agreement:
         """Compare answers, trains where there are any, and membranes."""
-        found = agreeing.agreement(told, self.answers, self.parted)
+        found = agreeing.agreement(answered, self.answers, self.parted)
         agreed = trains.agreed(kept, self.kept)
         if agreed is not None:
             found = replace(found, parts=(agreed, *found.parts))
         if self.file is None:
             return found
-        return with_membranes(found, told, self.file, self.task)
+        return with_membranes(found, answered, self.file, self.task)
 
-    def agreed(self, told: Answers) -> Agreed:
+    def agreed(self, answered: Answers) -> Agreed:
         """Return on how many samples answers agree: with whole numbers in all outputs,
         with floating point in decisions.
         """
-        found = agreeing.agreement(told, self.answers, None)
+        found = agreeing.agreement(answered, self.answers, None)
         return found.outputs if self.file is None else found.decisions
 
 

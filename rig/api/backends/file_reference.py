@@ -75,20 +75,22 @@ def of_file(task: Task, indices: Sequence[int]) -> FileRun | None:
 
 
 def with_membranes(
-    found: Agreement, told: Answers, file: FileRun, task: Task | None
+    found: Agreement, answered: Answers, file: FileRun, task: Task | None
 ) -> Agreement:
     """Return an agreement whose membranes are compared in the file's units, where the
     task tells them so.
     """
     if task is None or task.membrane_unit is None:
         return found
-    common = sorted(set(told) & set(file.membranes))
+    common = sorted(set(answered) & set(file.membranes))
     unit = float(np.max(task.membrane_unit))
     there = False
     equal = 0
     largest = 0.0
     for index in common:
-        theirs = [np.asarray(task.membranes(answer.output)) for answer in told[index]]
+        theirs = [
+            np.asarray(task.membranes(answer.output)) for answer in answered[index]
+        ]
         there |= any(bool(one.any()) for one in theirs)
         away = max(float(np.max(np.abs(one - file.membranes[index]))) for one in theirs)
         # A device answers in whole units, half of one is lost in writing; float32 has 7

@@ -124,9 +124,9 @@ def part_names(found: ModelComparison) -> list[str]:
     agreements = [row.agreement for row in found.rows if row.agreement is not None]
     every = chain.from_iterable(agreement.parts for agreement in agreements)
     parts = dict.fromkeys(part.what for part in every)
-    told = trains.WHAT in parts
+    has_trains = trains.WHAT in parts
     parts.pop(trains.WHAT, None)
-    return [*([trains.WHAT] if told else []), *(parts or ["outputs"])]
+    return [*([trains.WHAT] if has_trains else []), *(parts or ["outputs"])]
 
 
 def part_of(agreement: Agreement | None, name: str) -> Agreed | None:

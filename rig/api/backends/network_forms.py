@@ -85,10 +85,10 @@ def contrast_text(contrast: Contrast) -> str:
     """Return "latency_infer 0.434 times, intervals apart", or why there is none."""
     if contrast.reason:
         return f"{contrast.metric} not comparable ({contrast.reason})"
-    told = "intervals apart" if contrast.apart else "no difference shown"
+    verdict = "intervals apart" if contrast.apart else "no difference shown"
     if contrast.unit == "1" or contrast.factor is None:
-        return f"{contrast.metric} {contrast.difference:+.3f}, {told}"
-    return f"{contrast.metric} {contrast.factor:.3g} times, {told}"
+        return f"{contrast.metric} {contrast.difference:+.3f}, {verdict}"
+    return f"{contrast.metric} {contrast.factor:.3g} times, {verdict}"
 
 
 def _operations(found: NetworksComparison) -> Iterator[str]:

@@ -83,8 +83,8 @@ class NetworksComparison:
 
     def contrasts_on(self, system: str, network: str) -> list[Contrast]:
         """Return the contrasts of a network on a system."""
-        wanted = system, network
-        return [one for one in self.contrasts if (one.system, one.network) == wanted]
+        pair = system, network
+        return [one for one in self.contrasts if (one.system, one.network) == pair]
 
 
 def compare(networks: Mapping[str, ModelComparison]) -> NetworksComparison:
@@ -176,9 +176,9 @@ def _metrics(results: Sequence[Results]) -> tuple[tuple[str, ...], tuple[str, ..
         for name, metric in results[0].metrics.items()
         if metric.unit == "1" and metric.higher_is_better
     ]
-    wanted = [*shares[:1], f"latency_{span}", f"energy_{span}"]
+    names = [*shares[:1], f"latency_{span}", f"energy_{span}"]
     there = set().union(*(each.metrics for each in results))
-    return tuple(name for name in wanted if name in there), note
+    return tuple(name for name in names if name in there), note
 
 
 def _figures(

@@ -82,7 +82,7 @@ class Planned:
     from_example: bool = False
 
 
-def plan(name: str, wanted: RequestedRuns) -> Planned:
+def plan(name: str, requested: RequestedRuns) -> Planned:
     """Return the bench of a backend; raises UnknownBackend where there is none of this
     name, and ConfigError where a bench is wrong.
 
@@ -92,7 +92,7 @@ def plan(name: str, wanted: RequestedRuns) -> Planned:
     and the task: of another task than the model's the backend of that bench, without a
     monitor.
     """
-    own = tables(wanted.bench)
+    own = tables(requested.bench)
     from_example = name not in own.get("sut", {}) and not name.endswith(".toml")
     if name in own.get("sut", {}):
         # Several tables of one kind differ by the text after it:
@@ -107,21 +107,21 @@ def plan(name: str, wanted: RequestedRuns) -> Planned:
         base = (
             config.load(Path(name))
             if name.endswith(".toml")
-            else _of_example(name, wanted)
+            else _of_example(name, requested)
         )
         tree = tomllib.loads(base.toml())
-        if wanted.task and wanted.own_task != wanted.task:
+        if requested.task and requested.own_task != requested.task:
             # It tells of the network of the task.
             tree.pop("metadata", None)
-    task_kind, task = _task(own, wanted)
+    task_kind, task = _task(own, requested)
     scenario = own.get("scenario") or tree.get("scenario", {})
     if "scenario" not in own and scenario.keys() != _SCENARIO.keys():
         scenario = _SCENARIO
     bench = {
         **tree.get("bench", {}),
         **own.get("bench", {}),
-        "name": f"compare-{wanted.model.stem}-{Path(name).stem}"[:80],
-        "trials": wanted.trials,
+        "name": f"compare-{requested.model.stem}-{Path(name).stem}"[:80],
+        "trials": requested.trials,
     }
     tree |= {
         "task": {task_kind: task},
@@ -129,11 +129,15 @@ def plan(name: str, wanted: RequestedRuns) -> Planned:
         "bench": bench,
         "claim": {},
     }
-    folder = wanted.bench.resolve().parent if wanted.bench else Path.cwd()
+    folder = requested.bench.resolve().parent if requested.bench else Path.cwd()
     resolved = config.parsed(tomli_w.dumps(tree), folder)
-    text = overridden(resolved, wanted.overrides)
-    said = any(one.partition("=")[0].endswith(".program") for one in wanted.overrides)
-    return Planned(Path(name).stem, text, wanted.trials, from_example and not said)
+    text = overridden(resolved, requested.overrides)
+    names_program = any(
+        one.partition("=")[0].endswith(".program") for one in requested.overrides
+    )
+    return Planned(
+        Path(name).stem, text, requested.trials, from_example and not names_program
+    )
 
 
 def overridden(resolved: Config, overrides: Sequence[str]) -> str:
@@ -167,12 +171,12 @@ def tables(bench: Path | None) -> dict[str, Any]:
     )
 
 
-def _of_example(name: str, wanted: RequestedRuns) -> Config:
+def _of_example(name: str, requested: RequestedRuns) -> Config:
     """Return an example bench: of this name, else one of this kind, those that bear the
     kind's name first (torch-asc is a GPU's program on a processor), then those of
     simulated energy; else the backend with its defaults.
     """
-    task, _ = _task({}, wanted)
+    task, _ = _task({}, requested)
     known = examples.examples()
     named = [one for one in known if one.name == name]
     of_kind = [
@@ -227,22 +231,22 @@ def _is_variant(bench: str, kind: str, task: str) -> bool:
     return bench != own and bench.startswith(f"{kind}-") and bench.endswith(f"-{task}")
 
 
-def _task(own: dict[str, Any], wanted: RequestedRuns) -> tuple[str, dict[str, Any]]:
+def _task(own: dict[str, Any], requested: RequestedRuns) -> tuple[str, dict[str, Any]]:
     """Return kind and settings of the task: the bench file's, else the one whose model
     it is."""
-    table = own.get("task") or {wanted.task or wanted.own_task: {}}
+    table = own.get("task") or {requested.task or requested.own_task: {}}
     kind, settings = next(iter(table.items()))
-    if kind != _ANY_MODEL and (given := sorted(wanted.files.keys() & _CONVENTIONS)):
+    if kind != _ANY_MODEL and (given := sorted(requested.files.keys() & _CONVENTIONS)):
         raise ConfigError(
-            f"{wanted.model.name} is the model of [task.{kind}], whose conventions are"
-            " its own",
+            f"{requested.model.name} is the model of [task.{kind}], whose conventions"
+            " are its own",
             path="MODEL.nir",
             evidence=f"given: {', '.join(given)}",
             try_next="no --dt, --as, --reset; or --bench FILE with [task.network]",
         )
-    settings = {**settings, **wanted.files, "model": str(wanted.model.resolve())}
-    if wanted.samples is not None:
-        settings |= {"samples": wanted.samples}
+    settings = {**settings, **requested.files, "model": str(requested.model.resolve())}
+    if requested.samples is not None:
+        settings |= {"samples": requested.samples}
     elif kind != _ANY_MODEL:
         settings.setdefault("samples", _SAMPLES)
     return kind, settings
@@ -327,8 +331,8 @@ def is_as_left(found: Session, facts: Mapping[str, Any]) -> bool:
     """Check whether a session is as its run left it, of a task with these facts; raises
     what a damaged session does.
     """
-    told = found.results.provenance.task.stored
-    same = all(told.get(key) == value for key, value in facts.items())
+    stored = found.results.provenance.task.stored
+    same = all(stored.get(key) == value for key, value in facts.items())
     return same and not found.changed
 
 

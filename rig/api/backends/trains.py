@@ -60,8 +60,8 @@ def record(session: Session, indices: Sequence[int]) -> None:
     if context.network is None:
         return
     context.world.supply_on = True
-    told = dataclasses.replace(context.network, trains=True)
-    sut = open_part("sut", resolved, dataclasses.replace(context, network=told))
+    with_trains = dataclasses.replace(context.network, trains=True)
+    sut = open_part("sut", resolved, dataclasses.replace(context, network=with_trains))
     found: dict[str, Any] = {}
     with closing(sut):
         for index in indices:

@@ -78,9 +78,9 @@ class CellRun:
         assert self._child.process.stdout is not None
         try:
             for line in self._child.process.stdout:
-                told = typed.from_json(CellNews, json.loads(line), "a cell's news")
-                yield told
-                if told.ended:
+                message = typed.from_json(CellNews, json.loads(line), "a cell's news")
+                yield message
+                if message.ended:
                     return
             error = self._child.ended()
             failure = Failure("its process closed its output")
@@ -150,9 +150,9 @@ def main() -> None:
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
 
-    def tell(told: CellNews) -> None:
+    def tell(message: CellNews) -> None:
         with suppress(OSError):
-            news.write(json.dumps(typed.to_json(told)) + "\n")
+            news.write(json.dumps(typed.to_json(message)) + "\n")
             news.flush()
 
     line = orders.readline()

@@ -116,8 +116,8 @@ def survey(
         if standing.state is CellStatus.MISSING and not standing.note:
             of_name = [row for row in by_name.get(cell.name, []) if row not in own]
             if of_name:
-                said = _differing(of_name[0], cell)
-                standing = CellStanding(cell, CellStatus.MISSING, note=said)
+                reason = _differing(of_name[0], cell)
+                standing = CellStanding(cell, CellStatus.MISSING, note=reason)
         found.append(standing)
     every = chain.from_iterable(by_name.values())
     others = sorted(row.name for row in every if row.path not in used)
@@ -158,14 +158,14 @@ def _first_line(text: str) -> str:
 
 def _differing(row: Listed, cell: GridCell) -> str:
     """Return in words which settings a session of the cell's name had otherwise."""
-    said = f"{row.name} does not count: its bench text is another one"
+    remark = f"{row.name} does not count: its bench text is another one"
     try:
         before = tomllib.loads(SessionFolder(row.path).bench_text())
     except (RigError, OSError, ValueError):
-        return said
+        return remark
     keys = list(_differences(before, tomllib.loads(cell.text)))
     more = f" and {len(keys) - 3} more" if len(keys) > 3 else ""
-    return f"{said} ({', '.join(keys[:3])}{more})" if keys else said
+    return f"{remark} ({', '.join(keys[:3])}{more})" if keys else remark
 
 
 def _differences(

@@ -59,9 +59,9 @@ class StretchOrigin:
     @property
     def about(self) -> dict[str, Any]:
         """Return it as a JLS file has it."""
-        said = {"labels": list(self.labels), "session": self.place_text}
+        content = {"labels": list(self.labels), "session": self.place_text}
         return {"simulated": SIMULATED in self.labels} | {
-            k: v for k, v in said.items() if v
+            k: v for k, v in content.items() if v
         }
 
     @property

@@ -44,8 +44,8 @@ def of_trial(
     # clock have no ticks: their warm-up queries have no place.
     timed = result is not None and segment == 1 and provenance.sut.clock != EDGE_CLOCK
     base = result.timebase if result is not None and timed else None
-    said = [_of_trial(items, trial) for items in counted(folder.recorded(trial))]
-    spans = read(folder.trial(trial), segment, provenance.task.phases, base, said)
+    records = [_of_trial(items, trial) for items in counted(folder.recorded(trial))]
+    spans = read(folder.trial(trial), segment, provenance.task.phases, base, records)
     if result is None or base is None or rail not in result.rails or rail == rails[0]:
         return spans
     return moved(spans, base, result.rails[rail].timebase)
@@ -61,24 +61,25 @@ def read(
     segment: int,
     phases: Sequence[str],
     base: Timebase | None,
-    said: Sequence[Sequence[StepRecord]] | None = None,
+    records: Sequence[Sequence[StepRecord]] | None = None,
 ) -> Spans:
     """Read the spans of a trial's segment; `phases` are the task's names.
 
-    `base` is the segment's time base: without one there are no warm-up queries. `said`
-    are the trial's steps where its own folder does not have them. Raises DataError.
+    `base` is the segment's time base: without one there are no warm-up queries.
+    `records` are the trial's steps where its own folder does not have them. Raises
+    DataError.
     """
-    said = counted(trial) if said is None else said
-    if not 1 <= segment <= len(said):
+    records = counted(trial) if records is None else records
+    if not 1 <= segment <= len(records):
         raise DataError(
-            f"{trial.name} has {len(said)} segments, not {segment}",
+            f"{trial.name} has {len(records)} segments, not {segment}",
             try_next="one of its segments",
         )
-    every = chain.from_iterable(said)
+    every = chain.from_iterable(records)
     idles = [item.number for item in every if isinstance(item.step, Idle)]
     rows = list(_of_samples(sample_lines.read(trial), idles))
-    own = said[segment - 1]
-    if len(said) > 1:
+    own = records[segment - 1]
+    if len(records) > 1:
         # A burst at the start of a segment has the number of the last step before it.
         numbers = {item.number for item in own if kinds.planned(item.step)}
         rows = [row for row in rows if row[4] in numbers]

@@ -47,12 +47,12 @@ class TrialSpan:
     @property
     def flags(self) -> tuple[str, ...]:
         """Return what there is to say of it: "warm-up", "wrong", "no energy"."""
-        said = {
+        states = {
             "warm-up": self.warm_up,
             "wrong": self.correct is False,
             "no energy": self.energy_j is None and not self.warm_up,
         }
-        return tuple(word for word, holds in said.items() if holds)
+        return tuple(word for word, holds in states.items() if holds)
 
 
 @dataclass(frozen=True, slots=True)

@@ -298,13 +298,13 @@ def _odd(rows: Array, trials: Sequence[int]) -> tuple[list[float], int | None]:
 def _remark(
     laid: Sequence[OverlaidTrial], odd: int | None, missing: Sequence[int]
 ) -> str:
-    said = [f"trial {trial} did not come to it" for trial in missing]
+    remarks = [f"trial {trial} did not come to it" for trial in missing]
     if odd is not None:
         [one] = [one for one in laid if one.trial == odd]
         others = [other.length_s for other in laid if other.trial != odd]
         longer = one.length_s / float(np.mean(others)) - 1
-        said.append(
+        remarks.append(
             f"trial {odd} is off: {one.distance_w * 1e3:.3g} mW from the median of all,"
             f" and it took {longer:+.2%} of the others' time"
         )
-    return "; ".join(said)
+    return "; ".join(remarks)

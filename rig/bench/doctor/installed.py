@@ -88,10 +88,10 @@ def _untried(found: Iterable[PackageState]) -> str:
 
 def extra_rows(needs: Sequence[Need] | None) -> Iterator[DoctorRow]:
     """Yield the rows of all extras; where `needs` are given, of those in them."""
-    wanted = packages.extras()
+    extras = packages.extras()
     if needs is not None:
-        wanted = [need.name for need in needs if need.kind is NeedKind.EXTRA]
-    for extra in dict.fromkeys(wanted):
+        extras = [need.name for need in needs if need.kind is NeedKind.EXTRA]
+    for extra in dict.fromkeys(extras):
         yield from _extra_rows(extra, needed=needs is not None)
 
 

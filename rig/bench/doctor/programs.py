@@ -22,13 +22,13 @@ def program_rows(needs: Sequence[Need] | None) -> Iterator[DoctorRow]:
     """Yield a row for each program that the rig can use; where `needs` are given, for
     each that they name.
     """
-    wanted = [Need(NeedKind.PROGRAM, name) for name in PACKAGES]
-    wanted.append(Need(NeedKind.PROGRAM, "node", INSTALL, (str(BRIDGE),)))
+    programs = [Need(NeedKind.PROGRAM, name) for name in PACKAGES]
+    programs.append(Need(NeedKind.PROGRAM, "node", INSTALL, (str(BRIDGE),)))
     if needs is not None:
-        wanted = [need for need in needs if need.kind is NeedKind.PROGRAM]
+        programs = [need for need in needs if need.kind is NeedKind.PROGRAM]
     with ThreadPoolExecutor() as pool:
-        found = pool.map(_version, wanted)
-        for need, (state, detail) in zip(wanted, found, strict=True):
+        found = pool.map(_version, programs)
+        for need, (state, detail) in zip(programs, found, strict=True):
             name = Path(need.script[0]).stem if need.script else need.name
             hint = need.try_next or PACKAGES.get(need.name, _INSTALL)
             if state is RowState.WRONG and not need.script:

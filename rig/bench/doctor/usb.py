@@ -133,10 +133,12 @@ def rules_row(place: LinuxRoot) -> DoctorRow:
             continue
         if is_same:
             return DoctorRow(GROUP, name, RowState.OK, f"{path}")
-        said = f"{path} is of another version of neurorig"
-        return DoctorRow(GROUP, name, RowState.WRONG, said, INSTALL, see="usb-denied")
-    said = f"{RULES.name} is not installed: access to USB, no ModemManager, no suspend"
-    return DoctorRow(GROUP, name, RowState.MISSING, said, INSTALL)
+        detail = f"{path} is of another version of neurorig"
+        return DoctorRow(GROUP, name, RowState.WRONG, detail, INSTALL, see="usb-denied")
+    detail = (
+        f"{RULES.name} is not installed: access to USB, no ModemManager, no suspend"
+    )
+    return DoctorRow(GROUP, name, RowState.MISSING, detail, INSTALL)
 
 
 def device_rows(

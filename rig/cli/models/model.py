@@ -271,8 +271,8 @@ def _of_reset(read: Any, choice: ConventionChoice) -> list[ModelFinding]:
     known = choice.says_reset or file.is_quantised(read)
     if known or conventions.states_reset(graph.taken_apart(read)[0]):
         return []
-    said = f"{conventions.NOT_STATED}: a spike puts a membrane to 0"
-    return [ModelFinding(False, "graph", said, conventions.STATE_IT)]
+    remark = f"{conventions.NOT_STATED}: a spike puts a membrane to 0"
+    return [ModelFinding(False, "graph", remark, conventions.STATE_IT)]
 
 
 def _warn_of_reset(read: Any, choice: ConventionChoice) -> None:
@@ -316,8 +316,8 @@ def _print_run(done: Run | FixedRun, shape: tuple[int, ...]) -> None:
         for number, row in enumerate(sums[:10]):
             numbers = " ".join(f"{value:.6g}" for value in row[:16])
             more = " ..." if row.size > 16 else ""
-            said = f"{name}, sample {number}, sum over the steps: {numbers}{more}"
-            say_plain(said)
+            line = f"{name}, sample {number}, sum over the steps: {numbers}{more}"
+            say_plain(line)
 
 
 def _shape(shape: tuple[int, ...]) -> str:

@@ -103,9 +103,9 @@ def print_status(console: Terminal, found: Survey) -> None:
     invalid = [row for row in found.of(CellStatus.DONE) if _is_bad(row)]
     for row in invalid[:_NAMED]:
         assert row.row is not None
-        said = f"{row.row.outcome}: {row.row.reason}" if row.row.reason else ""
+        outcome = f"{row.row.outcome}: {row.row.reason}" if row.row.reason else ""
         print_line(
-            console, f"  [red]{escape(row.cell.name)}[/] {escape(said)}".rstrip(), 4
+            console, f"  [red]{escape(row.cell.name)}[/] {escape(outcome)}".rstrip(), 4
         )
     if found.others:
         names = ", ".join(found.others[:3])

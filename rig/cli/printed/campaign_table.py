@@ -105,7 +105,7 @@ def _metric(metric: MetricResult | None, notes: Notes) -> str:
         return "-"
     shown = stated(metric)
     interval = tables.shown_interval(metric)
-    said = notes.cell(ends(interval, metric.value, shown.factor))
-    if said and not said.startswith("±"):
-        said = f"({said})"
-    return " ".join(filter(None, (shown.value, said, shown.unit)))
+    interval_text = notes.cell(ends(interval, metric.value, shown.factor))
+    if interval_text and not interval_text.startswith("±"):
+        interval_text = f"({interval_text})"
+    return " ".join(filter(None, (shown.value, interval_text, shown.unit)))

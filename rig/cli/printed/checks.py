@@ -29,8 +29,8 @@ _UNCHANGED = "unchanged"
 def print_recovery(path: Path, limit_s: float) -> None:
     """Print that a trace is being recovered, and the longest time for that."""
     size = bytes_text(path.stat().st_size)
-    said = f"recovering {path} ({size}), for at most {limit_s:.0f} s"
-    print_line(Terminal(stderr=True), escape(said), 2)
+    line = f"recovering {path} ({size}), for at most {limit_s:.0f} s"
+    print_line(Terminal(stderr=True), escape(line), 2)
 
 
 def print_answer(
@@ -122,5 +122,5 @@ def _again(path: Path, checked: Check, wide: bool) -> str:
 def print_session_verdict(console: Console, results: Results) -> None:
     """Print the verdict over the recomputed numbers."""
     first, *further = reasons(results)
-    said = escape("; ".join([first, *further]))
-    print_line(console, f" [bold]verdict[/] {BADGES[results.outcome]} {said}", 9)
+    line = escape("; ".join([first, *further]))
+    print_line(console, f" [bold]verdict[/] {BADGES[results.outcome]} {line}", 9)

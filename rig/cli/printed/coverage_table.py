@@ -16,11 +16,11 @@ def print_states(console: Console, coverage: Coverage) -> None:
     """Print how many cells are done, and for each incomplete workload the missing cells
     or the reasons why they failed.
     """
-    said = (
+    line = (
         f"coverage: {coverage.done} cells done, {coverage.failed} failed, "
         f"{coverage.missing} missing"
     )
-    print_line(console, said, 2)
+    print_line(console, line, 2)
     for workload in dict.fromkeys(cell.workload for cell in coverage.cells):
         cells = [
             cell
@@ -32,8 +32,8 @@ def print_states(console: Console, coverage: Coverage) -> None:
             failures = chain.from_iterable(cell.failures for cell in of_state)
             reasons = dict.fromkeys(failures)
             whats = ", ".join(cell.what for cell in of_state)
-            said = ": ".join([f"{workload} {whats}", *reasons])
-            print_line(console, f"  [red]{escape(state)}[/] {escape(said)}", 4)
+            line = ": ".join([f"{workload} {whats}", *reasons])
+            print_line(console, f"  [red]{escape(state)}[/] {escape(line)}", 4)
 
 
 def print_coverage(console: Console, cells: Sequence[Covered]) -> None:

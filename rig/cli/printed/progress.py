@@ -108,8 +108,8 @@ class RunProgress:
                     f"goes on: {event.finished} of {event.trials} trials are finished, "
                     f"{event.done} queries of the next are done"
                 )
-                said = f"session [bold]{escape(str(event.folder))}[/] {stands}"
-                print_line(self._console, said, 2)
+                line = f"session [bold]{escape(str(event.folder))}[/] {stands}"
+                print_line(self._console, line, 2)
                 self._begin(SessionFolder(event.folder).provenance())
             case TrialFinished():
                 for problem in event.trial.problems:

@@ -138,16 +138,21 @@ def _interval_cells(metric: MetricResult, notes: Notes) -> list[str]:
 
 
 def _print_lines(console: Console, trials: Sequence[TrialResult]) -> None:
-    told = [trial for trial in trials if trial.lines]
-    shown = told if all(len(trial.lines) <= _LINES for trial in told) else told[:1]
+    with_lines = [trial for trial in trials if trial.lines]
+    shown = (
+        with_lines
+        if all(len(trial.lines) <= _LINES for trial in with_lines)
+        else with_lines[:1]
+    )
     for trial in shown:
         for line in trial.lines:
             console.print(
                 f"trial {trial.number}  {escape(line)}", soft_wrap=True, highlight=False
             )
-    if len(shown) < len(told):
+    if len(shown) < len(with_lines):
         console.print(
-            f"the lines of {len(told) - len(shown)} more trials: trial-N/results.txt",
+            f"the lines of {len(with_lines) - len(shown)} more trials:"
+            " trial-N/results.txt",
             soft_wrap=True,
         )
 
@@ -172,11 +177,11 @@ def _unmetered(clock: DeviceClock) -> str:
 def _resolution(row: Resolution) -> str:
     window = quantity(row.window_s, "s")
     width = share(row.energy_u95)
-    said = (
+    line = (
         f"{row.phase}: a window of {window} does not resolve 5 %: ±{width}, "
         f"most of it {row.because}"
     )
-    return said + (
+    return line + (
         "; no length is enough"
         if row.needed_s is None
         else f"; about {quantity(row.needed_s, 's')} are needed"

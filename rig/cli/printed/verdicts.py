@@ -81,13 +81,13 @@ def print_explained(console: Console, verdicts: Mapping[str, VerdictResult]) -> 
     """Print the words of each rule, the policy, and every metric that was not
     tested."""
     for name, found in verdicts.items():
-        said = f"{name}, rule {found.rule}: {found.rule_text}."
-        print_line(console, escape(said), 2)
+        line = f"{name}, rule {found.rule}: {found.rule_text}."
+        print_line(console, escape(line), 2)
     print_line(console, f"policy: {escape(replication.POLICY)}", 2)
     for name, found in verdicts.items():
         for reason, metrics in verdict.reasons(found.not_tested).items():
-            said = f"{name} does not test {', '.join(metrics)}: {reason}."
-            print_line(console, escape(said), 2)
+            line = f"{name} does not test {', '.join(metrics)}: {reason}."
+            print_line(console, escape(line), 2)
 
 
 def print_claim(
@@ -99,8 +99,8 @@ def print_claim(
     """Print the verdicts, and each claimed value next to the measured one."""
     marked = results.labels
     if claim.labels:
-        said = f"the claim is a result of: {', '.join(claim.labels)}"
-        print_line(console, f"[yellow]{escape(said)}[/]", 2)
+        line = f"the claim is a result of: {', '.join(claim.labels)}"
+        print_line(console, f"[yellow]{escape(line)}[/]", 2)
     for name, found in verdicts.items():
         print_verdict(console, name, found, marked)
     table = borderless_table()

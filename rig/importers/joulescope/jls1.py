@@ -262,10 +262,14 @@ def _configure(content: dict[str, Any], recording: _Recording) -> None:
             f"{recording.name} has samples of an unknown form",
             evidence=f"{form}, format version {version}",
         )
-    said = content.get("sampling_frequency")
-    recording.rate_hz = float(said) if isinstance(said, int | float) else math.nan
+    stated_hz = content.get("sampling_frequency")
+    recording.rate_hz = (
+        float(stated_hz) if isinstance(stated_hz, int | float) else math.nan
+    )
     if not 0 < recording.rate_hz < math.inf:
-        raise DataError(f"{recording.name} has no sampling rate", evidence=repr(said))
+        raise DataError(
+            f"{recording.name} has no sampling rate", evidence=repr(stated_hz)
+        )
     recording.is_raw = form == "raw"
 
 

@@ -310,8 +310,8 @@ def doubts_of(reader: Any, current: Any, name: str, given_hz: float) -> RateComp
             "the file's sampling rate": given_hz if whole else rate_hz,
             "its time stamps": stamped_hz,
         }
-        said = {what: said_hz for what, said_hz in rates_hz.items() if said_hz}
-        return given_rate.compared(name, given_hz, said)
+        stated_hz = {what: said_hz for what, said_hz in rates_hz.items() if said_hz}
+        return given_rate.compared(name, given_hz, stated_hz)
     if not stamped_hz or abs(stamped_hz / rate_hz - 1) < _RATE_DOUBT:
         return RateComparison()
     doubt = (

@@ -90,11 +90,13 @@ def calibration(text: bytes) -> Calibration:
     and for the gains of 1 that stand for none.
     """
     try:
-        told = typed.from_json(_Block, json.loads(text), "the calibration")
+        block = typed.from_json(_Block, json.loads(text), "the calibration")
         current = [
-            _numbers(row, _RANGES) for row in (told.current.offset, told.current.gain)
+            _numbers(row, _RANGES) for row in (block.current.offset, block.current.gain)
         ]
-        voltage = [_numbers(row, 2) for row in (told.voltage.offset, told.voltage.gain)]
+        voltage = [
+            _numbers(row, 2) for row in (block.voltage.offset, block.voltage.gain)
+        ]
     except (ValueError, DataError, RecursionError) as error:
         evidence = error.evidence if isinstance(error, DataError) else repr(error)
         raise DataError(
@@ -111,7 +113,7 @@ def calibration(text: bytes) -> Calibration:
         for numbers in current
     ]
     return Calibration(
-        ranges[0], ranges[1], voltage[0], voltage[1], str(told.serial_number)
+        ranges[0], ranges[1], voltage[0], voltage[1], str(block.serial_number)
     )
 
 

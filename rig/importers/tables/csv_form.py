@@ -101,10 +101,10 @@ def form_of(path: Path) -> Form:
                 dates=dated.find_columns(above.names, below),
                 cells=tuple(below),
             )
-    told = csv_preamble.interval([lines[at] for at in comments], delimiter)
+    interval_s = csv_preamble.interval([lines[at] for at in comments], delimiter)
     dates = dated.find_columns(names, below)
     return Form(
-        encoding, delimiter, tuple(names), first + 1, *told, dates, tuple(below)
+        encoding, delimiter, tuple(names), first + 1, *interval_s, dates, tuple(below)
     )
 
 

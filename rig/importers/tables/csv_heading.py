@@ -228,9 +228,9 @@ def _notes(
     )
 
 
-def _one(named: Named, role: str, wanted: str) -> Column | None:
-    if wanted:
-        return _named(named, role, wanted)
+def _one(named: Named, role: str, name: str) -> Column | None:
+    if name:
+        return _named(named, role, name)
     found = named.of_role(role)
     if len(found) > 1:
         which = ", ".join(named.names[at] for at in found)
@@ -258,8 +258,8 @@ def _named(named: Named, role: str, wanted: str, option: str = "") -> Column:
     option = option or role
     name, unit = wanted, ""
     if wanted not in named.names and ":" in wanted:
-        name, _, said = wanted.rpartition(":")
-        unit = unit_as_written(said)
+        name, _, unit_text = wanted.rpartition(":")
+        unit = unit_as_written(unit_text)
     count = named.names.count(name)
     if count != 1:
         raise _unclear(

@@ -121,18 +121,18 @@ def interval(lines: Sequence[str], delimiter: str) -> tuple[float, str]:
             behind = cells[number + 1 : number + 3]
             if len(behind) == 2 and behind[1].lower() in units:
                 behind[0] += behind[1]
-            for told in (*behind[:1], *below[number : number + 1]):
-                size = _size(told, cell, delimiter, units)
+            for text in (*behind[:1], *below[number : number + 1]):
+                size = _size(text, cell, delimiter, units)
                 if size:
                     return (1 / size if is_rate else size), cell.strip().lstrip("# ")
     return 0.0, ""
 
 
-def _size(told: str, name: str, delimiter: str, units: Mapping[str, float]) -> float:
+def _size(text: str, name: str, delimiter: str, units: Mapping[str, float]) -> float:
     """Return a number in a unit of its own, or in that of its name; 0 where it is none
     of them."""
     value = _VALUE.fullmatch(
-        told.strip().replace(",", "," if delimiter == "," else ".")
+        text.strip().replace(",", "," if delimiter == "," else ".")
     )
     if value is None:
         return 0.0
@@ -164,12 +164,12 @@ def _is_row(cells: Sequence[str]) -> bool:
         for cell in filled
         if is_number(cell.replace(",", ".")) or unit_beside(cell)
     ]
-    told = [
+    texts = [
         cell
         for cell in filled
         if cell not in numbers and dated.seconds(cell) is not None
     ]
-    return bool(numbers) and len(numbers) + len(told) == len(filled)
+    return bool(numbers) and len(numbers) + len(texts) == len(filled)
 
 
 def _cells(line: str, delimiter: str) -> list[str]:

@@ -223,10 +223,10 @@ def _errors(
             unit = node.weight_scale * node.scale_in / 2**body.up
             yield _error(np.asarray(bias, np.float64) / unit, body.bias, FACTOR_MAX)
     elif isinstance(body, Scaling):
-        wanted = (
+        exact = (
             np.asarray(place.node.scale) * node.scale_in / node.scale * 2.0**body.shift
         )
-        yield _error(wanted, body.multiplier, FACTOR_MAX)
+        yield _error(exact, body.multiplier, FACTOR_MAX)
     elif isinstance(body, Population):
         own = rates(place, dt_s, how)
         yield _error((1 - own.share) * KEEP_ONE, body.keep, KEEP_ONE)
@@ -243,10 +243,10 @@ def _errors(
             yield _error(real / node.state_scale, whole, STATE_MAX)
 
 
-def _error(wanted: Floats, whole: Ints, most: int) -> tuple[float, int]:
+def _error(exact: Floats, whole: Ints, most: int) -> tuple[float, int]:
     """Return the largest error as a share of the largest number, and how many are
     beyond reach."""
-    flat = np.asarray(wanted, np.float64).ravel()
+    flat = np.asarray(exact, np.float64).ravel()
     largest = float(np.max(np.abs(flat), initial=0.0))
     clipped = int(np.count_nonzero(np.abs(flat) > most + 0.5))
     if largest == 0.0:

@@ -52,13 +52,13 @@ def thresholds(tensor: IntegerTensor) -> list[int]:
     """Return the keys of the least numbers that are quantised to -127 or more, to -126
     or more, and so on to 127; a key that no finite number has where none is.
     """
-    wanted = np.arange(LOW + 1, HIGH + 1)
-    below = np.full(wanted.size, -_INFINITY, np.int64)
-    reaching = np.full(wanted.size, _INFINITY, np.int64)
+    codes = np.arange(LOW + 1, HIGH + 1)
+    below = np.full(codes.size, -_INFINITY, np.int64)
+    reaching = np.full(codes.size, _INFINITY, np.int64)
     while np.any(reaching - below > 1):
         middle = (below + reaching) // 2
         found, _ = quantised(tensor, _number(middle))
-        enough = found >= wanted
+        enough = found >= codes
         reaching = np.where(enough, middle, reaching)
         below = np.where(enough, below, middle)
     keys: list[int] = reaching.tolist()

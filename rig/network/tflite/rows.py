@@ -161,15 +161,15 @@ class _Derived:
         return len(self.tensors) - 1
 
 
-def _with_rows(stated: IntegerTensor, rows: int, wanted: int) -> tuple[int, ...]:
+def _with_rows(stated: IntegerTensor, rows: int, count: int) -> tuple[int, ...]:
     """Return the shape of a tensor with another number of rows of time."""
-    if wanted == rows:
+    if count == rows:
         return stated.shape
     shape = list(stated.shape)
     try:
-        shape[_axis(stated, rows)] = wanted
+        shape[_axis(stated, rows)] = count
     except _Inapt:  # its bytes are rows all the same
-        return (1, wanted * stated.size // rows)
+        return (1, count * stated.size // rows)
     return tuple(shape)
 
 

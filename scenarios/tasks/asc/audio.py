@@ -71,9 +71,9 @@ def wav_header(path: Path) -> WavHeader:
         or channels not in CHANNELS
         or frame_b != channels * bits // 8
     ):
-        wanted = "PCM of 16 or 24 bit, 44.1 or 48 kHz, mono or stereo"
+        forms = "PCM of 16 or 24 bit, 44.1 or 48 kHz, mono or stereo"
         raise DataError(
-            f"{path}: not a format of the set", evidence=shape, try_next=wanted
+            f"{path}: not a format of the set", evidence=shape, try_next=forms
         )
     if start_b + data_b > size_b:
         declared = (

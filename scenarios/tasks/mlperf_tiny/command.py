@@ -126,22 +126,22 @@ def tiny(interface: str | None, no_run: bool, **words: Any) -> int:
     """
     from scenarios.tasks.mlperf_tiny.measuring_command import TinyRun, measure
 
-    wanted = TinyRun(**words)
+    requested = TinyRun(**words)
     if interface is not None:
-        return _by_board(interface, wanted)
-    return measure(wanted, run=not no_run)
+        return _by_board(interface, requested)
+    return measure(requested, run=not no_run)
 
 
-def _by_board(port: str, wanted: TinyRun) -> int:
+def _by_board(port: str, requested: TinyRun) -> int:
     from scenarios.tasks.mlperf_tiny.interface_command import (
         InterfaceRun,
         measure_by_board,
     )
 
-    if wanted.benchmark != "sww":
+    if requested.benchmark != "sww":
         refuse_idle("except of sww", "interface")
     refuse_idle("beside --interface, whose device has its own firmware", *_NOT_OF_BOARD)
-    folder = wanted.folder or Path(f"tiny-sww-{Path(port).name}")
+    folder = requested.folder or Path(f"tiny-sww-{Path(port).name}")
     return measure_by_board(
-        InterfaceRun(port, _BAUD, wanted.clone, wanted.inputs, folder)
+        InterfaceRun(port, _BAUD, requested.clone, requested.inputs, folder)
     )

@@ -111,14 +111,14 @@ class InterfaceBoard:
 
     def dut(self, words: str) -> list[str]:
         """Send a command to the device behind the board; return its lines."""
-        said = f"dut {words}"
-        self._send(said)
-        before = self._lines(said, _READY, _ANSWER_S)
+        passed = f"dut {words}"
+        self._send(passed)
+        before = self._lines(passed, _READY, _ANSWER_S)
         if f"m-dut-passthrough({words})" not in before:
             raise RemoteProtocolError(
                 f"the board passed `{words}` not on", evidence=repr(before)
             )
-        found = self._lines(said, f"{_DUT}{_READY}", _ANSWER_S)
+        found = self._lines(passed, f"{_DUT}{_READY}", _ANSWER_S)
         return [line.removeprefix(_DUT) for line in found]
 
     def listen(self, audio: str, length_s: float) -> BoardRecord:

@@ -38,20 +38,20 @@ class InterfaceRun:
     folder: Path
 
 
-def measure_by_board(wanted: InterfaceRun) -> int:
+def measure_by_board(requested: InterfaceRun) -> int:
     """Play the recording of the list of words to the device, print and keep the
     runner's lines; return the exit code.
     """
-    path = word_lists(wanted.clone, wanted.inputs)
+    path = word_lists(requested.clone, requested.inputs)
     words = _listed(path)
-    if wanted.folder.exists():
+    if requested.folder.exists():
         raise ConfigError(
-            f"{wanted.folder} is there",
+            f"{requested.folder} is there",
             path="--to",
             try_next="another name; nothing was written",
         )
     say_plain(f"{words.wav_file}, {words.length_sec:g} s, from the board's SD card")
-    port = SerialPort.open(wanted.port, wanted.baud, use=_USE, hears_stop=True)
+    port = SerialPort.open(requested.port, requested.baud, use=_USE, hears_stop=True)
     board = InterfaceBoard(port)
     try:
         board.require_name()
@@ -59,15 +59,17 @@ def measure_by_board(wanted: InterfaceRun) -> int:
     finally:
         port.close()
         if board.said:
-            wanted.folder.mkdir(parents=True)
+            requested.folder.mkdir(parents=True)
             log = "".join(f"{line}\n" for line in board.said)
-            (wanted.folder / LOG).write_text(log, encoding="utf-8")
-    page = [f"MLPerf Tiny sww01, {path.name}, by the interface board at {wanted.port}"]
+            (requested.folder / LOG).write_text(log, encoding="utf-8")
+    page = [
+        f"MLPerf Tiny sww01, {path.name}, by the interface board at {requested.port}"
+    ]
     page += lines(record, words)
-    (wanted.folder / SUMMARY).write_text("\n".join(page) + "\n", encoding="utf-8")
+    (requested.folder / SUMMARY).write_text("\n".join(page) + "\n", encoding="utf-8")
     for line in page:
         say_plain(line)
-    say_plain(f"{wanted.folder / SUMMARY}, {LOG}")
+    say_plain(f"{requested.folder / SUMMARY}, {LOG}")
     return 0
 
 

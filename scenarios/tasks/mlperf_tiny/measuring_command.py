@@ -66,33 +66,33 @@ class MadeBenches:
     about: tuple[str, ...]
 
 
-def measure(wanted: TinyRun, *, run: bool) -> int:
+def measure(requested: TinyRun, *, run: bool) -> int:
     """Make image and benches, run the modes, print the results; return the exit
     code.
     """
-    made = prepare(wanted)
+    made = prepare(requested)
     if not run:
-        _say_next(wanted, made.folder)
+        _say_next(requested, made.folder)
         return 0
-    return run_modes(made, _modes(wanted), wanted.trials)
+    return run_modes(made, _modes(requested), requested.trials)
 
 
-def prepare(wanted: TinyRun) -> MadeBenches:
+def prepare(requested: TinyRun) -> MadeBenches:
     """Write model, firmware and bench files into one folder."""
-    if wanted.benchmark not in NAMES:
+    if requested.benchmark not in NAMES:
         raise ConfigError(
-            f"there is no benchmark {wanted.benchmark}",
-            try_next=f"{did_you_mean(wanted.benchmark, NAMES)}one of"
+            f"there is no benchmark {requested.benchmark}",
+            try_next=f"{did_you_mean(requested.benchmark, NAMES)}one of"
             f" {', '.join(NAMES)}",
         )
-    _refuse_unused(wanted)
-    chosen = _chosen(wanted)
-    default = Path(f"tiny-{wanted.benchmark}-{Path(wanted.on).name}")
-    folder = wanted.folder or default
+    _refuse_unused(requested)
+    chosen = _chosen(requested)
+    default = Path(f"tiny-{requested.benchmark}-{Path(requested.on).name}")
+    folder = requested.folder or default
     is_new = not folder.exists()
     _own_folder(folder)
     try:
-        return _filled(wanted, chosen, folder)
+        return _filled(requested, chosen, folder)
     except BaseException:
         # A refused model leaves no folder.
         if is_new:
@@ -100,41 +100,41 @@ def prepare(wanted: TinyRun) -> MadeBenches:
         raise
 
 
-def _chosen(wanted: TinyRun) -> TensorBenchmark | WakeWordBenchmark:
+def _chosen(requested: TinyRun) -> TensorBenchmark | WakeWordBenchmark:
     """Open the model and look for the data."""
-    if wanted.benchmark in REFERENCES:
+    if requested.benchmark in REFERENCES:
         return TensorBenchmark.of(
-            REFERENCES[wanted.benchmark],
-            wanted.clone,
-            wanted.inputs,
-            on=wanted.on,
-            files=wanted.files,
+            REFERENCES[requested.benchmark],
+            requested.clone,
+            requested.inputs,
+            on=requested.on,
+            files=requested.files,
         )
     return WakeWordBenchmark.of(
-        wanted.clone, wanted.inputs, on=wanted.on, minutes=wanted.minutes
+        requested.clone, requested.inputs, on=requested.on, minutes=requested.minutes
     )
 
 
 def _filled(
-    wanted: TinyRun, chosen: TensorBenchmark | WakeWordBenchmark, folder: Path
+    requested: TinyRun, chosen: TensorBenchmark | WakeWordBenchmark, folder: Path
 ) -> MadeBenches:
     kept = folder / f"{chosen.benchmark}.tflite"
     kept.write_bytes(small_text.read_block(chosen.path))
     image, machine = "", ""
-    if wanted.on not in ("virtual", "cpu"):
-        image, machine = _image(wanted, chosen, kept)
+    if requested.on not in ("virtual", "cpu"):
+        image, machine = _image(requested, chosen, kept)
     about, tables = chosen.tables(folder, kept.name)
     for mode in MODES:
         text = benches.bench(
             benchmark=chosen.benchmark,
             mode=mode,
             sut=chosen.sut(image, machine, mode),
-            monitor=chosen.monitor(wanted.monitor, mode),
+            monitor=chosen.monitor(requested.monitor, mode),
             tables=tables(mode),
         )
         (folder / f"{mode}.toml").write_text(text, encoding="utf-8")
     title = (
-        f"MLPerf Tiny {chosen.benchmark} on {wanted.on}: {chosen.path.name},"
+        f"MLPerf Tiny {chosen.benchmark} on {requested.on}: {chosen.path.name},"
         f" {chosen.identity}, SHA-256 {chosen.network.sha256}"
     )
     return MadeBenches(folder, (title, about))
@@ -165,29 +165,29 @@ def run_modes(made: MadeBenches, modes: Sequence[str], trials: int) -> int:
     return exit_codes.FAIL if outcome.is_bad(found) else 0
 
 
-def _refuse_unused(wanted: TinyRun) -> None:
+def _refuse_unused(requested: TinyRun) -> None:
     """Raise ConfigError for options that have no effect, or contradict the device."""
-    if wanted.benchmark == WAKE_WORD_NAME:
+    if requested.benchmark == WAKE_WORD_NAME:
         refuse_idle("of a signal", "files")
     else:
         refuse_idle("of tensors", "minutes")
-        if wanted.inputs is not None:
+        if requested.inputs is not None:
             refuse_idle("beside --inputs, as none are generated", "files")
-    if wanted.on in ("virtual", "cpu"):
+    if requested.on in ("virtual", "cpu"):
         of_image = "board", "settings", "kernels", "library"
-        refuse_idle(f"with --on {wanted.on}, which has no image", *of_image)
+        refuse_idle(f"with --on {requested.on}, which has no image", *of_image)
         return
-    if wanted.kernels == PORTABLE:
+    if requested.kernels == PORTABLE:
         refuse_idle(f"with --kernels {PORTABLE}", "library")
-    is_port = "/" in wanted.on or wanted.on.upper().startswith("COM")
-    if wanted.on not in BACKENDS and not is_port:
+    is_port = "/" in requested.on or requested.on.upper().startswith("COM")
+    if requested.on not in BACKENDS and not is_port:
         raise ConfigError(
-            f"there is no device {wanted.on}",
+            f"there is no device {requested.on}",
             path="--on",
             try_next=f"one of {', '.join(BACKENDS)}; or a serial port: rig scan",
         )
-    _refuse_board(wanted.board or _BOARDS.get(wanted.on, _BOARD), wanted.on)
-    if is_port and wanted.monitor is None and "energy" in wanted.modes:
+    _refuse_board(requested.board or _BOARDS.get(requested.on, _BOARD), requested.on)
+    if is_port and requested.monitor is None and "energy" in requested.modes:
         raise ConfigError(
             "energy needs an energy monitor",
             path="--monitor",
@@ -195,14 +195,14 @@ def _refuse_unused(wanted: TinyRun) -> None:
         )
 
 
-def _modes(wanted: TinyRun) -> list[str]:
+def _modes(requested: TinyRun) -> list[str]:
     """Return the modes to run: those that are named, else all that the device has, or
     the one whose stream has the results of all.
     """
-    if wanted.modes:
-        return [mode for mode in MODES if mode in wanted.modes]
-    metered = wanted.on in BACKENDS or wanted.monitor is not None
-    if wanted.benchmark == WAKE_WORD_NAME:
+    if requested.modes:
+        return [mode for mode in MODES if mode in requested.modes]
+    metered = requested.on in BACKENDS or requested.monitor is not None
+    if requested.benchmark == WAKE_WORD_NAME:
         return ["energy" if metered else "performance"]
     if not metered:
         say_plain("no energy: --monitor FILE names a monitor")
@@ -226,19 +226,19 @@ def _own_folder(folder: Path) -> None:
 
 
 def _image(
-    wanted: TinyRun, chosen: TensorBenchmark | WakeWordBenchmark, kept: Path
+    requested: TinyRun, chosen: TensorBenchmark | WakeWordBenchmark, kept: Path
 ) -> tuple[str, str]:
     """Build the image; return its path in the folder, and the machine of QEMU."""
-    board = wanted.board or _BOARDS.get(wanted.on, _BOARD)
+    board = requested.board or _BOARDS.get(requested.on, _BOARD)
     project = kept.parent / _FIRMWARE
     options = replace(
         chosen.options(kept),
-        kernels=Kernels(wanted.kernels),
-        library=wanted.library,
+        kernels=Kernels(requested.kernels),
+        library=requested.library,
     )
-    project, goals = with_model(project, board, options, wanted.settings)
+    project, goals = with_model(project, board, options, requested.settings)
     port = projects.read_port(project / projects.PORT_FILE)
-    emulated = bool(port.emulated) and wanted.on == "qemu"
+    emulated = bool(port.emulated) and requested.on == "qemu"
     built = [
         image
         for image in make_images(project, goals, chosen.workload)
@@ -283,11 +283,11 @@ def _suits(port: projects.Port, on: str) -> bool:
     return on not in BACKENDS and port.board is not None and bool(port.board.flash)
 
 
-def _say_next(wanted: TinyRun, folder: Path) -> None:
+def _say_next(requested: TinyRun, folder: Path) -> None:
     files = sorted(path.name for path in folder.iterdir() if path.is_file())
     say_plain(f"{folder}: {', '.join(files)}", "made ")
-    if wanted.on not in BACKENDS:
-        workload = SWW if wanted.benchmark == WAKE_WORD_NAME else TFLITE
+    if requested.on not in BACKENDS:
+        workload = SWW if requested.benchmark == WAKE_WORD_NAME else TFLITE
         say_plain(
             f"rig firmware flash {folder / _FIRMWARE} --workload {workload}", "next: "
         )

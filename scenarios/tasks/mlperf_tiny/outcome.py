@@ -186,14 +186,14 @@ def is_bad(sessions: Sequence[tuple[str, Results]]) -> bool:
 
 
 def _row(words: str, metric: MetricResult, others: str) -> str:
-    told = stated(metric)
+    shown = stated(metric)
     # A share of all files of a set has no scatter when they are measured again.
     of_others = metric.statistic in (Statistic.SHARE, Statistic.AREA)
-    interval = told.other_samples if of_others else told.same_samples
+    interval = shown.other_samples if of_others else shown.same_samples
     whose = f"over other {others}" if of_others else "if measured again"
-    unit = f" {told.unit}" if told.unit else ""
-    error = f"; standard error {told.standard_error}" if told.standard_error else ""
-    return f"  {words}: {told.value}{unit}, 95 % {whose}: {interval}{error}"
+    unit = f" {shown.unit}" if shown.unit else ""
+    error = f"; standard error {shown.standard_error}" if shown.standard_error else ""
+    return f"  {words}: {shown.value}{unit}, 95 % {whose}: {interval}{error}"
 
 
 def _lowest(metric: MetricResult) -> float | None:

@@ -39,17 +39,17 @@ class TinyReplica(CatalogueReplica):
     def _own_fields(
         cls, facts: Mapping[str, Any], entries: Sequence[Entry]
     ) -> dict[str, Any]:
-        told = typed.take(_Facts, dict(facts), "provenance.json, task")
-        classes = told.classes
+        stored = typed.take(_Facts, dict(facts), "provenance.json, task")
+        classes = stored.classes
         labels = [*map(str, range(min(classes, 10_000)))]
         refuse_labels(entries, labels, f"{classes} classes")
-        if told.tensors != len(entries):
+        if stored.tensors != len(entries):
             raise DataError(
-                f"provenance.json has {told.tensors} tensors, catalogue.csv"
+                f"provenance.json has {stored.tensors} tensors, catalogue.csv"
                 f" {len(entries)}"
             )
-        count, form = answer.parse(told.output)
-        same = dict(told.same_content)
+        count, form = answer.parse(stored.output)
+        same = dict(stored.same_content)
         return {"outputs": count, "form": form, "same": same}
 
     def payload(self, index: int) -> bytes:

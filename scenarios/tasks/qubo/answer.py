@@ -41,11 +41,11 @@ def decode(output: bytes, nodes: int) -> QuboAnswer:
     another form or length."""
     if len(output) < HEAD.size:
         raise DataError(f"an answer of {len(output)} bytes has no head of {HEAD.size}")
-    claimed, end, told = HEAD.unpack_from(output)
+    claimed, end, stated = HEAD.unpack_from(output)
     bits = output[HEAD.size :]
-    if told != nodes or len(bits) != (nodes + 7) // 8:
+    if stated != nodes or len(bits) != (nodes + 7) // 8:
         raise DataError(
-            f"a vector of {told} nodes in {len(bits)} bytes, the workload has {nodes}"
+            f"a vector of {stated} nodes in {len(bits)} bytes, the workload has {nodes}"
             f" in {(nodes + 7) // 8}"
         )
     if end not in (TIMEOUT, TARGET):

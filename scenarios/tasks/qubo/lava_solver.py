@@ -129,14 +129,16 @@ class LavaSearch:
                 "init_value": self._vector.astype(np.int64),
             },
         )
-        told = self._solver.OptimizationSolver(self._problem.qubo).solve(config=config)
-        vector = np.asarray(told.best_state).reshape(-1)
+        report = self._solver.OptimizationSolver(self._problem.qubo).solve(
+            config=config
+        )
+        vector = np.asarray(report.best_state).reshape(-1)
         if vector.shape != self._vector.shape or not np.isin(vector, (0, 1)).all():
             raise RuntimeError(
                 f"the solver returned no binary vector of {self._problem.nodes}"
             )
-        if int(told.best_cost) < self.cost:
-            self.cost = int(told.best_cost)
+        if int(report.best_cost) < self.cost:
+            self.cost = int(report.best_cost)
             self._vector = vector.astype(np.int8)
         return True
 

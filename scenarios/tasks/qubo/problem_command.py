@@ -45,13 +45,13 @@ def reading_options(command: Callable[..., int]) -> Callable[..., int]:
         complement: bool,
         **rest: Any,
     ) -> int:
-        wanted = Wanted(
+        options = Wanted(
             kind=kind or "",
             format=form or "",
             sense=sense or "",
             complement=complement,
         )
-        return command(wanted=wanted, **rest)
+        return command(options=options, **rest)
 
     return with_options
 
@@ -59,11 +59,11 @@ def reading_options(command: Callable[..., int]) -> Callable[..., int]:
 @click.command()
 @click.argument("file", type=FILE)
 @reading_options
-def inspect(file: Path, wanted: Wanted) -> int:
+def inspect(file: Path, options: Wanted) -> int:
     """Print what a file of a problem is, what is odd about it, and the memory that a
     device needs.
     """
-    found = problem_file.read(file, wanted)
+    found = problem_file.read(file, options)
     _print_file(file, found)
     wire = problem_wire.encode(found.problem)
     say(
@@ -99,7 +99,7 @@ def inspect(file: Path, wanted: Wanted) -> int:
 )
 def search(
     file: Path,
-    wanted: Wanted,
+    options: Wanted,
     seconds: float,
     seeds: Sequence[int],
     target: float | None,
@@ -110,7 +110,7 @@ def search(
 
     The exit code is 1 if no search reaches the target.
     """
-    found = problem_file.read(file, wanted)
+    found = problem_file.read(file, options)
     problem = found.problem
     _print_file(file, found)
     aim = COST_MIN if target is None else problem.cost_of(target, "--target")

@@ -95,11 +95,11 @@ class Wanted:
     complement: bool = False
 
 
-def read(path: Path, wanted: Wanted | None = None) -> ProblemFile:
+def read(path: Path, options: Wanted | None = None) -> ProblemFile:
     """Read a file; raise DataError, in one sentence, where it is no problem, or none
     that can be searched.
     """
-    wanted = wanted or Wanted()
+    options = options or Wanted()
     try:
         with foreign_files.opened(path) as stream:
             block = stream.read(LARGEST_B + 1)
@@ -108,7 +108,7 @@ def read(path: Path, wanted: Wanted | None = None) -> ProblemFile:
     if len(block) > LARGEST_B:
         raise DataError(f"{path} has more than {LARGEST_B} bytes")
     try:
-        return _of(block, path, wanted)
+        return _of(block, path, options)
     except DataError as error:
         raise DataError(
             f"{path.name}: {error.cause}",
@@ -117,23 +117,23 @@ def read(path: Path, wanted: Wanted | None = None) -> ProblemFile:
         ) from error
 
 
-def _of(block: bytes, path: Path, wanted: Wanted) -> ProblemFile:
-    form = wanted.format
+def _of(block: bytes, path: Path, options: Wanted) -> ProblemFile:
+    form = options.format
     if block.startswith(dimod_binary.MAGIC):
         form = form or dimod_binary.BINARY
     if form == dimod_binary.BINARY:
-        kind = _kind(form, wanted.kind)
+        kind = _kind(form, options.kind)
         entries = dimod_binary.read(block, NODES_MAX)
     else:
         text = _text(block)
         form = form or recognised(text, path.suffix.lower())
-        kind = _kind(form, wanted.kind)
+        kind = _kind(form, options.kind)
         entries = READERS[form](text, NODES_MAX)
     if len(entries.ends) > ENTRIES_MAX:
         raise DataError(f"{len(entries.ends)} entries, {ENTRIES_MAX} are possible")
-    problem, notes = problem_of(entries, kind, complement=wanted.complement)
-    if wanted.sense:
-        problem = _turned(problem, wanted.sense)
+    problem, notes = problem_of(entries, kind, complement=options.complement)
+    if options.sense:
+        problem = _turned(problem, options.sense)
     refuse_unfit(problem, "the file")
     return ProblemFile(problem, form, sha256(block).hexdigest(), notes)
 
@@ -171,8 +171,8 @@ def recognised(text: str, suffix: str) -> str:
     )
 
 
-def _kind(form: str, wanted: str) -> Kind:
-    kind = next((kind for kind in KINDS if kind == wanted), None) or KIND_OF.get(form)
+def _kind(form: str, expected: str) -> Kind:
+    kind = next((kind for kind in KINDS if kind == expected), None) or KIND_OF.get(form)
     if kind is None:
         raise DataError(
             "a matrix, which may be a graph or a cost",

@@ -100,14 +100,14 @@ class QuboReplica(OptimizationTask):
     ) -> QuboReplica:
         """Check the session's facts of its workloads and their targets; raises
         DataError."""
-        told = of_session(facts)
-        if not len(due) == len(told.workloads) == len(entries):
+        stored = of_session(facts)
+        if not len(due) == len(stored.workloads) == len(entries):
             raise DataError(
                 f"bench.toml has {len(due)} workloads, provenance.json"
-                f" {len(told.workloads)}, catalogue.csv {len(entries)}"
+                f" {len(stored.workloads)}, catalogue.csv {len(entries)}"
             )
         for index, (workload, about, entry) in enumerate(
-            zip(due, told.workloads, entries, strict=True)
+            zip(due, stored.workloads, entries, strict=True)
         ):
             if entry != Entry(name_of(workload)):
                 raise DataError(
@@ -123,8 +123,8 @@ class QuboReplica(OptimizationTask):
                     f"provenance.json says other things of workload {index} than"
                     f" bench.toml: {str(about)[:80]}"
                 )
-        _refuse_other_targets(due, told)
-        return cls(task, phases, tuple(due), told.workloads, facts)
+        _refuse_other_targets(due, stored)
+        return cls(task, phases, tuple(due), stored.workloads, facts)
 
     def __len__(self) -> int:
         """Return the number of workloads."""
@@ -178,16 +178,16 @@ class QuboReplica(OptimizationTask):
         return dict(self.facts)
 
 
-def _refuse_other_targets(due: Sequence[Workload], told: QuboFacts) -> None:
+def _refuse_other_targets(due: Sequence[Workload], facts: QuboFacts) -> None:
     """Raise DataError where a session names the shipped costs, or the shipped table in
     this version, and has other targets.
     """
     shipped = targets.read()
     published = (
-        official.shipped(shipped).rows if told.official_targets == "shipped" else {}
+        official.shipped(shipped).rows if facts.official_targets == "shipped" else {}
     )
-    own = told.targets == "shipped" and told.targets_version == shipped.version
-    for workload, about in zip(due, told.workloads, strict=True):
+    own = facts.targets == "shipped" and facts.targets_version == shipped.version
+    for workload, about in zip(due, facts.workloads, strict=True):
         row = shipped.rows.get(workload)
         stated = (about.best_known, about.graph_sha256, about.proven)
         if own and row is not None and (row.cost, row.graph, row.proven) != stated:

@@ -187,7 +187,7 @@ def again(session: Path, stored: Any) -> dict[str, Any]:
     """Return rescored.json made once more; raise NotInSession where it was made with
     other targets than the shipped ones of this version.
     """
-    told = stored if isinstance(stored, dict) else {}
+    stored_costs = stored if isinstance(stored, dict) else {}
     table = targets.read()
     officials = official.shipped(table)
     due = {
@@ -195,11 +195,13 @@ def again(session: Path, stored: Any) -> dict[str, Any]:
         "targets_version": table.version,
         "official_targets": officials.source,
     }
-    if other := [name for name, value in due.items() if told.get(name) != value]:
+    if other := [
+        name for name, value in due.items() if stored_costs.get(name) != value
+    ]:
         raise NotInSession(f"it was made with {', '.join(other)} that are not at hand")
     vectors = list(rescored(session, table, officials))
     made = content(vectors, table, targets.SHIPPED, officials)
-    return made | {"date_utc": str(told.get("date_utc"))}
+    return made | {"date_utc": str(stored_costs.get("date_utc"))}
 
 
 def _workloads(session: Path) -> Mapping[int, WorkloadFacts]:
@@ -240,7 +242,7 @@ def _vector(
         if done.score is not None and done.score.costs is not None
         else None
     )
-    told = (
+    facts = (
         part,
         done.number,
         done.step.warmup,
@@ -253,7 +255,7 @@ def _vector(
     try:
         decoded = answer.decode(done.completion.output, graph.nodes)
     except DataError as error:
-        return Vector(*told, fault=error.cause)
+        return Vector(*facts, fault=error.cause)
     return Vector(
-        *told, cost=cost(graph, decoded.vector), solution=packed(decoded.vector)
+        *facts, cost=cost(graph, decoded.vector), solution=packed(decoded.vector)
     )

@@ -63,10 +63,10 @@ def rescore(session: Path, path: Path, official: Path | None, keep: Path | None)
         say(Terminal(), _rescored(workload, ones))
     for vector in vectors:
         if vector.fault or vector.stored not in (None, vector.cost):
-            said = vector.fault or f"costs {vector.cost}, stored as {vector.stored}"
+            detail = vector.fault or f"costs {vector.cost}, stored as {vector.stored}"
             say(
                 Terminal(),
-                f"[red]{escape(vector.part)}, step {vector.step}[/]: {escape(said)}",
+                f"[red]{escape(vector.part)}, step {vector.step}[/]: {escape(detail)}",
             )
     better = scores.kept(vectors, f"session {session.resolve().name}")
     say(

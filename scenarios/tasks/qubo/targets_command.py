@@ -45,7 +45,7 @@ class Selection:
             (self.densities, workload.density),
             (self.seeds, workload.seed),
         )
-        return all(not wanted or value in wanted for wanted, value in parts)
+        return all(not allowed or value in allowed for allowed, value in parts)
 
     @property
     def everything(self) -> bool:
@@ -197,12 +197,12 @@ def _search(
     """Search workloads that are not proven, and write each better row at once: a
     stopped command loses only the search under way, from one seed.
     """
-    wanted = selection.workloads()
-    _refuse_unpublished(path, wanted)
+    workloads = selection.workloads()
+    _refuse_unpublished(path, workloads)
     file = _TargetFile(path)
     # A table of a user's own is never worse than the shipped one.
     known = {**table.read().rows, **file.targets.rows}
-    for number, workload in enumerate(wanted, start=1):
+    for number, workload in enumerate(workloads, start=1):
         before = known.get(workload)
         if before is not None:
             file.improve(before)
@@ -211,7 +211,7 @@ def _search(
         for target in improvements(workload, search_s, seeds, before):
             file.improve(target)
         news = _news(file.targets.rows[workload], before)
-        say(Terminal(), f"{number:>4} of {len(wanted)}  {workload}: {news}")
+        say(Terminal(), f"{number:>4} of {len(workloads)}  {workload}: {news}")
     unchanged = "" if file.is_changed else ", nothing better was found"
     version = file.targets.version
     say(Terminal(), f"{escape(str(path))}: version {version}{unchanged}")
@@ -241,13 +241,13 @@ class _TargetFile:
             table.write(self.targets, self._path)
 
 
-def _refuse_unpublished(path: Path, wanted: Sequence[Workload]) -> None:
+def _refuse_unpublished(path: Path, workloads: Sequence[Workload]) -> None:
     """Raise ConfigError where a workload of another than the published grid would go
     into the shipped table.
     """
     if path.resolve() != table.SHIPPED.resolve():
         return
-    unpublished = [workload for workload in wanted if workload not in GRID]
+    unpublished = [workload for workload in workloads if workload not in GRID]
     if not unpublished:
         return
     first = unpublished[0]

@@ -105,7 +105,7 @@ def test_columns_after_a_gap_are_where_they_belong() -> None:
 def test_no_column_is_reduced_without_a_viewer() -> None:
     looking = [True]
     blocks: list[LiveBlock] = []
-    taking = reducer(blocks, wanted=lambda: looking[0])
+    taking = reducer(blocks, is_wanted=lambda: looking[0])
     ones = np.ones(4000, dtype=np.float32)
     packed = np.full(125, 0xFF, dtype=np.uint8)
     packed[60] = 0
