@@ -42,7 +42,7 @@ class EventsFile:
                     self._at = 0
                     self._rest = b""
                 file.seek(self._at)
-                found = file.read()
+                content = file.read()
         except FileNotFoundError:
             return []
         except OSError as error:
@@ -51,8 +51,8 @@ class EventsFile:
                 evidence=f"{self._path}: {error.strerror}",
                 try_next=f"{self._named_by} name one file",
             ) from error
-        self._at += len(found)
-        *whole, self._rest = (self._rest + found).split(b"\n")
+        self._at += len(content)
+        *whole, self._rest = (self._rest + content).split(b"\n")
         try:
             lines = [json.loads(line) for line in whole]
         except ValueError as error:

@@ -165,20 +165,20 @@ class Offline(Scenario):
         took_s = sum(_times_s(measured.samples))
         count = sum(_counts(measured.samples))
         settings = self.settings
-        found = []
+        faults = []
         if took_s < settings.min_duration_s:
             detail = (
                 f"the windows last {took_s:.6g} s, min_duration_s is "
                 f"{settings.min_duration_s:g}: raise the scenario's margin"
             )
-            found.append(Problem("rule", detail))
+            faults.append(Problem("rule", detail))
         if count < settings.min_count:
-            found.append(
+            faults.append(
                 Problem(
                     "rule", f"{count} inferences, min_count is {settings.min_count}"
                 )
             )
-        return tuple(found)
+        return tuple(faults)
 
     def lines(self, measured: Measured) -> tuple[str, ...]:
         """Describe the windows, and the differences from LoadGen's Offline."""

@@ -139,13 +139,13 @@ class Ina3221(CounterDriver):
     def __init__(
         self,
         settings: Settings,
-        found: Sequence[PowerRail],
+        measured_rails: Sequence[PowerRail],
         simulator: Ina3221Simulator | None,
     ) -> None:
         self._settings = settings
         self.simulator = simulator
-        self._rails = tuple(found)
-        self._facts = _facts(found)
+        self._rails = tuple(measured_rails)
+        self._facts = _facts(measured_rails)
         _refuse_rate(settings, self._facts)
         self._accuracy = _accuracy(settings, self._facts)
         self._clock: CounterClock = simulator.counter if simulator else HostClock()
@@ -260,14 +260,14 @@ class RailSum:
         return (previous + present) / 2 * 1e-6 * elapsed_s
 
 
-def _facts(found: Sequence[PowerRail]) -> _Facts:
+def _facts(measured_rails: Sequence[PowerRail]) -> _Facts:
     """Read each rail once, and its voltage."""
     channels = []
-    for rail in found:
+    for rail in measured_rails:
         rail.power_uw()
         voltage_mv = number(rail.voltage, rail.label)
         channels.append(_Channel(rail.label, voltage_mv, rail.shunt_uohm))
-    return _Facts(tuple(channels), max(rail.interval_s for rail in found))
+    return _Facts(tuple(channels), max(rail.interval_s for rail in measured_rails))
 
 
 def _reading_s(facts: _Facts) -> float:

@@ -51,11 +51,11 @@ class PowerRail:
 
 def rails(devices: Path) -> list[PowerRail]:
     """Return all rails with a label below a folder of I2C devices."""
-    found = []
+    listed = []
     for name in sorted(devices.glob("*/name")):
         if _text(name) in _NAMES:
-            found += _of_hwmon(name.parent) or _of_iio(name.parent)
-    return [rail for rail in found if rail.label not in ("", _UNUSED)]
+            listed += _of_hwmon(name.parent) or _of_iio(name.parent)
+    return [rail for rail in listed if rail.label not in ("", _UNUSED)]
 
 
 def chosen(known: Sequence[PowerRail], labels: Sequence[str]) -> list[PowerRail]:
@@ -93,11 +93,11 @@ def chosen(known: Sequence[PowerRail], labels: Sequence[str]) -> list[PowerRail]
             f"the rail {twice[0]} is named twice, and would count twice",
             try_next="rails: each label once",
         )
-    found = [by_label[label] for label in labels]
-    for rail in found:
+    rails_chosen = [by_label[label] for label in labels]
+    for rail in rails_chosen:
         if rail.enable is not None and number(rail.enable, rail.label) == 0:
             raise _off(rail.enable, rail.label)
-    return found
+    return rails_chosen
 
 
 def number(path: Path, label: str) -> int:
@@ -133,14 +133,14 @@ def _off(path: Path, label: str) -> BenchError:
 
 
 def _of_hwmon(device: Path) -> list[PowerRail]:
-    found = []
+    listed = []
     for labelled in sorted(device.glob("hwmon/hwmon*/in[123]_label")):
         folder, number_ = labelled.parent, labelled.name[2]
         currents = folder / f"curr{number_}_input"
         voltages = folder / f"in{number_}_input"
         shunt = _stated(folder / f"shunt{number_}_resistor")
         interval_ms = _stated(folder / "update_interval")
-        found.append(
+        listed.append(
             PowerRail(
                 label=_text(labelled),
                 factors=(voltages, currents),
@@ -151,14 +151,14 @@ def _of_hwmon(device: Path) -> list[PowerRail]:
                 interval_s=_interval_s(interval_ms),
             )
         )
-    return found
+    return listed
 
 
 def _of_iio(device: Path) -> list[PowerRail]:
-    found = []
+    listed = []
     for labelled in sorted(device.glob("iio[:_-]device*/rail_name_[012]")):
         folder, number_ = labelled.parent, labelled.name[-1]
-        found.append(
+        listed.append(
             PowerRail(
                 label=_text(labelled),
                 factors=(folder / f"in_power{number_}_input",),
@@ -169,7 +169,7 @@ def _of_iio(device: Path) -> list[PowerRail]:
                 interval_s=_INTERVAL_S,
             )
         )
-    return found
+    return listed
 
 
 def _interval_s(stated_ms: int | None) -> float:

@@ -129,9 +129,10 @@ def reasons(bits: int) -> tuple[str, ...]:
     return (*known, f"bits {rest:#x}") if rest else known
 
 
-def _processes(found: Iterable[Any], kind: str) -> list[BoardProcess]:
+def _processes(processes: Iterable[Any], kind: str) -> list[BoardProcess]:
     return [
-        BoardProcess(one.pid, _name(one.pid), kind, _is_ours(one.pid)) for one in found
+        BoardProcess(one.pid, _name(one.pid), kind, _is_ours(one.pid))
+        for one in processes
     ]
 
 

@@ -119,8 +119,8 @@ class InaLink:
         """Yield whole lines; bytes after the last one that was taken stay pending."""
         end_s = time.monotonic() + limit_s
         while time.monotonic() < end_s:
-            line, found, rest = self._pending.partition(b"\n")
-            if not found:
+            line, end, rest = self._pending.partition(b"\n")
+            if not end:
                 self._pending += self._port.read(_READ_S)
                 continue
             self._pending = rest

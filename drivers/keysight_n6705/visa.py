@@ -154,11 +154,11 @@ def open_library(visa_library: str) -> Any:
 
 def libraries() -> dict[str, str]:
     """Return the versions of the VISA packages in use."""
-    found = {}
+    by_name = {}
     for name in ("pyvisa", "pyvisa-py"):
         with suppress(PackageNotFoundError):
-            found[name] = version(name)
-    return found
+            by_name[name] = version(name)
+    return by_name
 
 
 def _is_name(resource: str) -> bool:

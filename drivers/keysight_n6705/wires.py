@@ -13,7 +13,7 @@ def wires(settings: Any) -> Sequence[Connection]:
     """Return them: a channel supplies the DUT; SYNC goes where `sync` says
     (docs/how-to/MONITORS.md)."""
     s = settings
-    found = [
+    connections = [
         Connection(
             WireName.SUPPLY,
             Pin("monitor", f"channel {s.channel} +"),
@@ -42,8 +42,8 @@ def wires(settings: Any) -> Sequence[Connection]:
     else:
         to = Pin("io manager", "8 (ICP1)")
         note = "stamps each edge: docs/how-to/IO_MANAGER.md"
-        found.append(
+        connections.append(
             Connection(WireName.GROUND, Pin("dut", "ground"), Pin("io manager", "GND"))
         )
-    found.append(Connection(WireName.SYNC, Pin("dut", "SYNC"), to, note))
-    return found
+    connections.append(Connection(WireName.SYNC, Pin("dut", "SYNC"), to, note))
+    return connections

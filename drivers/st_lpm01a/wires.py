@@ -12,7 +12,7 @@ from rig.model.wiring import Connection, Pin, WireName
 def wires(settings: Any) -> Sequence[Connection]:
     """Return them: the board supplies the DUT, SYNC goes to its D7
     (docs/how-to/MONITORS.md)."""
-    found = [
+    connections = [
         Connection(
             WireName.SUPPLY,
             Pin("monitor", "supply output"),
@@ -22,9 +22,9 @@ def wires(settings: Any) -> Sequence[Connection]:
         Connection(WireName.GROUND, Pin("monitor", "ground"), Pin("dut", "ground")),
     ]
     if settings.events:
-        found.append(
+        connections.append(
             Connection(
                 WireName.SYNC, Pin("dut", "SYNC"), Pin("monitor", "Arduino pin D7")
             )
         )
-    return found
+    return connections

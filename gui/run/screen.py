@@ -249,8 +249,8 @@ class RunScreen(Screen):
         self.shell.say(f"report: {page}")
         QDesktopServices.openUrl(QUrl.fromLocalFile(str(page)))
 
-    def _take_status(self, found: tuple[Path, str]) -> None:
-        folder, status = found
+    def _take_status(self, status_of: tuple[Path, str]) -> None:
+        folder, status = status_of
         if self._busy:
             return
         if status not in (_SUCCESS, _UNREADABLE):

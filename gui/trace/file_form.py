@@ -87,9 +87,9 @@ class FileForm(QFrame):
         """
         path = self._path
 
-        def take(found: tuple[Question, ...]) -> None:
-            if path is not None and found and self._path == path:
-                self._show(path, found)
+        def take(asked: tuple[Question, ...]) -> None:
+            if path is not None and asked and self._path == path:
+                self._show(path, asked)
 
         if path is not None:
             self._worker.do(

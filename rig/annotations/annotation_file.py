@@ -134,10 +134,10 @@ def read(path: Path, trace: Trace, marked: Marked | None) -> Annotations:
         places = (
             stored.get("places", []) if stored.get("samples") == trace.length else []
         )
-        found = list(_found(reader, _Clock(trace, marked)))
-    if len(places) == len(found):
+        markers = list(_found(reader, _Clock(trace, marked)))
+    if len(places) == len(markers):
         # In the order of writing.
-        pairs = zip(places, found, strict=True)
+        pairs = zip(places, markers, strict=True)
         with suppress(TypeError, ValueError):
             return _joined(
                 [
@@ -146,21 +146,21 @@ def read(path: Path, trace: Trace, marked: Marked | None) -> Annotations:
                 ]
             )
     undated = [
-        entry for entry, dated in found if not dated and entry.kind != _HORIZONTAL
+        entry for entry, dated in markers if not dated and entry.kind != _HORIZONTAL
     ]
     if undated:
         raise DataError(
             f"{path.name} places its markers by date, and {trace.path.name} has none",
             try_next="the trace as it was recorded, with its time stamps",
         )
-    return _joined([entry for entry, _ in found])
+    return _joined([entry for entry, _ in markers])
 
 
 def read_own(trace: Trace, marked: Marked) -> Annotations:
     """Return the markers and notes that are in the trace's file itself; raises
     DataError."""
-    found = markers_in(marked.path, own=True)
-    if not found:
+    markers = markers_in(marked.path, own=True)
+    if not markers:
         return Annotations()
     entries = []
     clock = _Clock(trace, marked)
@@ -170,7 +170,7 @@ def read_own(trace: Trace, marked: Marked) -> Annotations:
     # Where a rate was given in the place of the file's, all signals' rates were wrong
     # alike.
     file_s = base.sample_rate / trace.sample_hz
-    for signal, at, name, kind in found:
+    for signal, at, name, kind in markers:
         if signal is None:
             at_s = clock.seconds(at)
         else:

@@ -408,9 +408,9 @@ def hints(kind: type) -> dict[str, Any]:
 
 def programs(settings: Any) -> list[str]:
     """Return the names of the settings that name the program that a device is."""
-    found = hints(settings.__class__)
+    types = hints(settings.__class__)
     return [
-        name for name in found if PROGRAM in getattr(found[name], "__metadata__", ())
+        name for name in types if PROGRAM in getattr(types[name], "__metadata__", ())
     ]
 
 
@@ -418,11 +418,11 @@ def _absolute(settings: Any, values: Mapping[str, Any], folder: Path) -> Any:
     """Make relative paths absolute: they start at the bench file's folder, or at the
     working folder where the command line states them; `values` are as stated.
     """
-    found = hints(settings.__class__)
+    types = hints(settings.__class__)
     changes = {}
     for part in dataclasses.fields(settings):
         value = getattr(settings, part.name)
-        is_path = PATH in getattr(found[part.name], "__metadata__", ())
+        is_path = PATH in getattr(types[part.name], "__metadata__", ())
         if is_path and value != part.default:
             stated = values.get(part.name)
             base = Path.cwd() if isinstance(stated, _CommandLineText) else folder

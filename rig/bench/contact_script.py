@@ -31,19 +31,19 @@ class Exchange:
 def exchanges(blocks: Sequence[Block]) -> list[Exchange]:
     """Return the commands in their order; a block may hold several, or a part of
     one."""
-    found = [Exchange(b"", 1)]
+    listed = [Exchange(b"", 1)]
     began_s = 0.0
     partial = b""
     for block in blocks:
         if block.direction != "tx":
-            found[-1].answers.append((max(block.at_s - began_s, 0.0), block.content))
+            listed[-1].answers.append((max(block.at_s - began_s, 0.0), block.content))
             continue
         began_s = block.at_s
         *lines, partial = (partial + block.content).split(b"\n")
-        found += [
+        listed += [
             Exchange(command, block.line) for line in lines if (command := line.strip())
         ]
-    return found
+    return listed
 
 
 class Script:
@@ -92,24 +92,24 @@ class Script:
         """Return the blocks that were not fetched yet; several skipped blocks are
         joined.
         """
-        found: list[Exchange] = []
+        answers: list[Exchange] = []
         for place, exchange in enumerate(self._exchanges):
             if place >= self._at and not exchange.done and not self._is_poll(exchange):
                 break
             if exchange.command == command and not exchange.done:
-                found.append(exchange)
+                answers.append(exchange)
                 if place >= self._at:
                     break
         blocks = []
-        for exchange in found:
+        for exchange in answers:
             blocks.append(b"".join(block for _, block in exchange.answers))
-        if len(found) > 1 and all(block.startswith(b"#") for block in blocks):
-            for exchange in found:
+        if len(answers) > 1 and all(block.startswith(b"#") for block in blocks):
+            for exchange in answers:
                 exchange.done = True
             return [(0.0, _joined(blocks))]
-        if found:
-            found[0].done = True
-        return found[0].answers if found else []
+        if answers:
+            answers[0].done = True
+        return answers[0].answers if answers else []
 
     def _same(
         self, exchange: Exchange, command: bytes
@@ -140,9 +140,9 @@ class Script:
         return "no command any more"
 
 
-def _around(found: re.Match[bytes]) -> tuple[bytes, bytes]:
+def _around(match: re.Match[bytes]) -> tuple[bytes, bytes]:
     """Return the text before and after the group."""
-    return found.string[: found.start(1)], found.string[found.end(1) :]
+    return match.string[: match.start(1)], match.string[match.end(1) :]
 
 
 def _joined(blocks: Sequence[bytes]) -> bytes:

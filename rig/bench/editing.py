@@ -205,8 +205,8 @@ class BenchText:
         return BenchText("\n".join(lines))
 
     def _line(self, error: ConfigError) -> int | None:
-        if found := _AT_LINE.search(error.evidence):
-            return int(found[1])
+        if match := _AT_LINE.search(error.evidence):
+            return int(match[1])
         if "(at end of document)" in error.evidence:
             return max(len(self.text.rstrip("\n").split("\n")), 1)
         return line_of(self.text, error.path.split(",")[0]) if error.path else None
@@ -250,14 +250,14 @@ class BenchText:
 
     def _table(self, head: Statement) -> list[Statement]:
         """Return a head with the keys that follow it, up to the next head."""
-        found = [head]
+        lines_of_table = [head]
         for each in statements(self._lines):
             if each.first <= head.first:
                 continue
             if each.is_head:
                 break
-            found.append(each)
-        return found
+            lines_of_table.append(each)
+        return lines_of_table
 
     def _with_table(self, keys: Keys) -> BenchText:
         """Add a table, after the tables that belong together with it."""

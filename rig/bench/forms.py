@@ -203,12 +203,12 @@ def _part(text: BenchText, section: str, place: str, title: str) -> FormSection:
     if not kind:
         return replace(part, error=f"exactly one table [{place}.KIND] is needed")
     try:
-        found = plugins.find(section, kind)
+        plugin = plugins.find(section, kind)
     except ConfigError as error:
         return replace(part, error=_sentence(error))
-    part = replace(part, about=plugins.first_paragraph(found.__doc__))
+    part = replace(part, about=plugins.first_paragraph(plugin.__doc__))
     prefix = f"{place}.{kind}"
-    return _filled(part, found.Settings, text.value(prefix), prefix)
+    return _filled(part, plugin.Settings, text.value(prefix), prefix)
 
 
 def _filled(part: FormSection, settings: type, values: Any, prefix: str) -> FormSection:

@@ -76,11 +76,13 @@ def held(resolved: Config) -> Held:
 
 
 def _devices(section: str, choice: PluginChoice) -> Iterator[HeldDevice]:
-    found = list(_names(choice.settings))
+    devices = list(_names(choice.settings))
     named = [
-        name for name in found if not name.startswith(_SIMULATOR) and not is_lent(name)
+        name
+        for name in devices
+        if not name.startswith(_SIMULATOR) and not is_lent(name)
     ]
-    if any(map(is_lent, found)):
+    if any(map(is_lent, devices)):
         return  # the place is held
     if named:
         yield from (HeldDevice(choice.kind, _place(name)) for name in named)
@@ -90,12 +92,12 @@ def _devices(section: str, choice: PluginChoice) -> Iterator[HeldDevice]:
 
 def _names(settings: Any) -> Iterator[str]:
     """Yield the settings that name a device, those of inner tables as well."""
-    found = hints(settings.__class__)
+    types = hints(settings.__class__)
     for part in dataclasses.fields(settings):
         value = getattr(settings, part.name)
         if dataclasses.is_dataclass(value):
             yield from _names(value)
-        elif DEVICE in getattr(found[part.name], "__metadata__", ()) and value:
+        elif DEVICE in getattr(types[part.name], "__metadata__", ()) and value:
             yield str(value)
 
 

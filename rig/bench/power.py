@@ -31,20 +31,20 @@ class PoweredBench:
         """Return voltage and current of each rail in words; a simulated device that is
         not open draws no current.
         """
-        found = {}
+        readings = {}
         for rail, monitor in self._monitors.items():
             if monitor.info.sync == "start":
-                found[rail] = (
+                readings[rail] = (
                     "not read: this monitor records from the first edge of SYNC on"
                 )
                 continue
             reading = read_supply(monitor, self._context)
-            found[rail] = (
+            readings[rail] = (
                 "nothing could be read"
                 if reading is None
                 else supply.in_words(reading, monitor.info)
             )
-        return found
+        return readings
 
 
 @contextmanager

@@ -135,22 +135,25 @@ def _instruments(
     return [ScanRow(kind, "not looked for", PROBLEM, problem=problem, try_next=hint)]
 
 
-def _instrument(kind: str, found: FoundInstrument) -> ScanRow:
-    state = PROBLEM if found.problem else FOUND
+def _instrument(kind: str, instrument: FoundInstrument) -> ScanRow:
+    state = PROBLEM if instrument.problem else FOUND
     # A serial number with a quote or an end of a line in it would write keys of its
     # own.
-    plain = found.serial.isprintable() and '"' not in found.serial
+    plain = instrument.serial.isprintable() and '"' not in instrument.serial
     setting = "\n".join(
-        [f"[{MONITOR}.{kind}]", *([found.setting] if found.setting and plain else [])]
+        [
+            f"[{MONITOR}.{kind}]",
+            *([instrument.setting] if instrument.setting and plain else []),
+        ]
     )
     return ScanRow(
         kind=kind,
-        name=found.name,
+        name=instrument.name,
         state=state,
-        serial=found.serial,
+        serial=instrument.serial,
         setting=setting,
-        problem=found.problem,
-        try_next=found.try_next,
+        problem=instrument.problem,
+        try_next=instrument.try_next,
     )
 
 

@@ -38,9 +38,9 @@ def page() -> str:
     ]
     for section in plugins.GROUPS:
         for kind in plugins.names(section):
-            found = plugins.find(section, kind)
-            about = plugins.first_paragraph(found.__doc__)
-            parts += _part(f"{section}.{kind}", about, found.Settings)
+            plugin = plugins.find(section, kind)
+            about = plugins.first_paragraph(plugin.__doc__)
+            parts += _part(f"{section}.{kind}", about, plugin.Settings)
     return "\n".join(parts)
 
 

@@ -33,14 +33,14 @@ def typed(kind: Any, value: Any, path: str) -> Any:
 def refusals(settings: type, values: Mapping[str, Any], path: str) -> list[ConfigError]:
     """Return everything that is wrong with a table of settings, where `typed` raises
     the first."""
-    found: list[ConfigError] = []
+    errors: list[ConfigError] = []
     try:
         made: Any = _converter().structure(with_defaults(settings, values), settings)
     except cattrs.BaseValidationError as error:
         return [_refusal(place, cause) for place, cause in _causes(error, path)]
     for each in violations(made, path):
-        found.append(ConfigError(each.value, path=each.path, try_next=each.allowed))
-    return found
+        errors.append(ConfigError(each.value, path=each.path, try_next=each.allowed))
+    return errors
 
 
 def with_defaults(kind: Any, values: Mapping[str, Any]) -> dict[str, Any]:

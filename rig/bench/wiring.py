@@ -168,9 +168,9 @@ class _Proof:
         """Yield for each supply that is off whether something else feeds the device."""
         for rail, monitor in self.monitors.items():
             if monitor.info.switches:
-                found = supply_off("", monitor, self.context)
+                finding = supply_off("", monitor, self.context)
                 cause = "another cable feeds the device"
-                row = row_of(WireName.SECOND_SUPPLY, found, cause)
+                row = row_of(WireName.SECOND_SUPPLY, finding, cause)
                 blind = monitor.info.sync == "start" or not monitor.info.reads_voltage
                 ok = None if blind and row.ok else row.ok
                 yield replace(row, ok=ok, rail=rail)

@@ -22,10 +22,10 @@ def bench() -> None:
 @bench.command("list", short_help="List the example benches, and what is in each")
 def list_() -> None:
     """List the example benches: device, energy monitor, scenario and task of each."""
-    found = examples.examples()
+    benches = examples.examples()
     out = Terminal()
     print_rows(
-        out, "example benches", [(each.name, ", ".join(each.kinds)) for each in found]
+        out, "example benches", [(each.name, ", ".join(each.kinds)) for each in benches]
     )
     say(out, "next: rig bench new NAME writes one of them here")
 

@@ -52,10 +52,10 @@ class LazyGroup(click.Group):
                 try_next=f"{did_you_mean(args[0], self.list_commands(ctx), 3)}"
                 f"{ctx.command_path} --help lists the commands",
             )
-        found = super().resolve_command(ctx, args)
-        if not isinstance(found[1], click.Group | LateCommand):
+        resolved = super().resolve_command(ctx, args)
+        if not isinstance(resolved[1], click.Group | LateCommand):
             _call_object(ctx)
-        return found
+        return resolved
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command that was named; a usage error names this command."""

@@ -63,34 +63,36 @@ def plan(
     steps = planning.steps(
         scenario, task, planning.trial_seed(resolved.bench.seed, trial)
     )
-    found = estimate.of_plan(scenario, task, resolved, resolved.bench.trials, sessions)
+    estimated = estimate.of_plan(
+        scenario, task, resolved, resolved.bench.trials, sessions
+    )
     facts = {"task": {"samples": len(task)} | task.provenance()}
-    order = {"interleaved": bool(found.interleaved)}
+    order = {"interleaved": bool(estimated.interleaved)}
     marked = labels.of_provenance(stated(resolved) | order | facts)
     out = Terminal()
     if as_json:
-        out.out(json.dumps(document(bench, trial, steps, found, marked), indent=1))
+        out.out(json.dumps(document(bench, trial, steps, estimated, marked), indent=1))
     else:
-        print_plan(out, steps if whole else steps[:_STEPS], steps, found, marked)
+        print_plan(out, steps if whole else steps[:_STEPS], steps, estimated, marked)
 
 
 def document(
     bench: Path,
     trial: int,
     steps: Sequence[Step],
-    found: Estimate,
+    estimated: Estimate,
     marked: Sequence[Label],
 ) -> dict[str, Any]:
     """Return a plan as JSON holds it: all steps, seconds and bytes of all trials, None
     where only a limit is known, and the labels.
     """
-    session = found.session
+    session = estimated.session
     return {
         "bench": str(bench),
         "labels": [label.text for label in marked],
-        "task": found.task,
-        "scenario": found.scenario,
-        "trials": found.trials,
+        "task": estimated.task,
+        "scenario": estimated.scenario,
+        "trials": estimated.trials,
         "trial": trial,
         "steps": [
             {
@@ -102,11 +104,11 @@ def document(
         ],
         "expected_s": session.expected_s,
         "most_s": session.most_s,
-        "virtual_time": found.virtual,
-        "known_b": found.known_b,
-        "most_b": found.most_b,
-        "free_b": found.free_b,
-        "room": found.room,
+        "virtual_time": estimated.virtual,
+        "known_b": estimated.known_b,
+        "most_b": estimated.most_b,
+        "free_b": estimated.free_b,
+        "room": estimated.room,
     }
 
 
@@ -114,7 +116,7 @@ def print_plan(
     out: Terminal,
     shown: Sequence[Step],
     steps: Sequence[Step],
-    found: Estimate,
+    estimated: Estimate,
     marked: Sequence[Label],
 ) -> None:
     """Print labels, what all trials will take, and the steps of one."""
@@ -123,8 +125,8 @@ def print_plan(
     for kind in kinds.known():
         totals.append(kind.total([step for step in steps if kinds.of(step) is kind]))
     of_trial = ", ".join(filter(None, totals))
-    say(out, f"a trial: {escape(of_trial)}; {found.trials} trials")
-    for line in _of_estimate(found):
+    say(out, f"a trial: {escape(of_trial)}; {estimated.trials} trials")
+    for line in _of_estimate(estimated):
         indent = " " * (len(line) - len(line.lstrip()))
         say(out, escape(line.lstrip()), indent)
     for number, step in enumerate(shown, start=1):
@@ -133,33 +135,35 @@ def print_plan(
         say(out, f"{len(steps) - len(shown)} more steps (--all)", "   ...  ")
 
 
-def _of_estimate(found: Estimate) -> Iterator[str]:
+def _of_estimate(estimated: Estimate) -> Iterator[str]:
     """Yield the lines about the time of a session, its unknown parts, and the disk
     space.
     """
-    clock = " of virtual time" if found.virtual else ""
-    known = "about" if found.trial.expected_s is not None else "at least"
-    all_s = duration(found.session.known_s)
+    clock = " of virtual time" if estimated.virtual else ""
+    known = "about" if estimated.trial.expected_s is not None else "at least"
+    all_s = duration(estimated.session.known_s)
     times = (
-        f"{all_s}{clock} in all, {found.trials} trials interleaved"
-        if found.interleaved
-        else f"{duration(found.trial.known_s)}{clock} a trial, {all_s} in all"
+        f"{all_s}{clock} in all, {estimated.trials} trials interleaved"
+        if estimated.interleaved
+        else f"{duration(estimated.trial.known_s)}{clock} a trial, {all_s} in all"
     )
-    yield f"time: {known} {times}; {duration(found.session.most_s)} at most"
-    if found.interleaved is not None and found.trials > 1:
-        other_s = duration(found.in_order(interleaved=not found.interleaved).known_s)
+    yield f"time: {known} {times}; {duration(estimated.session.most_s)} at most"
+    if estimated.interleaved is not None and estimated.trials > 1:
+        other_s = duration(
+            estimated.in_order(interleaved=not estimated.interleaved).known_s
+        )
         how = (
             "trial by trial"
-            if found.interleaved
+            if estimated.interleaved
             else "interleaved, each sample loaded once"
         )
         yield f"  {how}: {known} {other_s}"
-    for row in found.unknown:
+    for row in estimated.unknown:
         yield (
             f"  only a limit is known of {row.count} x {row.group}: "
             f"{duration(row.each.most_s)} each"
         )
-    for rail in found.rails:
+    for rail in estimated.rails:
         name = f"rail {rail.name}: " if rail.name else ""
         rate = (
             f"{quantity(rail.sampling.sample_hz, 'Hz')}, {bytes_text(rail.byte_hz)} a"
@@ -171,15 +175,17 @@ def _of_estimate(found: Estimate) -> Iterator[str]:
             left_b = rail.byte_hz - rail.spared_hz
             rate += f", {bytes_text(left_b)} while a sample is loaded (means)"
         yield f"  {name}{rate}"
-    free = "" if found.free_b is None else f"; {bytes_text(found.free_b)} are free"
-    needed = bytes_text(found.known_b)
-    if found.rails and found.trial.expected_s is None:
-        needed = f"{needed} to {bytes_text(found.most_b)}"
+    free = (
+        "" if estimated.free_b is None else f"; {bytes_text(estimated.free_b)} are free"
+    )
+    needed = bytes_text(estimated.known_b)
+    if estimated.rails and estimated.trial.expected_s is None:
+        needed = f"{needed} to {bytes_text(estimated.most_b)}"
     yield f"disk: about {needed}{free}"
-    if not found.room:
+    if not estimated.room:
         yield "  NO ROOM: rig run would refuse to start"
-    elif not found.room_at_most:
+    elif not estimated.room_at_most:
         yield (
-            f"  no room for {bytes_text(found.most_b)}, as needed where every limit is"
-            " reached"
+            f"  no room for {bytes_text(estimated.most_b)}, as needed where every limit"
+            " is reached"
         )

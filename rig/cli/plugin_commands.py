@@ -19,5 +19,5 @@ def find(name: str) -> Any:
     """Return the click command of a name, or None. Raise ConfigError if a package that
     it needs is not installed.
     """
-    found = next((each for each in installed(_GROUP) if each.name == name), None)
-    return found and loaded(found, f"rig {name}", name)
+    entry_point = next((each for each in installed(_GROUP) if each.name == name), None)
+    return entry_point and loaded(entry_point, f"rig {name}", name)

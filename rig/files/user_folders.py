@@ -60,8 +60,8 @@ def meeting_file(what: str) -> Path:
 
 def home() -> Path | None:
     """Return the home of the user, None where there is none."""
-    found = expanded("~")
-    return found if found.is_absolute() else None
+    folder = expanded("~")
+    return folder if folder.is_absolute() else None
 
 
 def expanded(path: Path | str) -> Path:

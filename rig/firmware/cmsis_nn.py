@@ -97,8 +97,8 @@ def _with_headers(folder: Path, name: str, seen: set[str]) -> str:
             try_next=f"{FETCH}, then --cmsis-nn CMSIS-NN",
         ) from error
 
-    def header(found: re.Match[str]) -> str:
-        header_path = f"Include/{found[1]}"
+    def header(match: re.Match[str]) -> str:
+        header_path = f"Include/{match[1]}"
         # The network has no floating point.
         if header_path in seen or header_path.endswith("_flt.h"):
             return ""

@@ -194,26 +194,26 @@ def _port(planned: FlashPlan, comports: Callable[[], list[Any]]) -> str:
     kind = planned.tool if planned.tool in _PORTS else planned.order.probe
     if planned.tool == "picotool" or kind not in _PORTS:
         return ""
-    found: dict[str, Any] = {}
+    ports: dict[str, Any] = {}
     for port in comports():
         products = _PORTS[kind].get(port.vid or 0, range(0))
         if (port.pid or 0) in products:
             # A probe with two ports has one serial number.
-            found.setdefault(port.serial_number or port.device, port)
-    if len(found) > 1:
+            ports.setdefault(port.serial_number or port.device, port)
+    if len(ports) > 1:
         names = [
             f"{port.device} ({one_line(port.serial_number or 'no serial number')})"
-            for port in found.values()
+            for port in ports.values()
         ]
         raise BenchError(
-            f"{len(found)} boards or debug probes are attached: {', '.join(names)}",
+            f"{len(ports)} boards or debug probes are attached: {', '.join(names)}",
             try_next="unplug the others, or --device with the serial number of one;"
             " with esptool and bossac with its port",
             see="several-boards-to-flash",
         )
     if planned.tool != "bossac":
         return ""
-    for port in found.values():
+    for port in ports.values():
         return str(port.device)
     raise DeviceNotFound(
         "no board waits for bossac",

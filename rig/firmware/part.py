@@ -39,17 +39,17 @@ def part(folder: Path) -> BoardMemory | None:
     """Return the part of a project; None where no linker script states one, as for a
     process. Raises ConfigError for a script without FLASH and RAM.
     """
-    found = sorted(folder.glob("boards/*/memory.ld"))
-    if not found:
+    files = sorted(folder.glob("boards/*/memory.ld"))
+    if not files:
         return None
-    text = found[0].read_text(encoding="utf-8")
+    text = files[0].read_text(encoding="utf-8")
     regions = {
         name: int(size) * _UNITS[unit] for name, size, unit in _REGION.findall(text)
     }
     if sorted(regions) != ["FLASH", "RAM"]:
         raise ConfigError(
-            f"{found[0]} states no LENGTH of FLASH and RAM",
+            f"{files[0]} states no LENGTH of FLASH and RAM",
             try_next="FLASH (rx) : ... LENGTH = 1M",
         )
     is_copied = _COPIED in text
-    return BoardMemory(regions["FLASH"], regions["RAM"], found[0], is_copied)
+    return BoardMemory(regions["FLASH"], regions["RAM"], files[0], is_copied)

@@ -50,13 +50,13 @@ def mount_points() -> list[Path]:
     if sys.platform == "darwin":
         return sorted(Path("/Volumes").glob("*"))
     patterns = ("media/*", "media/*/*", "run/media/*/*")
-    found = [sorted(Path("/").glob(pattern)) for pattern in patterns]
-    return list(chain.from_iterable(found))
+    folders = [sorted(Path("/").glob(pattern)) for pattern in patterns]
+    return list(chain.from_iterable(folders))
 
 
 def drives(folders: Sequence[Path]) -> list[Uf2Drive]:
     """Return the drives of boards among folders."""
-    found = []
+    mounted = []
     for folder in folders:
         try:
             with (folder / INFO).open("rb") as file:
@@ -66,8 +66,8 @@ def drives(folders: Sequence[Path]) -> list[Uf2Drive]:
         lines = (line.partition(":") for line in text.splitlines())
         facts = {key.strip(): one_line(value.strip()) for key, _, value in lines}
         name = facts.get("Board-ID", "")
-        found.append(Uf2Drive(folder, name, facts.get("Model", "")))
-    return found
+        mounted.append(Uf2Drive(folder, name, facts.get("Model", "")))
+    return mounted
 
 
 def choose(chips: Uf2Family, image_of: str, device: str) -> Uf2Drive:

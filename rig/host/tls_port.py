@@ -62,15 +62,15 @@ def token(file: str) -> bytes:
             evidence=str(error),
             try_next=_TOKEN_TRY,
         ) from error
-    found = text.strip().encode()
-    if not _TOKEN_LEAST <= len(found) < LINE_B or b"\n" in found:
+    content = text.strip().encode()
+    if not _TOKEN_LEAST <= len(content) < LINE_B or b"\n" in content:
         raise ConfigError(
             f"a token is one line of {_TOKEN_LEAST} to {LINE_B - 1} bytes, there are"
-            f" {len(found)}",
+            f" {len(content)}",
             path=name,
             try_next=_TOKEN_TRY,
         )
-    return found
+    return content
 
 
 def read_line(host: socket.socket, limit_s: float) -> bytes:
@@ -226,12 +226,12 @@ def _greeted(
 def _refuse_other(connection: ssl.SSLSocket, trust: Trust, url: str) -> None:
     if not trust.fingerprint:
         return
-    found = fingerprint(connection.getpeercert(binary_form=True) or b"")
+    presented = fingerprint(connection.getpeercert(binary_form=True) or b"")
     stated = trust.fingerprint.replace(":", "").lower()
-    if not hmac.compare_digest(found.encode(), stated.encode()):
+    if not hmac.compare_digest(presented.encode(), stated.encode()):
         raise BenchError(
             f"the certificate of {url} has another fingerprint",
-            evidence=f"{found}, tls_fingerprint is {stated}",
+            evidence=f"{presented}, tls_fingerprint is {stated}",
             try_next="the one that rig serve prints, if you renewed its certificate",
         )
 

@@ -47,11 +47,11 @@ def questions(path: Path) -> tuple[Question, ...]:
     the rig's own. Raises RigError where the file is such that no option opens it.
     """
     path = file_of(path)
-    found = _found(path)
+    file = _found(path)
     return tuple(
-        Question(field, *found[field.name])
+        Question(field, *file[field.name])
         for field in fields_of(Options)
-        if field.name in found
+        if field.name in file
     )
 
 

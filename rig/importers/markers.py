@@ -108,10 +108,10 @@ def time_stamps(reader: Any, signal: int, reduced: Reduced | None = None) -> Int
         return False
 
     reader.utc(signal, 0, take)
-    found = np.concatenate(stamps)
+    times = np.concatenate(stamps)
     if reduced is not None:
-        found[:, 0] = reduced.recorded(found[:, 0])
-    return found
+        times[:, 0] = reduced.recorded(times[:, 0])
+    return times
 
 
 def _beside(original: Path) -> Iterator[Path]:

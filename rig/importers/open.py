@@ -191,9 +191,10 @@ def _changed_beside(path: Path) -> list[str]:
     )
     if session is None or not (session / JOURNAL).is_file():
         return []
-    found = verified.changes(SessionFolder(session), verified.OF_LIST)
+    changes = verified.changes(SessionFolder(session), verified.OF_LIST)
     return [
-        f"changed after the run: {change}; try: rig check {session}" for change in found
+        f"changed after the run: {change}; try: rig check {session}"
+        for change in changes
     ]
 
 
@@ -247,10 +248,10 @@ def _converted(path: Path, scratch: Path, options: Options) -> Opened:
         return _CONVERT[kind](path, scratch, options)
     if not _is_table(path, options):
         table, left, notes = otii.joined(path, scratch / "joined", options)
-        found = csv_table.convert(table, scratch, left)
-        return replace(found, notes=(*notes, *found.notes))
-    found = csv_table.convert(path, scratch, options)
-    return replace(found, about=found.about | _said_above(path))
+        converted = csv_table.convert(table, scratch, left)
+        return replace(converted, notes=(*notes, *converted.notes))
+    converted = csv_table.convert(path, scratch, options)
+    return replace(converted, about=converted.about | _said_above(path))
 
 
 def _said_above(path: Path) -> dict[str, Any]:

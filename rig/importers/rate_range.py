@@ -137,14 +137,14 @@ def _extremes(
     an even grid at least and at most; without blocks that have no time.
     """
     rows = 0
-    found = []
+    ends = []
     for times_s in pieces:
         rest_s = times_s - first_s - np.arange(rows, rows + len(times_s)) * period_s
         begins = np.arange(0, len(times_s), block)
         extremes = (np.fmin.reduceat(rest_s, begins), np.fmax.reduceat(rest_s, begins))
-        found.append(np.array([begins + float(rows), *extremes]))
+        ends.append(np.array([begins + float(rows), *extremes]))
         rows += len(times_s)
-    at, low, high = np.concatenate(found, axis=1)
+    at, low, high = np.concatenate(ends, axis=1)
     known = np.isfinite(low)
     return at[known], low[known], high[known]
 

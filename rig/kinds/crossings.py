@@ -44,13 +44,15 @@ def crossings(
     windows = [None if at is None else by_ticks[at] for at in ticks]
     if completion.known is not None and not thresholds.known_fault(completion, step):
         held_s = _held_s(completion, step, timed, wait_s)
-        found = [
+        listed = [
             _by_device(cost, window, limit_s, held)
             for cost, window, held in zip(step.thresholds, windows, held_s, strict=True)
         ]
     else:
-        found = _by_marks(step.thresholds, windows, limit_s, wait_s)
-    return tuple(_bounded(one, found[place:], whole) for place, one in enumerate(found))
+        listed = _by_marks(step.thresholds, windows, limit_s, wait_s)
+    return tuple(
+        _bounded(one, listed[place:], whole) for place, one in enumerate(listed)
+    )
 
 
 def _by_device(
@@ -89,15 +91,15 @@ def _by_marks(
     wait_s: float,
 ) -> list[Crossing]:
     before_s = 0.0
-    found = []
+    listed = []
     for place, (cost, window) in enumerate(zip(costs, windows, strict=True)):
         if window is None:
-            found.append(Crossing(cost, None))
+            listed.append(Crossing(cost, None))
             continue
         length_s = _length_s(window)
         may_have_waited = length_s - before_s < wait_s
         late = may_have_waited and wait_s > LATE_SHARE * length_s
-        found.append(
+        listed.append(
             Crossing(
                 cost,
                 window,
@@ -107,7 +109,7 @@ def _by_marks(
         )
         if place + 1 == len(windows) or windows[place + 1] is not window:
             before_s = length_s
-    return found
+    return listed
 
 
 def _bounded(one: Crossing, following: Sequence[Crossing], whole: Window) -> Crossing:
@@ -142,20 +144,20 @@ def _effects(short: Window, wider: Window, share: float) -> Effects:
     """
     mine = short.effects.of
     its = wider.effects.of
-    found = {}
+    effects = {}
     for name in {**mine, **its}:
         length = mine.get(name)
         energy = its.get(name)
         known = length or energy
         assert known is not None
         latency_s = length.latency_s if length else 0.0
-        found[name] = Effect(
+        effects[name] = Effect(
             known.kind,
             latency_s,
             share * energy.energy_j if energy else 0.0,
             known.shape,
         )
-    return Effects(found)
+    return Effects(effects)
 
 
 def _length_s(window: Window) -> float:

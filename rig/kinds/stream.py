@@ -120,7 +120,7 @@ class StreamKind(StepKind[Stream]):
     def problems(self, item: StepRecord, step: Stream) -> list[Problem]:
         """List faults that the backend reports, and windows without an answer."""
         completion = item.completion
-        found = [
+        faults = [
             Problem("stream", f"step {item.number}: {fault}", step=item.number)
             for fault in completion.faults
         ]
@@ -129,14 +129,14 @@ class StreamKind(StepKind[Stream]):
             detail = (
                 f"step {item.number}: {count} of {step.windows} windows were answered"
             )
-            found.append(Problem("stream", detail, step=item.number))
+            faults.append(Problem("stream", detail, step=item.number))
         if completion.iterations not in (None, count):
             detail = (
                 f"in step {item.number} the device counts {completion.iterations}"
                 f" windows where {count} were marked"
             )
-            found.append(Problem("clock", detail, step=item.number))
-        return found
+            faults.append(Problem("clock", detail, step=item.number))
+        return faults
 
     def measure(
         self, item: StepRecord, step: Stream, windows: Windows, timed: Timed
@@ -144,7 +144,7 @@ class StreamKind(StepKind[Stream]):
         """Make the stream as a whole, and a sample for each window that was decided."""
         (span, whole), *_ = windows
         phases = [window for span, window in windows if span.hop is not None]
-        found = hops(
+        of_hops = hops(
             number=item.number,
             step=step,
             marks=item.completion.marks,
@@ -153,7 +153,7 @@ class StreamKind(StepKind[Stream]):
             timed=timed,
         )
         return Measured(
-            tuple(found),
+            tuple(of_hops),
             (),
             (streamed(item.number, step, span.ticks[0], whole, timed),),
         )

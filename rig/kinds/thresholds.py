@@ -41,13 +41,13 @@ def marked(marks: Sequence[Mark], step: Solve) -> list[int | None]:
     A mark of one threshold stands for those before it too, as several may be reached at
     once.
     """
-    found = []
+    ticks = []
     inner = list(marks[1:-1])
     for number in range(len(step.thresholds)):
         while inner and inner[0].phase - REACHED < number:
             inner.pop(0)
-        found.append(inner[0].tick if inner else None)
-    return found
+        ticks.append(inner[0].tick if inner else None)
+    return ticks
 
 
 def known_fault(completion: Completion, step: Solve) -> str:

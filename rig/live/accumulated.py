@@ -83,16 +83,16 @@ class Accumulated:
         """Return what there is so far."""
         lost = self.lost + self._doubtful
         duration_s = self.samples / self._sample_hz
-        found = Amounts(self.samples, lost, duration_s)
+        known = Amounts(self.samples, lost, duration_s)
         if not self.samples or self.lost > LOST_LIMIT * self.samples:
             remark = (
                 f"{lost} of {self.samples} samples are lost" if self.samples else ""
             )
-            return replace(found, remark=remark)
+            return replace(known, remark=remark)
         integral = self._integral(duration_s)
-        found = replace(found, energy_j=integral.energy_j, charge_c=integral.charge_c)
+        known = replace(known, energy_j=integral.energy_j, charge_c=integral.charge_c)
         if over := beyond(integral, self._accuracy):
-            return replace(found, remark=f"{over}: no limits of error are known there")
+            return replace(known, remark=f"{over}: no limits of error are known there")
         remark = ""
         if self._doubtful:
             remark = (
@@ -100,7 +100,7 @@ class Accumulated:
             )
         how = self._accuracy, self._sample_hz, _EXACT
         return replace(
-            found,
+            known,
             energy_u_j=of_energy(integral, *how).energy_u_j,
             charge_u_c=charge_u_c(integral, *how) if integral.volt_s else None,
             remark=remark,

@@ -152,10 +152,12 @@ class RunningSession:
         indices = chain.from_iterable(sample.indices for sample in samples)
         self._indices.add(tuple(indices))
         self._trials.append(dataclasses.replace(trial, measured=Measured((), ())))
-        found = tuple((trial.number, each.code, each.detail) for each in trial.problems)
+        problems = tuple(
+            (trial.number, each.code, each.detail) for each in trial.problems
+        )
         self._set(
             metrics=running_metrics(self._trials, shared=len(self._indices) == 1),
-            problems=(*self._state.problems, *found),
+            problems=(*self._state.problems, *problems),
         )
 
     def _set(self, **changes: object) -> None:

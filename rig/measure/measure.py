@@ -199,7 +199,7 @@ def _energies(
         _integrate(spans, rail, timebase, tick_hz)
         for rail, timebase in zip(rails, known, strict=True)
     ]
-    found = []
+    energies = []
     for rail, timebase, part in zip(rails, known, parts, strict=True):
         # A crossing lies in the window of its search, which is checked as a whole.
         pairs = zip(spans, part, strict=True)
@@ -209,8 +209,8 @@ def _energies(
         problems += faults.unreadable(of_rail)
         problems += faults.beyond(of_rail)
         problems += shifted(timebase, [span.ticks for span, _ in whole])
-        found.append(of_rail)
-    problems += faults.powerless(found)
+        energies.append(of_rail)
+    problems += faults.powerless(energies)
     return [_summed(of_span) for of_span in zip(*parts, strict=True)]
 
 

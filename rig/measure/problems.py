@@ -195,51 +195,55 @@ def _restarted(done: Sequence[StepRecord]) -> list[Problem]:
     return [Problem("restart", detail, step=hit[0].number)]
 
 
-def gaps(found: RailEnergies) -> list[Problem]:
+def gaps(energies: RailEnergies) -> list[Problem]:
     """Return the problem of lost samples inside windows."""
-    trace = found.trace
+    trace = energies.trace
     hit: list[Span] = []
     touched: list[Gap] = []
-    for span, _ in found.windows:
-        gap = trace.gap_between(*span.seconds(found.timebase))
+    for span, _ in energies.windows:
+        gap = trace.gap_between(*span.seconds(energies.timebase))
         if gap is not None:
             hit.append(span)
             touched.append(gap)
     if not hit:
         return []
     gap = touched[0]
-    without = len(found.windows) - len(found.known)
-    detail = f"{found.first_of(hit)} (samples {gap.start} to {gap.stop}: {gap.cause})"
+    without = len(energies.windows) - len(energies.known)
+    detail = (
+        f"{energies.first_of(hit)} (samples {gap.start} to {gap.stop}: {gap.cause})"
+    )
     if without:
         detail += f"; {without} have no energy"
-    problem = found.problem("gap", hit, detail)
+    problem = energies.problem("gap", hit, detail)
     start_s, stop_s = gap.start / trace.sample_hz, gap.stop / trace.sample_hz
     return [replace(problem, start_s=start_s, stop_s=stop_s)]
 
 
-def unreadable(found: RailEnergies) -> list[Problem]:
+def unreadable(energies: RailEnergies) -> list[Problem]:
     """Return the problem of samples that are not finite outside of gaps."""
-    hit = [span for span, energy in found.known if not math.isfinite(energy.energy_j)]
+    hit = [
+        span for span, energy in energies.known if not math.isfinite(energy.energy_j)
+    ]
     if not hit:
         return []
     detail = (
-        f"{found.first_of(hit)}, have no energy: samples in them are no numbers, and no"
-        " gap tells of it"
+        f"{energies.first_of(hit)}, have no energy: samples in them are no numbers, and"
+        " no gap tells of it"
     )
-    return [found.problem("gap", hit, detail)]
+    return [energies.problem("gap", hit, detail)]
 
 
-def beyond(found: RailEnergies) -> list[Problem]:
+def beyond(energies: RailEnergies) -> list[Problem]:
     """Return the problem of windows beyond the ranges with known limits of error."""
-    hit = [(span, energy.beyond) for span, energy in found.known if energy.beyond]
+    hit = [(span, energy.beyond) for span, energy in energies.known if energy.beyond]
     if not hit:
         return []
     spans = [span for span, _ in hit]
     detail = (
-        f"{found.first_of(spans)}, where {hit[0][1]}: no limits of error are known"
+        f"{energies.first_of(spans)}, where {hit[0][1]}: no limits of error are known"
         " there; choose a higher range, or another instrument"
     )
-    return [found.problem("range", spans, detail)]
+    return [energies.problem("range", spans, detail)]
 
 
 def powerless(rails: Sequence[RailEnergies]) -> list[Problem]:

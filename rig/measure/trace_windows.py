@@ -115,18 +115,18 @@ def by_markers(markers: Sequence[Marker]) -> list[TraceSpan]:
     is none.
     """
     vertical = [marker for marker in markers if marker.kind == "vertical"]
-    found: dict[str, list[float]] = {}
+    windows: dict[str, list[float]] = {}
     for marker in vertical:
         if marker.name[-1:] in ("a", "b") and marker.name[:-1]:
-            found.setdefault(marker.name[:-1], []).append(marker.at_s)
-    odd = [name for name, at_s in found.items() if len(at_s) != 2]
+            windows.setdefault(marker.name[:-1], []).append(marker.at_s)
+    odd = [name for name, at_s in windows.items() if len(at_s) != 2]
     if odd:
         raise DataError(
             f"marker {odd[0]} has not one a and one b",
-            evidence=f"{len(found[odd[0]])} of that name",
+            evidence=f"{len(windows[odd[0]])} of that name",
         )
-    if found:
-        return [TraceSpan(name, min(at_s), max(at_s)) for name, at_s in found.items()]
+    if windows:
+        return [TraceSpan(name, min(at_s), max(at_s)) for name, at_s in windows.items()]
     single = (
         vertical
         if len(vertical) > 1

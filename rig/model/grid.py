@@ -41,28 +41,28 @@ class Covered:
 
 def summed(parts: Iterable[Sequence[Covered]]) -> list[Covered]:
     """Sum the cells of several trials."""
-    found: dict[tuple[str, str], Covered] = {}
+    sums: dict[tuple[str, str], Covered] = {}
     for cell in chain.from_iterable(parts):
-        have = found.get(
+        have = sums.get(
             (cell.workload, cell.what), replace(cell, asked=0, done=0, failures=())
         )
-        found[cell.workload, cell.what] = replace(
+        sums[cell.workload, cell.what] = replace(
             have,
             asked=have.asked + cell.asked,
             done=have.done + cell.done,
             failures=have.failures + cell.failures,
         )
-    return list(found.values())
+    return list(sums.values())
 
 
 def united(sessions: Iterable[Sequence[Covered]]) -> list[Covered]:
     """Take each cell from the session where most of it is done."""
-    found: dict[tuple[str, str], Covered] = {}
+    united_cells: dict[tuple[str, str], Covered] = {}
     for cell in chain.from_iterable(sessions):
-        have = found.get((cell.workload, cell.what))
+        have = united_cells.get((cell.workload, cell.what))
         if have is None or _rank(cell) > _rank(have):
-            found[cell.workload, cell.what] = cell
-    return list(found.values())
+            united_cells[cell.workload, cell.what] = cell
+    return list(united_cells.values())
 
 
 def _rank(cell: Covered) -> tuple[bool, int]:

@@ -49,34 +49,34 @@ def findings(graph: Any, dt_s: float | None = None) -> list[ModelFinding]:
     """Return the errors and doubtful parts of a NIR graph, for a time step where one is
     known.
     """
-    found: list[ModelFinding] = []
+    listed: list[ModelFinding] = []
     try:
         nodes, edges = taken_apart(graph)
     except DataError as error:
         return [ModelFinding(True, "graph", _said(error), error.try_next)]
     if len(graph.edges) != len(set(map(tuple, graph.edges))):
-        found.append(
+        listed.append(
             ModelFinding(False, "graph", "an edge is there twice; it counts once")
         )
     numbers_known = True
     for name, node in nodes.items():
         mine = list(_of_numbers(name, node))
         numbers_known &= not mine
-        found += mine
-        found += _of_bias(name, node)
-        found += _of_neuron(name, node)
-    found += _of_reach(nodes, edges)
+        listed += mine
+        listed += _of_bias(name, node)
+        listed += _of_neuron(name, node)
+    listed += _of_reach(nodes, edges)
     try:
         known = network(graph)
     except DataError as error:
-        found.append(ModelFinding(True, "graph", _said(error), error.try_next))
-        return found
+        listed.append(ModelFinding(True, "graph", _said(error), error.try_next))
+        return listed
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
-        found.append(ModelFinding(True, "graph", f"it has no shapes: {error!r}"))
-        return found
+        listed.append(ModelFinding(True, "graph", f"it has no shapes: {error!r}"))
+        return listed
     step_s = known.dt_s if dt_s is None else dt_s
     if step_s is None:
-        found.append(
+        listed.append(
             ModelFinding(
                 True,
                 "graph",
@@ -85,8 +85,8 @@ def findings(graph: Any, dt_s: float | None = None) -> list[ModelFinding]:
             )
         )
     elif numbers_known:
-        found += _of_times(known, step_s)
-    return found
+        listed += _of_times(known, step_s)
+    return listed
 
 
 def require_sound(graph: Any, dt_s: float | None = None) -> None:

@@ -59,9 +59,9 @@ def count(
     samples, steps = inputs.shape[:2]
     how = how or Conventions()
     layers = [place for place in network.places if isinstance(place.node, CONNECTIONS)]
-    found = _Counts()
+    counts = _Counts()
     for part in interpreter.parts(network, inputs, _VALUES_MAX):
-        _count_part(network, layers, part, dt_s=step_s, how=how, found=found)
+        _count_part(network, layers, part, dt_s=step_s, how=how, counts=counts)
     assert step_s is not None  # the interpreter refuses a network without
     dense = sum(_fan_out(place, every=True, values=_ones(place)) for place in layers)
     return Complexity(
@@ -72,12 +72,12 @@ def count(
         ),
         states_b=footprint.states_b(network, step_s),
         connection_sparsity=_zeros([place.node.weight for place in layers]),
-        activation_sparsity=found.silent / found.activations
-        if found.activations
+        activation_sparsity=counts.silent / counts.activations
+        if counts.activations
         else 0.0,
         dense=dense * steps,
-        effective_macs=found.macs / samples,
-        effective_acs=found.acs / samples,
+        effective_macs=counts.macs / samples,
+        effective_acs=counts.acs / samples,
         execution_rate_hz=1.0 / step_s,
     )
 
@@ -88,7 +88,7 @@ def _count_part(
     inputs: NDArray[np.generic],
     dt_s: float | None,
     how: Conventions,
-    found: _Counts,
+    counts: _Counts,
 ) -> None:
     """Run some samples and add their counts."""
     active = [
@@ -99,8 +99,8 @@ def _count_part(
         recorded |= {*place.sources, *place.late_sources}
     run = interpreter.run(network, inputs, dt_s, how, record=recorded)
     for name in active:
-        found.activations += run.values[name].size
-        found.silent += run.values[name].size - int(np.count_nonzero(run.values[name]))
+        counts.activations += run.values[name].size
+        counts.silent += run.values[name].size - int(np.count_nonzero(run.values[name]))
     for place in layers:
         entered = _entered(place, run.values, network)
         # As the harness does for one sample in a batch: one value that is neither -1, 0
@@ -112,8 +112,8 @@ def _count_part(
         )
         flat = (entered != 0).astype(np.float64).reshape(-1, *place.shape_in)
         done = _operations(place, flat).reshape(whole.shape)
-        found.acs += int(done[whole].sum())
-        found.macs += int(done[~whole].sum())
+        counts.acs += int(done[whole].sum())
+        counts.macs += int(done[~whole].sum())
 
 
 def _entered(place: NodePlace, values: dict[str, Floats], network: Network) -> Floats:
@@ -140,14 +140,14 @@ def _step_later(values: Floats) -> Floats:
 def _only_late(network: Network) -> set[str]:
     """Return the nodes without a state whose values are not used before the next
     step."""
-    found: set[str] = set()
+    names: set[str] = set()
     late = network.late_edges
     for place in reversed(network.places):
         takers = [one.name for one in network.places if place.name in one.sources]
         behind = any(source == place.name for source, _ in late)
-        if not has_state(place) and (takers or behind) and set(takers) <= found:
-            found.add(place.name)
-    return found
+        if not has_state(place) and (takers or behind) and set(takers) <= names:
+            names.add(place.name)
+    return names
 
 
 def _operations(place: NodePlace, values: Floats) -> NDArray[np.int64]:

@@ -53,56 +53,56 @@ class Complexity:
         return self.effective_macs + self.effective_acs
 
 
-def rows(found: Complexity) -> tuple[tuple[str, str], ...]:
+def rows(complexity: Complexity) -> tuple[tuple[str, str], ...]:
     """Return each count as name and value."""
     found_rows = (
         (
             "footprint",
             (
-                f"{bytes_text(found.footprint_b)} (parameters"
-                f" {bytes_text(found.parameters_b)}, states"
-                f" {bytes_text(found.states_b)})"
+                f"{bytes_text(complexity.footprint_b)} (parameters"
+                f" {bytes_text(complexity.parameters_b)}, states"
+                f" {bytes_text(complexity.states_b)})"
             ),
         ),
-        ("connection sparsity", f"{found.connection_sparsity:.4f}"),
-        ("activation sparsity", f"{found.activation_sparsity:.4f}"),
-        ("synaptic operations, dense", _operations(found.dense)),
-        ("synaptic operations, effective MACs", _operations(found.effective_macs)),
-        ("synaptic operations, effective ACs", _operations(found.effective_acs)),
+        ("connection sparsity", f"{complexity.connection_sparsity:.4f}"),
+        ("activation sparsity", f"{complexity.activation_sparsity:.4f}"),
+        ("synaptic operations, dense", _operations(complexity.dense)),
+        ("synaptic operations, effective MACs", _operations(complexity.effective_macs)),
+        ("synaptic operations, effective ACs", _operations(complexity.effective_acs)),
     )
-    if found.execution_rate_hz is None:
+    if complexity.execution_rate_hz is None:
         return found_rows
-    rate = quantity(found.execution_rate_hz, "Hz")
+    rate = quantity(complexity.execution_rate_hz, "Hz")
     return (*found_rows, ("model execution rate", rate))
 
 
-def basis(found: Complexity) -> str:
+def basis(complexity: Complexity) -> str:
     """Return the samples and steps that the numbers are means over."""
-    samples = "1 sample" if found.samples == 1 else f"{found.samples} samples"
-    if found.execution_rate_hz is None:
+    samples = "1 sample" if complexity.samples == 1 else f"{complexity.samples} samples"
+    if complexity.execution_rate_hz is None:
         return f"{samples}; operations are those of a sample"
-    return f"{samples} of {found.steps} steps; operations are those of a sample"
+    return f"{samples} of {complexity.steps} steps; operations are those of a sample"
 
 
-def line(found: Complexity) -> str:
+def line(complexity: Complexity) -> str:
     """Return all of it in one line."""
     rate = ""
-    if found.execution_rate_hz is not None:
-        rate = f"; execution rate {quantity(found.execution_rate_hz, 'Hz')}"
+    if complexity.execution_rate_hz is not None:
+        rate = f"; execution rate {quantity(complexity.execution_rate_hz, 'Hz')}"
     return (
-        f"footprint {bytes_text(found.footprint_b)}; connection sparsity"
-        f" {found.connection_sparsity:.4f}, activation sparsity"
-        f" {found.activation_sparsity:.4f}; synaptic operations a sample: dense"
-        f" {found.dense:,.0f}, effective MACs {found.effective_macs:,.0f}, ACs"
-        f" {found.effective_acs:,.0f}{rate}"
+        f"footprint {bytes_text(complexity.footprint_b)}; connection sparsity"
+        f" {complexity.connection_sparsity:.4f}, activation sparsity"
+        f" {complexity.activation_sparsity:.4f}; synaptic operations a sample: dense"
+        f" {complexity.dense:,.0f}, effective MACs {complexity.effective_macs:,.0f},"
+        f" ACs {complexity.effective_acs:,.0f}{rate}"
     )
 
 
-def sentence(found: Complexity) -> str:
+def sentence(complexity: Complexity) -> str:
     """Return all counts in a sentence, with the samples and the place where they were
     counted.
     """
-    return f"network: {line(found)}; {basis(found)}; {MEANING}"
+    return f"network: {line(complexity)}; {basis(complexity)}; {MEANING}"
 
 
 def _operations(count: float) -> str:

@@ -38,15 +38,15 @@ def of_firing(
     if step_s is None or network.late_edges:
         return []
     most: dict[str, Floats] = {}
-    found: list[ModelFinding] = []
+    findings: list[ModelFinding] = []
     for place in network.places:
         entering = _entering(place, most)
         if isinstance(place.node, SPIKING):
-            found += _of_neurons(place, entering, how, step_s)
+            findings += _of_neurons(place, entering, how, step_s)
             most[place.name] = np.full(place.shape_out, float(how.spikes_max))
         else:
             most[place.name] = _leaving(place, entering, step_s)
-    return found
+    return findings
 
 
 def _entering(place: NodePlace, most: Mapping[str, Floats]) -> Floats:
@@ -76,8 +76,8 @@ def _leaving(place: NodePlace, entering: Floats, dt_s: float) -> Floats:
         shape_in=place.shape_in,
         shape_out=place.shape_out,
     )
-    found: Floats = stage(given, dt_s, 1)(entering[None])[0]
-    return found
+    leaving: Floats = stage(given, dt_s, 1)(entering[None])[0]
+    return leaving
 
 
 def _positive(node: nir.NIRNode) -> nir.NIRNode:

@@ -85,8 +85,8 @@ def states_b(network: Network, dt_s: float) -> int:
 
 
 def _arrays(node: Any) -> list[NDArray[np.generic]]:
-    found = [getattr(node, name, None) for name in PARAMETERS]
-    return [np.asarray(value) for value in found if value is not None]
+    values = [getattr(node, name, None) for name in PARAMETERS]
+    return [np.asarray(value) for value in values if value is not None]
 
 
 def _width_b(node: Any) -> int:

@@ -143,13 +143,13 @@ def taken_apart(graph: Any, prefix: str = "") -> tuple[dict[str, Any], list[Edge
 
 
 def _only(full: str, graph: Any, kind: type) -> str:
-    found = [name for name, node in graph.nodes.items() if isinstance(node, kind)]
-    if len(found) != 1:
+    names = [name for name, node in graph.nodes.items() if isinstance(node, kind)]
+    if len(names) != 1:
         raise DataError(
-            f"the subgraph {full} has {len(found)} {kind.__name__} nodes",
+            f"the subgraph {full} has {len(names)} {kind.__name__} nodes",
             evidence="one is meant",
         )
-    return f"{full}.{found[0]}"
+    return f"{full}.{names[0]}"
 
 
 def _ordered(

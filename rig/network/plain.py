@@ -67,12 +67,12 @@ def write_plain(
 
 def _parameters(place: NodePlace) -> dict[str, Any]:
     """Return the arrays of a node's equation, those that are there."""
-    found = {}
+    parameters = {}
     for part in dataclasses.fields(place.node):
         value = getattr(place.node, part.name)
         if part.name not in _ABOUT and value is not None:
-            found[part.name] = np.asarray(value)
-    return found
+            parameters[part.name] = np.asarray(value)
+    return parameters
 
 
 def _plain(value: Any) -> Any:

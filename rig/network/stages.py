@@ -67,9 +67,9 @@ def _linear(node: Any, bias: Floats | None) -> Stage:
         return lambda values: values @ weight
 
     def connected(values: Floats) -> Floats:
-        found: Floats = values @ weight
-        found += bias
-        return found
+        outputs: Floats = values @ weight
+        outputs += bias
+        return outputs
 
     return connected
 
@@ -107,8 +107,8 @@ def _convolution(node: Any) -> Stage:
         split = windows.reshape(batch, groups, -1, *windows.shape[2:])
         split = np.moveaxis(split, 2, 2 + axes)
         # (batch, groups, places, kernel) @ (groups, kernel, outputs)
-        found = split.reshape(batch, groups, -1, grouped.shape[1]) @ grouped
-        summed: Floats = np.moveaxis(found, -1, 2).reshape(batch, -1, *sides)
+        outputs = split.reshape(batch, groups, -1, grouped.shape[1]) @ grouped
+        summed: Floats = np.moveaxis(outputs, -1, 2).reshape(batch, -1, *sides)
         if biased:
             summed += bias
         return summed
@@ -143,8 +143,8 @@ def _delay(place: NodePlace, dt_s: float, batch: int) -> Stage:
     def delayed(values: Floats) -> Floats:
         nonlocal at
         kept[at % depth] = values
-        found: Floats = kept[((at - behind) % depth, *others)]
+        outputs: Floats = kept[((at - behind) % depth, *others)]
         at += 1
-        return found
+        return outputs
 
     return delayed

@@ -333,5 +333,5 @@ def _marked(choice: BenchChoice) -> str:
         _, task, _ = open_plan(choice.bench, choice.settings)
     except RigError:
         return ""  # the fixtures report the error
-    found = labels.of_task({"samples": len(task)} | task.provenance())
-    return f" ({labels.texts(found)})" if found else ""
+    marks = labels.of_task({"samples": len(task)} | task.provenance())
+    return f" ({labels.texts(marks)})" if marks else ""

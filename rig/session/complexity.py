@@ -37,15 +37,15 @@ def facts(task: Task) -> dict[str, Any]:
     payloads = [task.payload(index) for index in indices]
     try:
         if task.integers is not None:
-            found = integer_count(
+            counts = integer_count(
                 task.integers.network, task.integers.inputs_of(payloads)
             )
         else:
             assert task.network is not None
-            found = counted(task.network, payloads)
+            counts = counted(task.network, payloads)
     except (RigError, ImportError, ValueError):
         return {}
-    return {KEY: dataclasses.asdict(found)}
+    return {KEY: dataclasses.asdict(counts)}
 
 
 def counted(workload: NetworkWorkload, payloads: Sequence[bytes]) -> Complexity:

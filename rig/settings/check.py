@@ -31,10 +31,10 @@ def checked(settings: T, path: str) -> T:
     """Return settings; raise ConfigError for values outside the declared ranges. It
     names the first, and lists the others as evidence.
     """
-    found = list(violations(settings, path))
-    if not found:
+    wrong = list(violations(settings, path))
+    if not wrong:
         return settings
-    first, *others = found
+    first, *others = wrong
     also = "; ".join(
         f"{each.path}: {each.value}, allowed: {each.allowed}" for each in others
     )

@@ -43,37 +43,37 @@ class SettingRange:
     @classmethod
     def of(cls, metadata: Iterable[Any]) -> SettingRange:
         """Return the range that a field's metadata declare."""
-        found: dict[str, Any] = {}
+        limits: dict[str, Any] = {}
         besides: list[Or] = []
         for word in metadata:
             match word:
                 case Ge(low):
-                    found |= {"low": low}
+                    limits |= {"low": low}
                 case Gt(low):
-                    found |= {"low": low, "low_open": True}
+                    limits |= {"low": low, "low_open": True}
                 case Le(high):
-                    found |= {"high": high}
+                    limits |= {"high": high}
                 case Lt(high):
-                    found |= {"high": high, "high_open": True}
+                    limits |= {"high": high, "high_open": True}
                 case MultipleOf(step):
-                    found |= {"multiple_of": step}
+                    limits |= {"multiple_of": step}
                 case Or():
                     besides.append(word)
                 case Why(reason):
-                    found |= {"why": reason}
-        return cls(**found, besides=tuple(besides))
+                    limits |= {"why": reason}
+        return cls(**limits, besides=tuple(besides))
 
     @classmethod
     def of_length(cls, metadata: Iterable[Any]) -> SettingRange:
         """Return the range of a text's or an array's length."""
-        found: dict[str, Any] = {}
+        limits: dict[str, Any] = {}
         for word in metadata:
             match word:
                 case MinLen(least):
-                    found |= {"low": least}
+                    limits |= {"low": least}
                 case MaxLen(most):
-                    found |= {"high": most}
-        return cls(**found)
+                    limits |= {"high": most}
+        return cls(**limits)
 
     @property
     def bounded(self) -> bool:

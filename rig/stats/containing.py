@@ -86,5 +86,5 @@ def _draws(variance: Variance) -> Float64s:
 def _chi2(freedom: float) -> Float64s:
     """Return the middles of parts of equal probability of chi-squared."""
     middles = (np.arange(_PARTS) + 0.5) / _PARTS
-    found: Float64s = 2 * scipy.special.gammaincinv(freedom / 2, middles)
-    return found
+    quantiles: Float64s = 2 * scipy.special.gammaincinv(freedom / 2, middles)
+    return quantiles

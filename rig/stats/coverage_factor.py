@@ -148,8 +148,8 @@ def _mixed(frequencies: Float64s, shape: Mixture) -> Float64s:
     variance.
     """
     each = np.exp(-0.5 * np.outer(frequencies**2, np.array(shape.variances)))
-    found: Float64s = each @ np.array(shape.weights)
-    return found
+    mixed: Float64s = each @ np.array(shape.weights)
+    return mixed
 
 
 def _freedom(shape: str) -> int:

@@ -71,9 +71,9 @@ def freedom(shares: tuple[float, ...]) -> float:
         middle = (low + high) / 2
         outside = _outside(np.outer(weights, weights) - middle**2 * variance)
         low, high = (middle, high) if outside > _OUTSIDE else (low, middle)
-    found = float(scipy.special.stdtridf(1 - _OUTSIDE / 2, (low + high) / 2))
+    degrees = float(scipy.special.stdtridf(1 - _OUTSIDE / 2, (low + high) / 2))
     # Rounded, so that it is the same on every machine.
-    return round(min(max(found, 1.0), _MANY), 6)
+    return round(min(max(degrees, 1.0), _MANY), 6)
 
 
 def _outside(form: Float64s) -> float:

@@ -58,7 +58,7 @@ def odd_one(values: Sequence[float], noise: float = 0.0) -> OddOne | None:
     """
     if len(values) < ODD_LEAST or not all(map(math.isfinite, values)):
         return None
-    found: list[OddOne] = []
+    odd: list[OddOne] = []
     for place, value in enumerate(values):
         others = [*values[:place], *values[place + 1 :]]
         centre = mean(others)
@@ -67,8 +67,8 @@ def odd_one(values: Sequence[float], noise: float = 0.0) -> OddOne | None:
             return None
         distance = (value - centre) / (scatter * math.sqrt(1 + 1 / len(others)))
         chance = min(_beyond(distance, len(others) - 1) * len(values), 1.0)
-        found.append(OddOne(place, centre, distance, chance))
-    return max(found, key=lambda one: abs(one.distance))
+        odd.append(OddOne(place, centre, distance, chance))
+    return max(odd, key=lambda one: abs(one.distance))
 
 
 def trend(

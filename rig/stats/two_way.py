@@ -103,5 +103,5 @@ def _places() -> tuple[Float64s, Float64s]:
 
 
 def _chi2(freedom: float, at: Float64s) -> Float64s:
-    found: Float64s = 2 * scipy.special.gammaincinv(freedom / 2, at)
-    return np.maximum(found, np.finfo(np.float64).tiny)
+    quantiles: Float64s = 2 * scipy.special.gammaincinv(freedom / 2, at)
+    return np.maximum(quantiles, np.finfo(np.float64).tiny)

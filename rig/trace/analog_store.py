@@ -75,13 +75,13 @@ class AnalogStore:
     @property
     def rates(self) -> list[tuple[int, float]]:
         """Each signal with its rate."""
-        found = [(CURRENT, self._hz), (VOLTAGE, self._hz)]
+        pairs = [(CURRENT, self._hz), (VOLTAGE, self._hz)]
         if self._thinner is not None:
             rate_hz = self._hz / self._thinner.thinning.every
-            found += [
+            pairs += [
                 (signal, rate_hz) for signal in (CURRENT_MEAN, VOLTAGE_MEAN, POWER_MEAN)
             ]
-        return found
+        return pairs
 
     @property
     def lengths(self) -> dict[int, int]:

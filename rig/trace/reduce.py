@@ -59,14 +59,14 @@ def of_samples(current: Reals, voltage: Reals, first: int, width: int) -> Table:
     head = min(-first % width, count)
     whole = (count - head) // width * width
     parts = [(0, head, head), (head, head + whole, width), (head + whole, count, 0)]
-    found = []
+    reduced = []
     for start, stop, wide in parts:
         if stop > start:
             rows = current[start:stop], voltage[start:stop]
-            found.append(
+            reduced.append(
                 _of_rows(*(row.reshape(-1, wide or stop - start) for row in rows))
             )
-    return joined(found)
+    return joined(reduced)
 
 
 def coarser(table: Table, starts: Int64s) -> Table:

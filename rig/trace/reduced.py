@@ -110,8 +110,8 @@ class Reduced:
         `places`."""
         spans = np.searchsorted(self.bounds[:, 0] - self.before, places, side="right")
         lengths = self.bounds[:, 1] - self.bounds[:, 0]
-        found: Int64s = places + np.concatenate([[0], np.cumsum(lengths)])[spans]
-        return found
+        indices: Int64s = places + np.concatenate([[0], np.cumsum(lengths)])[spans]
+        return indices
 
     def touching(self, start: float, stop: float) -> ReducedSpan | None:
         """Return the first span that a window touches."""
@@ -196,8 +196,8 @@ def read(
             f"{path} has a span that is no whole number of means", evidence=f"{every}"
         )
     means = min(lengths.get(signal, 0) for signal in (CURRENT_MEAN, VOLTAGE_MEAN))
-    found = Reduced.of(thinning, bounds, means)
-    there = bounds[found.bounds[:, 0] - found.before <= stored]
+    reduced = Reduced.of(thinning, bounds, means)
+    there = bounds[reduced.bounds[:, 0] - reduced.before <= stored]
     if len(there) and there[-1, 1] > min((means + _UNWRITTEN) * every, most):
         raise DataError(
             f"{path} has spans beyond the recording", evidence=f"{means} means"

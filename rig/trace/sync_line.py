@@ -80,14 +80,14 @@ class OwnLine:
         with reading(self.path) as reader:
             if self.kind == "digital":
                 blocks = blocks_of(reader, self.signal, self.length, 8 * BLOCK)
-                found = edges.from_levels(blocks, self.rate_hz)
+                of_line = edges.from_levels(blocks, self.rate_hz)
             else:
                 signal = self.signal
-                found = voltage_edges.in_pieces(
+                of_line = voltage_edges.in_pieces(
                     lambda: blocks_of(reader, signal, self.length, 4 * BLOCK),
                     self.rate_hz,
                 )
-        return edges.outside(found, list(self.dark_s))
+        return edges.outside(of_line, list(self.dark_s))
 
     def levels(self) -> Levels | None:
         """Return the least, the mean and the most of the line."""

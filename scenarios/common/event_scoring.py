@@ -46,7 +46,7 @@ def scored(times_ms: Sequence[int], events_s: Sequence[Interval]) -> Detected:
     event's.
     """
     left = list(times_ms)
-    found: list[float] = []
+    matches: list[float] = []
     missed: list[float] = []
     for begin_s, end_s in events_s:
         own = [
@@ -54,9 +54,9 @@ def scored(times_ms: Sequence[int], events_s: Sequence[Interval]) -> Detected:
             for time_ms in left
             if begin_s <= time_ms / 1000 <= end_s + GRACE_S / 2 + GRACE_S / 2
         ]
-        (found if own else missed).append(begin_s)
+        (matches if own else missed).append(begin_s)
         left = [time_ms for time_ms in left if time_ms not in own]
-    return Detected(tuple(found), tuple(missed), tuple(_after_dead_time(left)))
+    return Detected(tuple(matches), tuple(missed), tuple(_after_dead_time(left)))
 
 
 def _after_dead_time(times_ms: Sequence[int]) -> list[float]:

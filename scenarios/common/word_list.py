@@ -30,8 +30,8 @@ def listed(entries: Any, name: str, place: str) -> ListedRecording:
     """
     if not isinstance(entries, list) or not all(isinstance(e, dict) for e in entries):
         raise ValueError("it is no list of entries")
-    found = [typed.take(ListedRecording, entry, place) for entry in entries]
-    for entry in found:
-        if len(found) == 1 or Path(entry.wav_file).name == name:
+    recordings = [typed.take(ListedRecording, entry, place) for entry in entries]
+    for entry in recordings:
+        if len(recordings) == 1 or Path(entry.wav_file).name == name:
             return entry
     raise ValueError(f"no entry has the wav_file {name}")

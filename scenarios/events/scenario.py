@@ -169,17 +169,17 @@ class EventDetection(Scenario):
         self, task: Task, steps: Sequence[Step], phases: Sequence[str]
     ) -> DeclaredMetrics:
         """Declare detections, times, and powers of the stream."""
-        found = {
+        declared_all = {
             RECALL: declared.SHARE,
             FALSE_SHARE: DeclaredMetric("1", higher_is_better=False, bounded=True),
         }
         if self.settings.mode == "accuracy":
-            return DeclaredMetrics(found)
+            return DeclaredMetrics(declared_all)
         latency = [*(f"latency_{phase}" for phase in phases), "latency_response"]
         latency += [f"latency_response_p{percent}" for percent in (50, 90, 99)]
         energy = [*(f"energy_{phase}" for phase in phases), "energy_total"]
         metrics = {
-            **found,
+            **declared_all,
             "throughput": declared.THROUGHPUT,
             "period": declared.LATENCY,
             **dict.fromkeys(latency, declared.LATENCY),
@@ -291,12 +291,12 @@ def _power_lines(measured: Measured) -> list[str]:
     """Return the average power of each stream, as the runner words it; none without an
     energy monitor.
     """
-    found = []
+    lines = []
     for stream in measured.streams:
         whole = stream.whole
         if whole.energy_j is not None:
-            found.append(power_line(whole.energy_j / whole.latency_s))
-    return found
+            lines.append(power_line(whole.energy_j / whole.latency_s))
+    return lines
 
 
 def _in_time_line(measured: Measured) -> str:
@@ -338,16 +338,16 @@ def _detected(measured: Measured) -> Detected:
     Time zero is the first window's decision, as the reference firmware gives a pulse
     after its first frame, from which the runner counts.
     """
-    found: list[float] = []
+    detected: list[float] = []
     missed: list[float] = []
     wrong: list[float] = []
     for stream in measured.streams:
         own = [sample for sample in measured.samples if sample.step == stream.step]
         one = scored(_detections_ms(stream, own), _events_s(stream))
-        found += one.found_s
+        detected += one.found_s
         missed += one.missed_s
         wrong += one.false_s
-    return Detected(tuple(found), tuple(missed), tuple(wrong))
+    return Detected(tuple(detected), tuple(missed), tuple(wrong))
 
 
 def _detected_one_by_one(samples: Sequence[Sample]) -> Detected:
@@ -403,7 +403,7 @@ def _processing_s(samples: Sequence[Sample]) -> list[float]:
 
 def _periods_s(measured: Measured) -> list[float]:
     """Return the times from the beginning of one window's processing to the next's."""
-    found: list[float] = []
+    periods_s: list[float] = []
     for stream in measured.streams:
         starts = [
             (sample.hop.window, sample.windows[0].start_s)
@@ -411,5 +411,5 @@ def _periods_s(measured: Measured) -> list[float]:
             if sample.hop is not None and sample.step == stream.step
         ]
         for (window, start_s), (later, later_s) in pairwise(starts):
-            found.append((later_s - start_s) / (later - window))
-    return found
+            periods_s.append((later_s - start_s) / (later - window))
+    return periods_s

@@ -36,35 +36,35 @@ def cases(samples: Sequence[Sample]) -> list[Case]:
         grouped.setdefault(sample.case or f"sample {sample.indices[0]}", []).append(
             sample
         )
-    found = []
+    listed = []
     for windows in grouped.values():
         shares = [_shares(window.scores) for window in windows]
-        found.append(
+        listed.append(
             Case(
                 int(windows[0].label),
                 tuple(mean(column) for column in zip(*shares, strict=True)),
             )
         )
-    return found
+    return listed
 
 
-def quality(found: Sequence[Case]) -> dict[str, Metric]:
+def quality(of_cases: Sequence[Case]) -> dict[str, Metric]:
     """Return `accuracy` (Top-1, of several scores a case) and `auc`, each with its
     standard error over the choice of cases.
     """
-    if not found:
+    if not of_cases:
         return {}
     metrics: dict[str, Metric] = {}
-    if len(found[0].scores) > 1:
-        right = [case.correct for case in found]
+    if len(of_cases[0].scores) > 1:
+        right = [case.correct for case in of_cases]
         metrics["accuracy"] = Metric.of_share(right, True, Prominence.HEADLINE)
-    under = _area(found)
+    under = _area(of_cases)
     if not math.isnan(under.value):
         metrics["auc"] = Metric(
             under.value,
             "1",
             under.standard_error,
-            len(found),
+            len(of_cases),
             higher_is_better=True,
             statistic=Statistic.AREA,
             prominence=Prominence.HEADLINE,
@@ -73,15 +73,16 @@ def quality(found: Sequence[Case]) -> dict[str, Metric]:
     return metrics
 
 
-def _area(found: Sequence[Case]) -> Area:
+def _area(of_cases: Sequence[Case]) -> Area:
     # As the benchmark's runner: two scores are judged by that of class 1, more of them
     # one class against the rest.
-    if len(found[0].scores) <= 2:
+    if len(of_cases[0].scores) <= 2:
         return area(
-            [case.label == 1 for case in found], [case.scores[-1] for case in found]
+            [case.label == 1 for case in of_cases],
+            [case.scores[-1] for case in of_cases],
         )
     return one_against_rest(
-        [case.label for case in found], [case.scores for case in found]
+        [case.label for case in of_cases], [case.scores for case in of_cases]
     )
 
 

@@ -173,10 +173,10 @@ class Tiny(Scenario):
             return (
                 () if measured.samples else (Problem("rule", "no file was answered"),)
             )
-        found = []
+        faults = []
         samples = counted(measured.samples)
         if len(samples) != INPUTS:
-            found.append(
+            faults.append(
                 Problem(
                     "rule",
                     f"{len(samples)} windows were measured, the median is over exactly"
@@ -200,15 +200,15 @@ class Tiny(Scenario):
                 start_s=least.windows[0].start_s,
                 stop_s=least.windows[-1].stop_s,
             )
-            found.append(problem)
+            faults.append(problem)
         lacking = [sample for sample in samples if sample.windows[-1].energy_j is None]
         if self.settings.mode == "energy" and lacking:
-            found.append(
+            faults.append(
                 Problem(
                     "rule", f"{len(lacking)} of {len(samples)} windows have no energy"
                 )
             )
-        return tuple(found)
+        return tuple(faults)
 
     def lines(self, measured: Measured) -> tuple[str, ...]:
         """Return the result as the runner of MLPerf Tiny words it, which is what its

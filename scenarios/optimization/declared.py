@@ -66,14 +66,14 @@ def _to_target(
     kind: str, cell: str, gaps: Sequence[float], curve: Sequence[float]
 ) -> dict[str, DeclaredMetric]:
     """Declare the metrics of a cell's searches that end at a target of a kind."""
-    found: dict[str, DeclaredMetric] = {}
+    metrics: dict[str, DeclaredMetric] = {}
     for gap in gaps:
         latency = name_to_gap("latency", gap, kind, cell)
-        found[name_to_gap("success", gap, kind, cell)] = SHARE
-        found[latency] = LATENCY
-        found[f"{latency}_p50"] = LATENCY
-        found[name_to_gap("energy", gap, kind, cell)] = ENERGY
-        found[name_to_gap("tts99", gap, kind, cell)] = LATENCY
+        metrics[name_to_gap("success", gap, kind, cell)] = SHARE
+        metrics[latency] = LATENCY
+        metrics[f"{latency}_p50"] = LATENCY
+        metrics[name_to_gap("energy", gap, kind, cell)] = ENERGY
+        metrics[name_to_gap("tts99", gap, kind, cell)] = LATENCY
     if curve:
-        found[wade_name(kind, cell, curve)] = SHARE
-    return found
+        metrics[wade_name(kind, cell, curve)] = SHARE
+    return metrics

@@ -40,12 +40,12 @@ def timeout_name(timeout_s: float) -> str:
 
 def groups(samples: Sequence[Sample]) -> Groups:
     """Group searches by cell and time-out; the empty cell has those of all cells."""
-    found: dict[tuple[str, float], list[Sample]] = {}
+    by_timeout: dict[tuple[str, float], list[Sample]] = {}
     for sample in samples:
         if sample.solve is not None and sample.solve.target is None:
             for cell in ("", sample.case):
-                found.setdefault((cell, sample.solve.timeout_s), []).append(sample)
-    return found
+                by_timeout.setdefault((cell, sample.solve.timeout_s), []).append(sample)
+    return by_timeout
 
 
 def metric_name(what: str, cell: str, timeout_s: float) -> str:
@@ -59,7 +59,7 @@ def metrics(
     """Compute the mean gap and the average power of each cell and time-out;
     `repeatability` is that of the gaps. The gap of all cells at the last time-out is
     the headline."""
-    found: dict[str, Metric] = {}
+    all_metrics: dict[str, Metric] = {}
     overall: dict[str, str] = {}
     for (cell, timeout_s), group in groups(samples).items():
         if overrun.why(group):
@@ -68,7 +68,7 @@ def metrics(
             gaps = _gaps(group, kind)
             if not _why_no_gap(group, kind):
                 name = gap_name(kind, cell, timeout_s)
-                found[name] = Metric(
+                all_metrics[name] = Metric(
                     mean(gaps),
                     "1",
                     standard_error(gaps),
@@ -80,13 +80,13 @@ def metrics(
                 )
                 overall |= {} if cell else {kind: name}
         if cell and (word := measure_of(group)):
-            found[metric_name(word, cell, timeout_s)] = replace(
+            all_metrics[metric_name(word, cell, timeout_s)] = replace(
                 mean_value(group), repeatability=repeatability
             )
-        found[metric_name("power", cell, timeout_s)] = replace(
+        all_metrics[metric_name("power", cell, timeout_s)] = replace(
             power(group), prominence=prominence(cell)
         )
-    return found | headline(found, overall)
+    return all_metrics | headline(all_metrics, overall)
 
 
 def measure_of(samples: Sequence[Sample]) -> str:
@@ -123,7 +123,7 @@ def prominence(cell: str) -> Prominence:
 
 
 def headline(
-    found: Mapping[str, Metric], overall: Mapping[str, str]
+    all_metrics: Mapping[str, Metric], overall: Mapping[str, str]
 ) -> dict[str, Metric]:
     """Mark the headline: of names by kind of target the official one's, or else the
     best known one's."""
@@ -131,7 +131,7 @@ def headline(
     return (
         {}
         if name is None
-        else {name: replace(found[name], prominence=Prominence.HEADLINE)}
+        else {name: replace(all_metrics[name], prominence=Prominence.HEADLINE)}
     )
 
 
@@ -188,8 +188,8 @@ def gap_of(sample: Sample, kind: str) -> float | None:
     """Return the gap of one search to its target of a `kind`; None without a vector, a
     target, or where that is 0 and not met.
     """
-    found = _gaps([sample], kind)
-    return found[0] if found else None
+    gaps = _gaps([sample], kind)
+    return gaps[0] if gaps else None
 
 
 def gap_range(sample: Sample, kind: str) -> ShareRange | None:

@@ -36,13 +36,13 @@ def intervals(
     of_trial: dict[int, int] = {}
     for number, measured in enumerate(trials):
         of_trial |= {id(sample): number for sample in measured.samples}
-    found: dict[str, Intervals] = {}
+    by_metric: dict[str, Intervals] = {}
     for (cell, timeout_s), group in fixed_timeout.groups(samples).items():
         if not overrun.why(group):
-            found |= _at_time_out(cell, timeout_s, group, of_trial)
+            by_metric |= _at_time_out(cell, timeout_s, group, of_trial)
     for searches in runs(samples, gaps):
         if not searches.late and not searches.unasked:
-            found |= _to_gap(searches, of_trial)
+            by_metric |= _to_gap(searches, of_trial)
     for kind in KINDS:
         for cell in time_to_solution.wades(samples, curve, kind):
             chosen = [
@@ -52,10 +52,10 @@ def intervals(
                 _value(sample, of_trial, time_to_solution.wade_of(sample, curve, kind))
                 for sample in chosen
             ]
-            found[time_to_solution.wade_name(kind, cell, curve)] = (
+            by_metric[time_to_solution.wade_name(kind, cell, curve)] = (
                 search_values.of_mean(values, ValueKind.SHARE)
             )
-    return found
+    return by_metric
 
 
 def pooled_metrics(
@@ -65,23 +65,23 @@ def pooled_metrics(
     TTS99, and the median time.
     """
     samples = samples_of(trials)
-    found = {}
+    pooled = {}
     for searches in runs(samples, gaps):
         if searches.unasked:
             continue
         tried = list(_tried(searches))
-        found[searches.name("tts99")] = shares.tts99_s(tried, searches.limit_s)
+        pooled[searches.name("tts99")] = shares.tts99_s(tried, searches.limit_s)
         median = quantile(searches.attempts, 0.5)
-        found[f"{searches.name('latency')}_p50"] = (
+        pooled[f"{searches.name('latency')}_p50"] = (
             math.inf if median.value_s is None else median.value_s
         )
-    return found
+    return pooled
 
 
 def _at_time_out(
     cell: str, timeout_s: float, group: Sequence[Sample], of_trial: Mapping[int, int]
 ) -> dict[str, Intervals]:
-    found = {}
+    intervals_of_gaps = {}
     for kind in KINDS:
         known = [
             (sample, gap)
@@ -95,15 +95,15 @@ def _at_time_out(
                 )
                 for sample, gap in known
             ]
-            found[fixed_timeout.gap_name(kind, cell, timeout_s)] = (
+            intervals_of_gaps[fixed_timeout.gap_name(kind, cell, timeout_s)] = (
                 search_values.of_mean(values, ValueKind.SKEWED)
             )
     if cell and (word := fixed_timeout.measure_of(group)):
         own = [
             _value(sample, of_trial, fixed_timeout.value_of(sample)) for sample in group
         ]
-        found[fixed_timeout.metric_name(word, cell, timeout_s)] = search_values.of_mean(
-            own, ValueKind.ANY
+        intervals_of_gaps[fixed_timeout.metric_name(word, cell, timeout_s)] = (
+            search_values.of_mean(own, ValueKind.ANY)
         )
     whole = [
         (sample, sample.windows[0])
@@ -119,10 +119,10 @@ def _at_time_out(
         powers = [
             _power(sample, window, of_trial, at_w, mean_s) for sample, window in whole
         ]
-        found[fixed_timeout.metric_name("power", cell, timeout_s)] = (
+        intervals_of_gaps[fixed_timeout.metric_name("power", cell, timeout_s)] = (
             search_values.of_mean(powers, ValueKind.ANY)
         )
-    return found
+    return intervals_of_gaps
 
 
 def _power(

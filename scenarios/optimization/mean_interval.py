@@ -150,68 +150,70 @@ def searched(
     return Searched(workloads=workloads, cells=cells, bounds=kept)
 
 
-def same_ends(found: Searched, kind: ValueKind) -> MeanEnds | None:
+def same_ends(series: Searched, kind: ValueKind) -> MeanEnds | None:
     """Return the ends for other searches of the same workloads; None where equal values
     of any sign determine none.
     """
     if kind is ValueKind.ANY:
-        half = found.within.variance.half_width
-        return _symmetric(found.mean, half, STUDENT) if half else None
+        half = series.within.variance.half_width
+        return _symmetric(series.mean, half, STUDENT) if half else None
     if kind is ValueKind.SHARE:
         return _share(
-            found, found.within.variance.half_width, found.size, share_mean.LOGIT
+            series, series.within.variance.half_width, series.size, share_mean.LOGIT
         )
-    return _skewed(found)
+    return _skewed(series)
 
 
-def other_ends(found: Searched, kind: ValueKind) -> MeanEnds | None:
+def other_ends(series: Searched, kind: ValueKind) -> MeanEnds | None:
     """Return the ends for other workloads, at least those for the same ones; None where
     equal values of any sign determine none.
     """
-    half = found.half_width
+    half = series.half_width
     if kind is ValueKind.ANY:
         return (
-            _symmetric(found.mean, half, f"{STUDENT}, {CONTAINING}") if half else None
+            _symmetric(series.mean, half, f"{STUDENT}, {CONTAINING}") if half else None
         )
     if kind is ValueKind.SHARE:
         method = f"{share_mean.LOGIT}, {CONTAINING}"
-        ends = _share(found, half, len(found.workloads), method)
+        ends = _share(series, half, len(series.workloads), method)
         return ends.around(
-            _share(found, found.within.variance.half_width, found.size, method)
+            _share(series, series.within.variance.half_width, series.size, method)
         )
-    return _other_skewed(found, half).around(_skewed(found))
+    return _other_skewed(series, half).around(_skewed(series))
 
 
-def spread(found: Sequence[Searched], kind: ValueKind, others: bool) -> Variance | None:
+def spread(
+    series: Sequence[Searched], kind: ValueKind, others: bool
+) -> Variance | None:
     """Return the larger variance of the mean by several readings, with its degrees of
     freedom; None where searches do not scatter, or so few lie off their bound that only
     their count tells.
     """
-    known = [_variance(one, others) for one in found if not _is_rare(one, kind)]
+    known = [_variance(one, others) for one in series if not _is_rare(one, kind)]
     scattered = [one for one in known if one.value > 0]
     return max(scattered, key=lambda one: one.value, default=None)
 
 
-def _is_rare(found: Searched, kind: ValueKind) -> bool:
-    bounded = found.range is not None and math.isfinite(found.range.most)
-    return kind is ValueKind.SKEWED and bounded and sum(found.off()) < RARE
+def _is_rare(series: Searched, kind: ValueKind) -> bool:
+    bounded = series.range is not None and math.isfinite(series.range.most)
+    return kind is ValueKind.SKEWED and bounded and sum(series.off()) < RARE
 
 
-def _variance(found: Searched, others: bool) -> Variance:
+def _variance(series: Searched, others: bool) -> Variance:
     if not others:
-        return found.within.variance
-    freedom = found.between.variance.freedom
-    return Variance((found.half_width / student(freedom)) ** 2, freedom)
+        return series.within.variance
+    freedom = series.between.variance.freedom
+    return Variance((series.half_width / student(freedom)) ** 2, freedom)
 
 
-def limits_of(found: Searched, kind: ValueKind, others: bool) -> ShareRange:
+def limits_of(series: Searched, kind: ValueKind, others: bool) -> ShareRange:
     """Bound the mean of the same workloads or of others; others may have another lower
     bound where those searched do not share one."""
     if kind is ValueKind.SHARE:
         return UNIT
-    if found.range is None or (others and not found.alike):
+    if series.range is None or (others and not series.alike):
         return ShareRange(-math.inf, math.inf)
-    return found.range
+    return series.range
 
 
 def without_far_end(ends: MeanEnds, at: float, limits: ShareRange) -> MeanEnds:
@@ -235,61 +237,62 @@ def _symmetric(at: float, half: float, method: str) -> MeanEnds:
     return MeanEnds(at - half, at + half, method)
 
 
-def _share(found: Searched, half: float, count: int, method: str) -> MeanEnds:
+def _share(series: Searched, half: float, count: int, method: str) -> MeanEnds:
     if not half:
-        return MeanEnds(*share_mean.equal_ends(found.mean, count, UNIT), EQUAL)
-    return MeanEnds(*bounded.by_logit(found.mean, half), method)
+        return MeanEnds(*share_mean.equal_ends(series.mean, count, UNIT), EQUAL)
+    return MeanEnds(*bounded.by_logit(series.mean, half), method)
 
 
-def _skewed(found: Searched) -> MeanEnds:
+def _skewed(series: Searched) -> MeanEnds:
     """Return the ends for the same workloads of a skewed mean."""
-    limits = found.range
+    limits = series.range
     if limits is None:
         return MeanEnds(
-            *skewed_mean.ends_without_bound(found.mean, found.within), skewed_mean.HALL
+            *skewed_mean.ends_without_bound(series.mean, series.within),
+            skewed_mean.HALL,
         )
-    off = sum(found.off())
+    off = sum(series.off())
     if off < RARE and math.isfinite(limits.most):
         return MeanEnds(
-            *share_mean.rare_ends(found.mean, off, found.size, limits), RARELY
+            *share_mean.rare_ends(series.mean, off, series.size, limits), RARELY
         )
-    if not found.within.variance.value:
-        return _equal(found.mean, found.size, limits)
-    low, high = skewed_mean.ends(found.mean - limits.least, found.within)
+    if not series.within.variance.value:
+        return _equal(series.mean, series.size, limits)
+    low, high = skewed_mean.ends(series.mean - limits.least, series.within)
     return _from(limits, low, high, skewed_mean.GAMMA_HALL)
 
 
-def _other_skewed(found: Searched, half: float) -> MeanEnds:
+def _other_skewed(series: Searched, half: float) -> MeanEnds:
     """Return the ends for other workloads of a skewed mean, but for those of the same
     ones."""
-    limits = found.range
-    if limits is None or not found.alike:
-        return _unlike(found, half)
-    off = found.off()
+    limits = series.range
+    if limits is None or not series.alike:
+        return _unlike(series, half)
+    off = series.off()
     if sum(off) < RARE and math.isfinite(limits.most):
-        rare = share_mean.rare_ends(found.mean, sum(map(bool, off)), len(off), limits)
+        rare = share_mean.rare_ends(series.mean, sum(map(bool, off)), len(off), limits)
         return MeanEnds(*rare, RARELY)
     if not half:
-        return _equal(found.mean, len(off), limits)
-    low, high = skewed_mean.gamma_ends(found.mean - limits.least, half)
+        return _equal(series.mean, len(off), limits)
+    low, high = skewed_mean.gamma_ends(series.mean - limits.least, half)
     return _from(limits, low, high, f"{skewed_mean.GAMMA_HALL}, {CONTAINING}")
 
 
-def _unlike(found: Searched, half: float) -> MeanEnds:
+def _unlike(series: Searched, half: float) -> MeanEnds:
     """Compute the ends for other workloads whose lower bound is not known: by Student's
     t and by Hall's transformation; the upper end is that of the gamma distribution
     where it is higher."""
-    hall = skewed_mean.ends_without_bound(found.mean, found.between)
+    hall = skewed_mean.ends_without_bound(series.mean, series.between)
     method = f"{skewed_mean.HALL}, {CONTAINING}"
-    ends = _symmetric(found.mean, half, method).around(MeanEnds(*hall, method))
-    if found.range is None:
+    ends = _symmetric(series.mean, half, method).around(MeanEnds(*hall, method))
+    if series.range is None:
         return ends
-    limits = found.range
-    off = found.off()
+    limits = series.range
+    off = series.off()
     if sum(off) < RARE and math.isfinite(limits.most):
-        rare = share_mean.rare_ends(found.mean, sum(map(bool, off)), len(off), limits)
+        rare = share_mean.rare_ends(series.mean, sum(map(bool, off)), len(off), limits)
         return ends.around(MeanEnds(*rare, ""))
-    _, high = skewed_mean.gamma_ends(found.mean - limits.least, half)
+    _, high = skewed_mean.gamma_ends(series.mean - limits.least, half)
     return replace(ends, high=max(ends.high, limits.least + high))
 
 

@@ -270,9 +270,9 @@ def heat(lines: Sequence[DrawnSearch]) -> Picture:
 
 
 def _cell(case: str) -> tuple[int, float]:
-    found = _CELL.fullmatch(case)
-    assert found is not None
-    return int(found[1]), float(found[2].replace("p", "."))
+    match = _CELL.fullmatch(case)
+    assert match is not None
+    return int(match[1]), float(match[2].replace("p", "."))
 
 
 def _write_gaps(axes: Axes, gaps: np.ndarray[Any, Any]) -> None:

@@ -197,12 +197,14 @@ def crossing_of(sample: Sample, gap: float, kind: str) -> Crossing | None:
     cost = threshold_of(sample, gap, kind)
     if sample.costs is None or cost is None:
         return None
-    found = next(
+    reached = next(
         (crossing for crossing in sample.crossings if crossing.threshold == cost), None
     )
     return (
-        found
-        if found is not None and found.window is not None and sample.costs.cost <= cost
+        reached
+        if reached is not None
+        and reached.window is not None
+        and sample.costs.cost <= cost
         else None
     )
 

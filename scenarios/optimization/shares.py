@@ -60,10 +60,10 @@ class TriedSearches:
 def distinct(tried: Sequence[TriedSearches]) -> list[TriedSearches]:
     """Join trials that repeat a search: the mean of their times; the search succeeded
     where at least half of them did."""
-    found: dict[tuple[int, int], list[TriedSearches]] = {}
+    workloads: dict[tuple[int, int], list[TriedSearches]] = {}
     for one in tried:
-        found.setdefault((one.workload, one.seed), []).append(one)
-    return [_averaged(repeated) for repeated in found.values()]
+        workloads.setdefault((one.workload, one.seed), []).append(one)
+    return [_averaged(repeated) for repeated in workloads.values()]
 
 
 def _averaged(repeated: Sequence[TriedSearches]) -> TriedSearches:
@@ -95,9 +95,9 @@ def of_tts99(tried: Sequence[TriedSearches], limit_s: float) -> Intervals:
     """Return both intervals of the time with repetitions: the ends of the share, the
     higher one first. An end at the limit itself is a setting and no end.
     """
-    found = of_success(tried)
+    share = of_success(tried)
     return Intervals(
-        _as_times(found.same_samples, limit_s), _as_times(found.other_samples, limit_s)
+        _as_times(share.same_samples, limit_s), _as_times(share.other_samples, limit_s)
     )
 
 

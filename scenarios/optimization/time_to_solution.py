@@ -47,7 +47,7 @@ def metrics(
     compared. Of all cells, latency and energy to the smallest gap, and WADE, are
     headlines.
     """
-    found: dict[str, Metric] = {}
+    all_metrics: dict[str, Metric] = {}
     coarse = max(repeatability, Repeatability.COARSE, key=list(Repeatability).index)
     overall: dict[str, dict[str, str]] = {"latency": {}, "energy": {}, "wade": {}}
     for group in runs(samples, gaps):
@@ -56,18 +56,18 @@ def metrics(
         reached = [crossing is not None for crossing in group.crossings]
         shown = prominence(group.cell)
         success_name = group.name("success")
-        found[success_name] = Metric.of_share(reached, True, shown, coarse)
+        all_metrics[success_name] = Metric.of_share(reached, True, shown, coarse)
         for what, mean_of in _means(group).items():
             name = group.name(what)
-            found[name] = replace(
+            all_metrics[name] = replace(
                 mean_of, prominence=shown, repeatability=repeatability
             )
             overall[what] |= {} if group.cell else {group.kind: name}
-        found |= _spread(group, coarse)
+        all_metrics |= _spread(group, coarse)
     for kind in KINDS:
         for cell, values in wades(samples, curve, kind).items():
             name = wade_name(kind, cell, curve)
-            found[name] = replace(
+            all_metrics[name] = replace(
                 of_mean(values, "1", higher_is_better=True),
                 prominence=prominence(cell),
                 repeatability=repeatability,
@@ -75,8 +75,8 @@ def metrics(
             )
             overall["wade"] |= {} if cell else {kind: name}
     for names in overall.values():
-        found |= headline(found, names)
-    return found
+        all_metrics |= headline(all_metrics, names)
+    return all_metrics
 
 
 def _means(group: Runs) -> dict[str, Metric]:
@@ -84,10 +84,10 @@ def _means(group: Runs) -> dict[str, Metric]:
     if group.why:
         return {}
     latencies_s = [latency_s_of(crossing) for crossing in group.reached]
-    found = {"latency": of_mean(latencies_s, "s")}
+    metrics_of_cell = {"latency": of_mean(latencies_s, "s")}
     if len(group.energies_j) == len(latencies_s):
-        found["energy"] = of_mean(group.energies_j, "J")
-    return found
+        metrics_of_cell["energy"] = of_mean(group.energies_j, "J")
+    return metrics_of_cell
 
 
 def absent(
@@ -95,26 +95,26 @@ def absent(
 ) -> dict[str, str]:
     """Give the reason for each mean latency and energy that is missing; of searches
     that were too long, for all metrics."""
-    found: dict[str, str] = {}
+    reasons: dict[str, str] = {}
     for group in runs(samples, gaps):
         if group.late or group.unasked:
-            found |= dict.fromkeys(
+            reasons |= dict.fromkeys(
                 map(group.name, ("success", "tts99")), group.late or group.unasked
             )
         if curve and (why := group.late or unasked(group.samples, group.kind, curve)):
-            found[wade_name(group.kind, group.cell, curve)] = why
+            reasons[wade_name(group.kind, group.cell, curve)] = why
         if group.late:
-            found |= dict.fromkeys(map(group.name, ("latency", "energy")), group.late)
+            reasons |= dict.fromkeys(map(group.name, ("latency", "energy")), group.late)
         elif group.why:
-            found |= dict.fromkeys(
+            reasons |= dict.fromkeys(
                 (group.name("latency"), group.name("energy")), group.why
             )
         elif len(group.energies_j) < len(group.reached):
             lost = len(group.reached) - len(group.energies_j)
-            found[group.name("energy")] = (
+            reasons[group.name("energy")] = (
                 f"{lost} of {len(group.reached)} searches have no energy"
             )
-    return found
+    return reasons
 
 
 def line(
@@ -180,7 +180,7 @@ def _spread(group: Runs, repeatability: Repeatability) -> dict[str, Metric]:
     searches failed (Ronnow et al. 2014).
     """
     attempts = group.attempts
-    found = {}
+    metrics_of_cell = {}
     median = quantile(attempts, 0.5)
     error_s = None
     # Below six searches there is no interval of 95 % for a median.
@@ -190,7 +190,7 @@ def _spread(group: Runs, repeatability: Repeatability) -> dict[str, Metric]:
             / NORMAL_95
         )
     value_s = math.inf if median.value_s is None else median.value_s
-    found[f"{group.name('latency')}_p50"] = Metric(
+    metrics_of_cell[f"{group.name('latency')}_p50"] = Metric(
         value_s,
         "s",
         error_s,
@@ -200,7 +200,7 @@ def _spread(group: Runs, repeatability: Repeatability) -> dict[str, Metric]:
         prominence=Prominence.DETAIL,
         repeatability=repeatability,
     )
-    found[group.name("tts99")] = Metric(
+    metrics_of_cell[group.name("tts99")] = Metric(
         time_to_solution_s(group.limit_s, success(attempts).value),
         "s",
         n=len(attempts),
@@ -209,7 +209,7 @@ def _spread(group: Runs, repeatability: Repeatability) -> dict[str, Metric]:
         prominence=prominence(group.cell),
         repeatability=repeatability,
     )
-    return found
+    return metrics_of_cell
 
 
 def wades(
@@ -221,14 +221,14 @@ def wades(
     It is missing where a threshold has no target of this `kind` or was not sent to a
     search, and where a search exceeded its limit.
     """
-    found: dict[str, list[Sample]] = {}
+    by_cell: dict[str, list[Sample]] = {}
     for sample in samples if curve else ():
         if sample.solve is not None and sample.solve.target is not None:
             for cell in ("", sample.case):
-                found.setdefault(cell, []).append(sample)
+                by_cell.setdefault(cell, []).append(sample)
     reported = {
         cell: own
-        for cell, own in found.items()
+        for cell, own in by_cell.items()
         if not overrun.why(own) and not unasked(own, kind, curve)
     }
     return {cell: _wades_of(own, curve, kind) for cell, own in reported.items()}

@@ -70,19 +70,19 @@ def of_mean(values: Sequence[Value], kind: ValueKind) -> Intervals:
     # differ.
     plain = kind is ValueKind.ANY
     uneven = design.why_uneven
-    found = [] if uneven else [_searched(values, read) for read in _readings(values)]
+    searched = [] if uneven else [_searched(values, read) for read in _readings(values)]
     why_not_same = uneven or design.why_not_same(1 if plain else SEARCHES_LEAST)
     why_not_other = uneven or design.why_not_other(1 if plain else WORKLOADS_LEAST)
     return Intervals(
         (
             Interval.missing(why_not_same)
             if why_not_same
-            else _stated(values, found, kind, False, design.same_units)
+            else _stated(values, searched, kind, False, design.same_units)
         ),
         (
             Interval.missing(why_not_other)
             if why_not_other
-            else _stated(values, found, kind, True, design.other_units)
+            else _stated(values, searched, kind, True, design.other_units)
         ),
     )
 
@@ -136,7 +136,7 @@ def _readings(values: Sequence[Value]) -> list[Reading]:
 
 def _stated(
     values: Sequence[Value],
-    found: Sequence[Searched],
+    searched: Sequence[Searched],
     kind: ValueKind,
     others: bool,
     units: str,
@@ -144,13 +144,13 @@ def _stated(
     """Return the interval with the ends of all readings in it, and the budget to both
     sides."""
     ends_of = mean_interval.other_ends if others else mean_interval.same_ends
-    known = [ends for one in found if (ends := ends_of(one, kind)) is not None]
+    known = [ends for one in searched if (ends := ends_of(one, kind)) is not None]
     if not known:
         return Interval.missing(
             f"not known: all {len(values)} values are equal", mean_interval.STUDENT
         )
     at = mean([one.value for one in values])
-    limits = mean_interval.limits_of(found[-1], kind, others)
+    limits = mean_interval.limits_of(searched[-1], kind, others)
     budget = systematic(values)
     low = at - math.hypot(at - min(at, *(each.low for each in known)), budget)
     high = at + math.hypot(max(at, *(each.high for each in known)) - at, budget)
@@ -164,7 +164,7 @@ def _stated(
     ends = MeanEnds(max(low, limits.least), min(high, max(limits.most, at)), method)
     if kind is ValueKind.SKEWED:
         ends = mean_interval.without_far_end(ends, at, limits)
-    spread = mean_interval.spread(found, kind, others)
+    spread = mean_interval.spread(searched, kind, others)
     return Interval(
         _rounded(ends.low),
         _rounded(ends.high),

@@ -38,16 +38,16 @@ def changes(measured: Measured, stable: int) -> list[LabelChange]:
     A decision is stable when it is right, and the `stable` - 1 next ones, of the same
     scene, are right as well.
     """
-    found = []
+    times = []
     for stream in measured.streams:
         own = [sample for sample in measured.samples if sample.step == stream.step]
         for scene in range(1, len(stream.labels)):
-            found.append(
+            times.append(
                 LabelChange(
                     stream.labels[scene], _first_stable(_of_scene(own, scene), stable)
                 )
             )
-    return found
+    return times
 
 
 def recognition(new: Sequence[LabelChange]) -> dict[str, Metric]:
@@ -73,7 +73,7 @@ def by_age(measured: Measured) -> list[list[bool]]:
     """Return for each hop since the onset of a new scene whether decisions of that age
     were right; the last has all later ones.
     """
-    found: list[list[bool]] = []
+    shares: list[list[bool]] = []
     for stream in measured.streams:
         for sample in measured.samples:
             if (
@@ -89,9 +89,9 @@ def by_age(measured: Measured) -> list[list[bool]]:
                 ),
                 _AGES,
             )
-            found += [[] for _ in range(age + 1 - len(found))]
-            found[age].append(sample.correct)
-    return found
+            shares += [[] for _ in range(age + 1 - len(shares))]
+            shares[age].append(sample.correct)
+    return shares
 
 
 def recognised_line(measured: Measured, stable: int) -> str:

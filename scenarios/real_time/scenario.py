@@ -202,18 +202,18 @@ class RealTime(Scenario):
         """Return which rules a trial does not meet: enough windows within the deadline,
         of any."""
         in_time = self._in_time(measured)
-        found = []
+        faults = []
         if sum(in_time) < self.settings.share * len(in_time):
             detail = (
                 f"{sum(in_time)} of {len(in_time)} windows were decided within "
                 f"{self._deadline(measured)}"
             )
-            found.append(
+            faults.append(
                 Problem("rule", f"{detail}: {self.settings.share:.0%} must be")
             )
         if not in_time:
-            found.append(Problem("rule", "no window was due in any stream"))
-        return tuple(found)
+            faults.append(Problem("rule", "no window was due in any stream"))
+        return tuple(faults)
 
     def absent(self, measured: Measured) -> dict[str, str]:
         """Return why there is no latency from the onset, where no new scene was
@@ -334,7 +334,7 @@ class RealTime(Scenario):
         """Return of each window that was due whether it was decided within the
         deadline; one that has no answer was not.
         """
-        found: list[bool] = []
+        in_time: list[bool] = []
         for stream in measured.streams:
             limit_s = self.settings.deadline_s or stream.hop_s
             took_s = [
@@ -342,10 +342,10 @@ class RealTime(Scenario):
                 for sample in measured.samples
                 if sample.hop and sample.step == stream.step
             ]
-            found += [one_s <= limit_s for one_s in took_s] + [False] * (
+            in_time += [one_s <= limit_s for one_s in took_s] + [False] * (
                 stream.due - len(took_s)
             )
-        return found
+        return in_time
 
     def _deadline(self, measured: Measured) -> str:
         limits_s = {

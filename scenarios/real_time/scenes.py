@@ -83,7 +83,7 @@ def refuse_short(
 
 
 def _by_label(recordings: Sequence[Recording]) -> dict[str, list[tuple[int, ...]]]:
-    found: dict[str, list[tuple[int, ...]]] = {}
+    by_label: dict[str, list[tuple[int, ...]]] = {}
     for label, indices in recordings:
-        found.setdefault(label, []).append(indices)
-    return found
+        by_label.setdefault(label, []).append(indices)
+    return by_label

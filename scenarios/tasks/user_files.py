@@ -84,13 +84,13 @@ def content(path: Path, sha: str) -> bytes:
     """Return the bytes of a file; raises DataError where it has changed since it was
     read, when its SHA-256 was `sha`.
     """
-    found = path.read_bytes()
-    if sha256(found).hexdigest() != sha:
+    read_now = path.read_bytes()
+    if sha256(read_now).hexdigest() != sha:
         raise DataError(
             f"{path} is another file than when the bench was opened",
             try_next="start the run again",
         )
-    return found
+    return read_now
 
 
 def digest(path: Path) -> str:

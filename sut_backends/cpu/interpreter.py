@@ -61,15 +61,15 @@ class Interpreter:
 
     def run_many(self, samples: Sequence[Any]) -> list[tuple[Any, Any]]:
         """Run samples together, those of one length at a time."""
-        found: dict[int, tuple[Any, Any]] = {}
+        outputs: dict[int, tuple[Any, Any]] = {}
         for length in sorted({len(sample) for sample in samples}):
             alike = [n for n, sample in enumerate(samples) if len(sample) == length]
             stacked = np.stack([samples[n] for n in alike])
             done: list[tuple[Any, Any]] = []
             for part in interpreter.parts(self._network, stacked, _VALUES_MAX):
                 done += self._together(part)
-            found |= zip(alike, done, strict=True)
-        return [found[n] for n in range(len(samples))]
+            outputs |= zip(alike, done, strict=True)
+        return [outputs[n] for n in range(len(samples))]
 
     def _together(self, spikes: Any) -> list[tuple[Any, Any]]:
         done = interpreter.run(self._network, spikes, self._dt_s, self._how)

@@ -171,8 +171,8 @@ class IntegerLayers:
 
         def rescaled(sums: Any) -> Any:
             numbers = sums.to(torch.int64).add_(biases).mul_(multipliers)
-            found = _halved(_high_part(numbers), right).clamp_(low, high)
-            return found.add_(zero_point).to(kind)
+            halved = _halved(_high_part(numbers), right).clamp_(low, high)
+            return halved.add_(zero_point).to(kind)
 
         return rescaled
 
@@ -200,8 +200,8 @@ class IntegerLayers:
 
             def largest(read: Sequence[Any]) -> Any:
                 images = read[0].reshape(-1, *source.shape[1:])
-                found = below.of(images, float(LOW)).amax(dim=(4, 5))
-                return found.clamp(body.low, body.high)
+                maxima = below.of(images, float(LOW)).amax(dim=(4, 5))
+                return maxima.clamp(body.low, body.high)
 
             return largest
         one = torch.ones((1, *source.shape[1:]), dtype=torch.int64)

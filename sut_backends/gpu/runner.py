@@ -107,7 +107,7 @@ class TorchRunner:
         try:
             values, membranes = self._stepped(given)
             self.synchronise()
-            found = values.cpu().numpy()
+            outputs = values.cpu().numpy()
             last = None if membranes is None else membranes.cpu().numpy()
         except torch.cuda.OutOfMemoryError as error:
             torch.cuda.empty_cache()
@@ -116,12 +116,14 @@ class TorchRunner:
                 f" {_short(error)}; take fewer, or free it (nvidia-smi lists who"
                 " holds it)"
             ) from error
-        if not (np.isfinite(found).all() and (last is None or np.isfinite(last).all())):
+        if not (
+            np.isfinite(outputs).all() and (last is None or np.isfinite(last).all())
+        ):
             raise ValueError(
                 "the network's outputs are not finite: its states went out of range"
             )
         return [
-            (found[n], None if last is None else last[n]) for n in range(len(samples))
+            (outputs[n], None if last is None else last[n]) for n in range(len(samples))
         ]
 
     @abstractmethod

@@ -98,17 +98,17 @@ class LoihiSut(WorkerSut):
             plain = Path(folder) / "network.npz"
             write_checked(model, dt_s, plain, rule)
             try:
-                found = stock_plan.plan(plain_network.read(str(plain)), vectors=False)
-                fixed = fixed_point(found)
+                planned = stock_plan.plan(plain_network.read(str(plain)), vectors=False)
+                fixed = fixed_point(planned)
             except ValueError as error:
                 raise DataError(
                     f"{model.name} cannot be stock cells: {error}"
                 ) from error
         return {
             "time_step": "a step of the chip is a step of the file",
-            "processes": len(found.cells),
-            "dense": len(found.synapses),
-            "lag_steps": found.lag_steps,
+            "processes": len(planned.cells),
+            "dense": len(planned.synapses),
+            "lag_steps": planned.lag_steps,
             "fixed point": [
                 row | {"du": one.du, "dv": one.dv, "vth": one.threshold}
                 for row, one in zip(fixed.report, fixed.registers, strict=True)

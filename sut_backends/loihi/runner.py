@@ -125,11 +125,11 @@ class LavaRunner:
         if self._rule == "file":
             built = file_rule.build(network, ring_steps)
         else:
-            found = plan(network, vectors=not self._fixed)
-            fixed = fixed_point(found) if self._fixed else None
+            planned = plan(network, vectors=not self._fixed)
+            fixed = fixed_point(planned) if self._fixed else None
             channels = layers.channels(network)
             built = stock_rule.build(
-                found, channels, ring_steps, fixed, chip=self._hardware
+                planned, channels, ring_steps, fixed, chip=self._hardware
             )
             more = (ARITHMETIC,) if fixed else ()
             self._report = {"rule differs": layers.differs(network.conventions, *more)}
@@ -144,8 +144,12 @@ def _versions() -> dict[str, str]:
     """Look up the versions of the packages in use; ValueError where Lava is missing or
     of another version."""
     absent = dict.fromkeys(PACKAGES, "not installed")
-    found = {"python": sys.version.split()[0], **absent, **imports.versions(PACKAGES)}
-    lava = found[PACKAGES[0]]
+    versions = {
+        "python": sys.version.split()[0],
+        **absent,
+        **imports.versions(PACKAGES),
+    }
+    lava = versions[PACKAGES[0]]
     if lava == "not installed":
         raise ValueError(
             "lava-nc is not installed for this Python; try: rig sdk install loihi, then"
@@ -155,4 +159,4 @@ def _versions() -> dict[str, str]:
         raise ValueError(
             f"lava-nc {lava} is installed, {LAVA} is the one whose spikes were compared"
         )
-    return found
+    return versions

@@ -70,26 +70,26 @@ def plan(network: PlainNetwork, *, vectors: bool) -> StockPlan:
             " spikes"
         )
     late = layers.steps_late(network, "stock Dense")
-    found: list[Cells] = []
+    groups: list[Cells] = []
     factors: dict[str, Any] = {}
     for node in network.nodes:
         if node.type in layers.NEURONS:
             cells, factors[node.name] = _cells(node, network, vectors)
-            found += cells
+            groups += cells
     synapses = []
     for node in network.nodes:
         if node.type in layers.CONNECTIONS:
             targets = layers.targets(node, network)
-            synapses += _between(node, nodes, targets, found, factors)
-    outputs = [index for index, cells in enumerate(found) if cells.node == last.name]
-    return StockPlan(found, synapses, outputs, late[last.name])
+            synapses += _between(node, nodes, targets, groups, factors)
+    outputs = [index for index, cells in enumerate(groups) if cells.node == last.name]
+    return StockPlan(groups, synapses, outputs, late[last.name])
 
 
 def _between(
     node: PlainNode,
     nodes: dict[str, PlainNode],
     targets: list[str],
-    found: list[Cells],
+    groups: list[Cells],
     factors: dict[str, Any],
 ) -> list[Synapses]:
     """List the matrices of a connection, one from each source process to each
@@ -97,7 +97,7 @@ def _between(
     (source,) = (*node.sources, *node.late_sources)
     before: list[tuple[int | None, Any]] = [
         (index, cells.which)
-        for index, cells in enumerate(found)
+        for index, cells in enumerate(groups)
         if cells.node == source
     ]
     if nodes[source].type == "Input":
@@ -105,7 +105,7 @@ def _between(
     weights = layers.changed(node.parameters.weight, np.float64)
     sparse = hasattr(weights, "tocsr")
     made = []
-    for target, cells in enumerate(found):
+    for target, cells in enumerate(groups):
         if cells.node in targets:
             factor = factors[cells.node][cells.which, None]
             rows = weights[cells.which]

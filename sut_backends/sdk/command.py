@@ -37,13 +37,13 @@ def install(kind: str, python: str) -> None:
 
     out = Terminal()
     chosen = named(kind)
-    found = install_sdk(
+    diagnosis = install_sdk(
         chosen,
         python,
         lambda text: out.print(escape(text), soft_wrap=True, highlight=False),
     )
-    _print([(chosen, found)])
-    sys.exit(0 if found.ok else 3)
+    _print([(chosen, diagnosis)])
+    sys.exit(0 if diagnosis.ok else 3)
 
 
 @sdk.command()
@@ -57,40 +57,42 @@ def doctor(kind: str | None, python: str) -> None:
     from sut_backends.sdk.kinds import kinds, named
 
     chosen = [named(kind)] if kind else list(kinds().values())
-    found = [(one, examine(one, python)) for one in chosen]
-    _print(found)
-    sys.exit(0 if all(diagnosis.ok for _, diagnosis in found) else 3)
+    diagnoses = [(one, examine(one, python)) for one in chosen]
+    _print(diagnoses)
+    sys.exit(0 if all(diagnosis.ok for _, diagnosis in diagnoses) else 3)
 
 
-def _print(found: list[tuple[SdkKind, Diagnosis]]) -> None:
+def _print(diagnoses: list[tuple[SdkKind, Diagnosis]]) -> None:
     from rig.cli.printed.terminal import Terminal
 
-    print_diagnoses(Terminal(), found)
+    print_diagnoses(Terminal(), diagnoses)
 
 
-def print_diagnoses(out: Terminal, found: Sequence[tuple[SdkKind, Diagnosis]]) -> None:
+def print_diagnoses(
+    out: Terminal, diagnoses: Sequence[tuple[SdkKind, Diagnosis]]
+) -> None:
     """Print the state of each SDK, what makes those that are missing, and what each
     cannot do."""
     from rig.cli.printed.terminal import escape, say
 
-    width = max(len(sdk_kind.kind) for sdk_kind, _ in found)
+    width = max(len(sdk_kind.kind) for sdk_kind, _ in diagnoses)
     say(out, "[bold]SDKs[/]")
-    for sdk_kind, diagnosis in found:
+    for sdk_kind, diagnosis in diagnoses:
         lead = f"  {escape(f'{sdk_kind.kind:<{width}}')}  "
         about = f"{sdk_kind.title}; {diagnosis.python or f'Python {sdk_kind.python}'}"
         state = "[green]ok[/]" if diagnosis.ok else f"[yellow]{_state(diagnosis)}[/]"
         say(out, f"{state}: {escape(about)}", lead)
         for problem in () if _is_missing(diagnosis) else diagnosis.problems:
             say(out, escape(problem), " " * (width + 4))
-    if any(_is_missing(diagnosis) for _, diagnosis in found):
+    if any(_is_missing(diagnosis) for _, diagnosis in diagnoses):
         say(out, "next: rig sdk install KIND makes the environment of one")
-    if any(sdk_kind.cannot for sdk_kind, _ in found):
+    if any(sdk_kind.cannot for sdk_kind, _ in diagnoses):
         say(out, "[bold]what each cannot do[/]")
-    for sdk_kind, _ in found:
+    for sdk_kind, _ in diagnoses:
         for number, sentence in enumerate(sdk_kind.cannot):
             name = "" if number else sdk_kind.kind
             say(out, escape(sentence), f"  {escape(f'{name:<{width}}')}  ")
-    for sdk_kind, diagnosis in found:
+    for sdk_kind, diagnosis in diagnoses:
         if diagnosis.wrote:
             wrote = ", ".join(diagnosis.wrote)
             warning = f"at import it wrote {wrote} into the folder that it was given"

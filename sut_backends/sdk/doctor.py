@@ -75,16 +75,16 @@ def examine(sdk: SdkKind, interpreter: str = "") -> Diagnosis:
 def _problems(
     sdk: SdkKind, versions: dict[str, str], imports: dict[str, str]
 ) -> list[str]:
-    found = []
+    problems = []
     for requirement in sdk.requirements:
         version = versions.get(requirement.name)
         if version is None:
-            found.append(f"{canonicalize_name(requirement.name)} is missing")
+            problems.append(f"{canonicalize_name(requirement.name)} is missing")
         elif version not in requirement.specifier:
-            found.append(
+            problems.append(
                 f"{requirement.name} {version} is there, tried with"
                 f" {requirement.specifier}"
             )
-    found += [f"{name} must not be there" for name in sdk.never if name in versions]
-    found += [f"import {name}: {error}" for name, error in imports.items() if error]
-    return found
+    problems += [f"{name} must not be there" for name in sdk.never if name in versions]
+    problems += [f"import {name}: {error}" for name, error in imports.items() if error]
+    return problems

@@ -40,17 +40,17 @@ def install(sdk: SdkKind, python: str, say: Callable[[str], None]) -> Diagnosis:
         _require_room(sdk)
         say(f"environment {new.folder}, from {base}")
         _fill(sdk, base, new, say)
-        found = examine(sdk, str(new.interpreter))
-        if not found.imports and examine(sdk).imports:
+        diagnosis = examine(sdk, str(new.interpreter))
+        if not diagnosis.imports and examine(sdk).imports:
             raise BenchError(
                 f"the new environment of {sdk.title} does not work, the present one"
                 " stays",
-                evidence="; ".join(found.problems),
+                evidence="; ".join(diagnosis.problems),
                 try_next=f"rig sdk doctor {sdk.kind} for the present one",
             )
         new.take_place()
         say(f"{size_b(new.folder) / _MB:.0f} MB are installed")
-    return dataclasses.replace(found, interpreter=str(installed(sdk.kind)))
+    return dataclasses.replace(diagnosis, interpreter=str(installed(sdk.kind)))
 
 
 def _fill(
@@ -118,9 +118,9 @@ def _pythons() -> Iterator[str]:
     for minor in _MINORS:
         for folder in sorted(versions.glob(f"3.{minor}.*/bin"), reverse=True):
             yield str(folder / "python")
-        found = shutil.which(f"python3.{minor}")
-        if found is not None:
-            yield found
+        python = shutil.which(f"python3.{minor}")
+        if python is not None:
+            yield python
 
 
 def _version(path: str) -> str | None:

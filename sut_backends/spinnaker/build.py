@@ -123,14 +123,14 @@ def _saturation(
         if one.target == population.node
     ]
     weights = np.concatenate(into, axis=1)
-    found: dict[str, Any] = {"node": population.node, "mv": population.mv}
+    facts: dict[str, Any] = {"node": population.node, "mv": population.mv}
     for name, part, scale in (
         ("excitatory", np.maximum(weights, 0), excitatory),
         ("inhibitory", np.maximum(-weights, 0), inhibitory),
     ):
         raw = part * scale
         there = int(np.count_nonzero(part))
-        found[name] = {
+        facts[name] = {
             "largest": float(raw.max(initial=0.0)),
             "saturated": int(np.sum(raw > RAW_MAX)),
             "rounded to 0": int(np.sum((part > 0) & (raw < 0.5))),
@@ -138,4 +138,4 @@ def _saturation(
             "sum of a step at most": float(raw.sum(axis=1).max(initial=0.0)),
             "a step can overflow": bool(raw.sum(axis=1).max(initial=0.0) > RAW_MAX),
         }
-    return found
+    return facts

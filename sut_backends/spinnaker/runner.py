@@ -59,7 +59,7 @@ def open_network(job: Job) -> Any:
     settings = job.settings_as(SpinnakerSettings)
     if settings.generation == 2:
         return import_module("sut_backends.spinnaker.two").open_network(job)
-    found = plan(read(job.plain))
+    planned = plan(read(job.plain))
     versions = _versions()
     if not settings.machine:
         raise ValueError(
@@ -67,11 +67,11 @@ def open_network(job: Job) -> Any:
             " empty: it maps, and computes nothing; set machine, or look at the"
             " mapping: rig model map"
         )
-    runner = SpinnakerRunner(found, settings, versions)
+    runner = SpinnakerRunner(planned, settings, versions)
     try:
         # A machine that does not answer is named here, and not within the first timed
         # query; and the model's power of an idle machine is known from a run on.
-        runner.run(np.zeros((1, found.channels)))
+        runner.run(np.zeros((1, planned.channels)))
         runner.write_reports(settings.energy_reports)
     except BaseException:
         runner.close()
@@ -82,15 +82,15 @@ def open_network(job: Job) -> Any:
 def map_network(job: Job) -> dict[str, Any]:
     """Describe sPyNNaker's mapping of a network to a virtual board: cores, chips,
     saturation."""
-    found = plan(read(job.plain))
+    planned = plan(read(job.plain))
     versions = _versions()
     most = job.settings_as(SpinnakerSettings).input_spikes_max
     home = OwnHome(config("", energy=False))
     sim: Any = import_module("pyNN.spiNNaker")
     try:
-        made = build(sim, found, np.zeros((1, found.channels)), most)
-        sim.run(found.dt_ms)
-        mapping = report(found, made, most)
+        made = build(sim, planned, np.zeros((1, planned.channels)), most)
+        sim.run(planned.dt_ms)
+        mapping = report(planned, made, most)
     finally:
         _end(sim)
         home.close()
@@ -121,9 +121,9 @@ class SpinnakerRunner:
     """
 
     def __init__(
-        self, found: PynnPlan, settings: SpinnakerSettings, versions: dict[str, str]
+        self, planned: PynnPlan, settings: SpinnakerSettings, versions: dict[str, str]
     ) -> None:
-        self._plan = found
+        self._plan = planned
         self._most = settings.input_spikes_max
         self._home = OwnHome(config(settings.machine, energy=True))
         self._sim: Any = import_module("pyNN.spiNNaker")
@@ -133,9 +133,9 @@ class SpinnakerRunner:
         self.about = {
             "versions": versions,
             "machine": settings.machine,
-            "time_step_ms": found.dt_ms,
-            "lag_steps": found.lag_steps,
-            "rule differs": found.differs,
+            "time_step_ms": planned.dt_ms,
+            "lag_steps": planned.lag_steps,
+            "rule differs": planned.differs,
         }
 
     def write_reports(self, path: str) -> None:
@@ -148,7 +148,7 @@ class SpinnakerRunner:
         """Run a sample (steps, channels) from rest; return the spikes (steps, outputs),
         and None for membranes, which are not read.
         """
-        found = self._plan
+        planned = self._plan
         spikes = np.asarray(spikes)
         if spikes.max(initial=0) > self._most:
             raise ValueError(
@@ -159,13 +159,13 @@ class SpinnakerRunner:
             self._lines.began()
         reported = False
         try:
-            made = build(self._sim, found, spikes, self._most)
-            self._sim.run((len(spikes) + found.lag_steps) * found.dt_ms)
-            trains = made[found.output].get_data("spikes").segments[-1].spiketrains
-            values = np.zeros((len(spikes) + found.lag_steps, len(trains)))
+            made = build(self._sim, planned, spikes, self._most)
+            self._sim.run((len(spikes) + planned.lag_steps) * planned.dt_ms)
+            trains = made[planned.output].get_data("spikes").segments[-1].spiketrains
+            values = np.zeros((len(spikes) + planned.lag_steps, len(trains)))
             for cell, train in enumerate(trains):
                 for time_ms in np.asarray(train, np.float64):
-                    values[round(time_ms / found.dt_ms), cell] += 1
+                    values[round(time_ms / planned.dt_ms), cell] += 1
             self.energy, self._idle_w = modelled_energy()
             if self._lines:
                 self._lines.ended(self.energy)
@@ -174,7 +174,7 @@ class SpinnakerRunner:
             if self._lines and not reported:
                 self._lines.failed()
             _end(self._sim)
-        return values[found.lag_steps :], None
+        return values[planned.lag_steps :], None
 
     def close(self) -> None:
         """End the reports and leave the folder; closing twice is allowed."""
@@ -204,15 +204,15 @@ def _end(sim: Any) -> None:
 
 
 def _versions() -> dict[str, str]:
-    found = {"python": sys.version.split()[0], **imports.versions(PACKAGES)}
+    versions = {"python": sys.version.split()[0], **imports.versions(PACKAGES)}
     for name in PACKAGES:
-        if name not in found:
+        if name not in versions:
             raise ValueError(
                 f"{name} is not installed for this Python; try: rig sdk install"
                 " spinnaker, then interpreter"
             )
-    if (spynnaker := found[PACKAGES[0]]) != SPYNNAKER:
+    if (spynnaker := versions[PACKAGES[0]]) != SPYNNAKER:
         raise ValueError(
             f"sPyNNaker {spynnaker} is installed, {SPYNNAKER} is the one that was tried"
         )
-    return found
+    return versions

@@ -69,10 +69,14 @@ class SpinnakerTwoRunner:
     """A network on a SpiNNaker 2 chip."""
 
     def __init__(
-        self, network: PlainNetwork, graph: Any, found: Packages, settings: TwoSettings
+        self,
+        network: PlainNetwork,
+        graph: Any,
+        packages: Packages,
+        settings: TwoSettings,
     ) -> None:
-        convert = found.convert
-        self._hardware = found.hardware
+        convert = packages.convert
+        self._hardware = packages.hardware
         self._machine = settings.machine
         self._tick_s = settings.tick_s
         self._lag = layers.steps_late(network, "projection")[network.outputs[0]]
@@ -100,7 +104,7 @@ class SpinnakerTwoRunner:
         self._entry = entries[0]
         self._exit = exits[0]
         self.about = {
-            "versions": {"py-spinnaker2": found.version},
+            "versions": {"py-spinnaker2": packages.version},
             "machine": self._machine,
             "lag_steps": self._lag,
             "rule differs": layers.differs(network.conventions, "8-bit weights"),

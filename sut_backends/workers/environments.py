@@ -40,17 +40,15 @@ def interpreter_at(setting: str, context: BenchContext, kind: str = "cpu") -> st
     if not setting:
         return ""
     stated = expanded(setting)
-    found = (
-        shutil.which(setting) if stated.parent == Path() else context.folder / stated
-    )
-    if found is None or not os.access(found, os.X_OK):
+    path = shutil.which(setting) if stated.parent == Path() else context.folder / stated
+    if path is None or not os.access(path, os.X_OK):
         raise ConfigError(
             f"there is no interpreter {setting}",
             path=f"sut.{kind}.interpreter",
-            evidence="" if found is None else f"{found} cannot be run",
+            evidence="" if path is None else f"{path} cannot be run",
             try_next="the path of a Python, such as .venv/bin/python",
         )
-    return str(found)
+    return str(path)
 
 
 def interpreter_of(kind: str, setting: str, context: BenchContext) -> str:

@@ -64,12 +64,12 @@ def open_network(job: Job) -> BoardRunner:
         build(importlib.import_module("samna"), truth)
     else:
         refuse_stub()
-    found = runner.specification(job, chip)
+    specification = runner.specification(job, chip)
     board, module, firmware = the_board(chip, settings.board_number)
-    config = configured(module, found.numbers, chip)
+    config = configured(module, specification.numbers, chip)
     samna = importlib.import_module("samna")
     model = module.XyloSamna(
-        board, config, dt=found.dt_s, power_frequency=settings.power_hz
+        board, config, dt=specification.dt_s, power_frequency=settings.power_hz
     )
     events = None
     if settings.power_events:
@@ -77,7 +77,7 @@ def open_network(job: Job) -> BoardRunner:
             samna, board, chip, settings.power_hz, settings.power_events
         )
     samna_version = str(getattr(samna, "__version__", "unknown"))
-    about = found.about | {
+    about = specification.about | {
         "versions": versions() | {"samna": samna_version},
         "board": {
             "chip": _TITLES[chip],
@@ -93,7 +93,7 @@ def open_network(job: Job) -> BoardRunner:
     return BoardRunner(
         model,
         config,
-        found.lag,
+        specification.lag,
         about,
         events=events,
         truth=truth,
@@ -173,29 +173,29 @@ def the_board(chip: str, number: int) -> tuple[Any, Any, str]:
     package = importlib.import_module("rockpool.devices.xylo.helper")
     boards, modules, kinds = package.find_xylo_hdks()
     wanted = {"audio2": "syns61201", "audio3": "syns65302"}[chip]
-    found = [
+    matching = [
         (board, module)
         for board, module, version in zip(boards, modules, kinds, strict=True)
         if version == wanted
     ]
-    if not found:
+    if not matching:
         others = f"; there is {', '.join(kinds)}" if kinds else ""
         raise ValueError(
             f"no {_TITLES[chip]} board is attached{others}: is it plugged in and"
             " powered, do you have the rights to its USB device (udev rules), does"
             " another process hold it?"
         )
-    if len(found) > 1 and number < 0:
+    if len(matching) > 1 and number < 0:
         raise ValueError(
-            f"{len(found)} {_TITLES[chip]} boards are attached: which is meant? unplug"
-            " the others, or board_number = 0, 1, ... in the order in which samna"
-            " lists them"
+            f"{len(matching)} {_TITLES[chip]} boards are attached: which is meant?"
+            " unplug the others, or board_number = 0, 1, ... in the order in which"
+            " samna lists them"
         )
-    if number >= len(found):
+    if number >= len(matching):
         raise ValueError(
-            f"board_number = {number}, and {len(found)} boards are attached"
+            f"board_number = {number}, and {len(matching)} boards are attached"
         )
-    board, module = found[max(number, 0)]
+    board, module = matching[max(number, 0)]
     firmware = board.get_firmware_versions()
     return board, module, f"fxtree {firmware.fxtree}, unifirm {firmware.unifirm}"
 
@@ -206,8 +206,11 @@ def configured(module: Any, numbers: dict[str, Any], chip: str) -> Any:
     import numpy as np
 
     if chip == "audio3":
-        found = ChipNumbers.of(numbers)
-        into, out = np.asarray(found.weights_in), np.asarray(found.weights_out)
+        chip_numbers = ChipNumbers.of(numbers)
+        into, out = (
+            np.asarray(chip_numbers.weights_in),
+            np.asarray(chip_numbers.weights_out),
+        )
         if np.any(into[:, _EXPANSION:]) or np.any(out[:-_EXPANSION]):
             raise ValueError(
                 f"more than {_EXPANSION} neurons hear the inputs or are heard by the"

@@ -65,14 +65,14 @@ def require_mappable(
     the file states none; without `file_gains` the conventions have gains of 1, as the
     chip.
     """
-    found = list(
+    faults = list(
         findings(replace(network, dt_s=dt_s or network.dt_s), chip, file_gains)
     )
-    if found:
-        more = f"; and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
+    if faults:
+        more = f"; and {len(faults) - _SHOWN} more" if len(faults) > _SHOWN else ""
         raise DataError(
             f"the network does not fit on {CHIPS[chip].title}",
-            evidence="; ".join(str(one) for one in found[:_SHOWN]) + more,
+            evidence="; ".join(str(one) for one in faults[:_SHOWN]) + more,
             try_next=(
                 "change the named nodes, or run the network on another backend "
                 "([sut.cpu], [sut.posix])"

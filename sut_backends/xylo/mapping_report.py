@@ -125,18 +125,18 @@ def mapping(
 
 def versions() -> dict[str, str]:
     """Look up the version of each package that decides the result."""
-    found = dict.fromkeys(_PACKAGES, "not installed") | imports.versions(_PACKAGES)
-    return found | {"samna": "stand-in"}
+    known = dict.fromkeys(_PACKAGES, "not installed") | imports.versions(_PACKAGES)
+    return known | {"samna": "stand-in"}
 
 
 def not_as_tried() -> list[str]:
     """List the packages of another version than the pinned one, with which this was
     tried."""
-    found = versions()
+    installed = versions()
     differ = []
     for line in Path(__file__).with_name("requirements.txt").read_text().splitlines():
         name, _, pinned = line.partition("==")
-        there = found.get(name, pinned).partition("+")[0]
+        there = installed.get(name, pinned).partition("+")[0]
         if pinned and there != pinned:
             differ.append(f"{name} {there}, tried with {pinned}")
     return differ

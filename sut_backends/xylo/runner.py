@@ -62,23 +62,23 @@ def open_network(job: Job) -> XyloSimRunner:
     do."""
     chip = job.settings_as(ChipSettings).chip
     stand_in_for_samna()
-    found = specification(job, chip)
+    specified = specification(job, chip)
     module = importlib.import_module(f"rockpool.devices.xylo.{CHIPS[chip][0]}")
-    parameters = {**found.numbers, "dt": found.dt_s}
+    parameters = {**specified.numbers, "dt": specified.dt_s}
     parameters.pop("mapped_graph")
     simulator = module.XyloSim.from_specification(**parameters)
-    return XyloSimRunner(simulator, found)
+    return XyloSimRunner(simulator, specified)
 
 
 class XyloSimRunner:
     """A network on a simulated chip."""
 
-    def __init__(self, simulator: Any, found: Specification) -> None:
+    def __init__(self, simulator: Any, specified: Specification) -> None:
         self._simulator = simulator
-        self._lag = found.lag
-        self._outputs = found.outputs
-        self._membrane_units = found.membrane_units
-        self.about = found.about
+        self._lag = specified.lag
+        self._outputs = specified.outputs
+        self._membrane_units = specified.membrane_units
+        self.about = specified.about
 
     def run(self, spikes: Any) -> tuple[Any, Any]:
         """Run from rest; returns the output spikes of each step, and the last membranes

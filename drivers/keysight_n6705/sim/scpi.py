@@ -86,7 +86,7 @@ def units(message: str) -> list[tuple[str, str]]:
     """Split a program message into headers and their data; a header goes on where the
     one before it stands (IEEE 488.2).
     """
-    found = []
+    orders = []
     path = ""
     for unit in message.split(";"):
         header, _, arguments = unit.strip().partition(" ")
@@ -95,8 +95,8 @@ def units(message: str) -> list[tuple[str, str]]:
         if not header.startswith("*"):
             header = header[1:] if header.startswith(":") else f"{path}{header}"
             path = header[: header.rfind(":") + 1]
-        found.append((header.upper(), arguments.strip()))
-    return found
+        orders.append((header.upper(), arguments.strip()))
+    return orders
 
 
 def canonical(header: str) -> str:

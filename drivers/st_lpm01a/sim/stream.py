@@ -112,11 +112,11 @@ class Lpm01aAcquisition(SimulatedStream):
             "temp": b"\xf8" + (28).to_bytes(2),
             "pwr get": b"\xf9" + bytes([supply_on]),
         }
-        found = next(
+        inserted = next(
             (payload for name, payload in payloads.items() if command.startswith(name)),
             b"",
         )
-        return self._spoil(b"\xf0" + found + b"\xff\xff") if found else b""
+        return self._spoil(b"\xf0" + inserted + b"\xff\xff") if inserted else b""
 
     def advance(self) -> bytes:
         """Return the bytes that are due, up to the next time stamp at most."""

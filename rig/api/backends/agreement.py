@@ -87,15 +87,15 @@ def answers(session: Session) -> dict[int, list[Answer]]:
     warm-up; raises DataError.
     """
     folder = SessionFolder(session.path)
-    found: dict[int, list[Answer]] = defaultdict(list)
+    by_sample: dict[int, list[Answer]] = defaultdict(list)
     for trial in session.results.trials:
         for steps in counted(folder.recorded(trial.number)):
             for done in steps:
                 if done.trial not in (0, trial.number):
                     continue
                 for index, answer in _of_step(done):
-                    found[index].append(answer)
-    return dict(found)
+                    by_sample[index].append(answer)
+    return dict(by_sample)
 
 
 def _of_step(done: StepRecord) -> Iterator[tuple[int, Answer]]:

@@ -200,8 +200,8 @@ class _Reference:
         """Return on how many samples answers agree: with whole numbers in all outputs,
         with floating point in decisions.
         """
-        found = agreeing.agreement(answered, self.answers, None)
-        return found.outputs if self.file is None else found.decisions
+        agreement = agreeing.agreement(answered, self.answers, None)
+        return agreement.outputs if self.file is None else agreement.decisions
 
 
 def _references(
@@ -215,20 +215,20 @@ def _references(
     point stands beside. Of any other network the file is the reference, and the network
     in whole numbers beside.
     """
-    found: list[_Reference] = []
+    notes: list[_Reference] = []
     if task is None:
-        return found
+        return notes
     tasks = task, replica or task
     file = of_file(task, indices)
     if file is not None:
-        found.append(_Reference(*tasks, file.answers, file.trains, file))
+        notes.append(_Reference(*tasks, file.answers, file.trains, file))
     own = agreeing.of_task(task, indices)
     if own is not None:
         kept = trains.of_task(task, indices)
-        found.append(_Reference(*tasks, own, kept))
+        notes.append(_Reference(*tasks, own, kept))
         if kept and task.membrane_unit is None:
-            found.reverse()
-    return found
+            notes.reverse()
+    return notes
 
 
 def _row(
@@ -337,20 +337,20 @@ def _origin(unit: str, results: Results) -> str:
 
 def _notes(rows: Sequence[BackendRow]) -> list[str]:
     """Return the notes that stand before the numbers."""
-    found = []
+    notes = []
     labels = set(chain.from_iterable(row.labels for row in rows))
     for label in sorted(labels):
         names = [row.name for row in rows if label in row.labels]
         everyone = len(names) == sum(row.failure is None for row in rows)
-        found.append(f"{label}: {'all' if everyone else ', '.join(names)}")
+        notes.append(f"{label}: {'all' if everyone else ', '.join(names)}")
     for row in rows:
         if changed.CHANGED in row.labels:
-            found.append(
+            notes.append(
                 f"{row.name}: {row.reason}; its numbers may not be those of the run"
             )
         elif row.failure is None and not row.valid:
-            found.append(f"{row.name}: a trial is invalid; its numbers are no results")
+            notes.append(f"{row.name}: a trial is invalid; its numbers are no results")
         elif row.failure is None and row.verdict is not Outcome.PASS:
             word = "" if row.verdict is None else row.verdict.upper()
-            found.append(f"{row.name}: {word}: {row.reason}")
-    return found
+            notes.append(f"{row.name}: {word}: {row.reason}")
+    return notes

@@ -75,13 +75,13 @@ def of_file(task: Task, indices: Sequence[int]) -> FileRun | None:
 
 
 def with_membranes(
-    found: Agreement, answered: Answers, file: FileRun, task: Task | None
+    agreement: Agreement, answered: Answers, file: FileRun, task: Task | None
 ) -> Agreement:
     """Return an agreement whose membranes are compared in the file's units, where the
     task tells them so.
     """
     if task is None or task.membrane_unit is None:
-        return found
+        return agreement
     common = sorted(set(answered) & set(file.membranes))
     unit = float(np.max(task.membrane_unit))
     there = False
@@ -103,5 +103,5 @@ def with_membranes(
     mine = Agreed(
         MEMBRANES, equal, len(common), largest, told=there, unit="the file's units"
     )
-    others = [part for part in found.parts if part.what != MEMBRANES]
-    return replace(found, parts=(*others, mine))
+    others = [part for part in agreement.parts if part.what != MEMBRANES]
+    return replace(agreement, parts=(*others, mine))

@@ -58,57 +58,67 @@ class Page:
     remarks: Sequence[str]
 
 
-def page(found: ModelComparison) -> Page:
+def page(comparison: ModelComparison) -> Page:
     """Return the comparison of backends in words."""
-    rows = [cells(row, found) for row in found.rows]
-    rows += [each for each in [quantisation_cells(found)] if each]
-    return Page(about(found), head(found), rows, _caption(found), remarks(found))
+    rows = [cells(row, comparison) for row in comparison.rows]
+    rows += [each for each in [quantisation_cells(comparison)] if each]
+    return Page(
+        about(comparison),
+        head(comparison),
+        rows,
+        _caption(comparison),
+        remarks(comparison),
+    )
 
 
-def _caption(found: ModelComparison) -> str:
-    return f"{CAPTION}; {PER_OPERATION}" if found.counts_instructions else CAPTION
+def _caption(comparison: ModelComparison) -> str:
+    return f"{CAPTION}; {PER_OPERATION}" if comparison.counts_instructions else CAPTION
 
 
-def head(found: ModelComparison) -> list[str]:
+def head(comparison: ModelComparison) -> list[str]:
     """Return the heads of the table."""
-    parts = part_names(found)
-    beside = [found.beside] if found.beside else []
-    counted = [INSTRUCTIONS_HEAD] if found.counts_instructions else []
-    last = [*found.main_metrics, *counted, "time", "energy", "rule"]
+    parts = part_names(comparison)
+    beside = [comparison.beside] if comparison.beside else []
+    counted = [INSTRUCTIONS_HEAD] if comparison.counts_instructions else []
+    last = [*comparison.main_metrics, *counted, "time", "energy", "rule"]
     return ["backend", "decisions", *parts, *beside, *last]
 
 
-def cells(row: BackendRow, found: ModelComparison) -> list[str]:
+def cells(row: BackendRow, comparison: ModelComparison) -> list[str]:
     """Return a backend's line of the table; of one without a result its name and
     why."""
     if row.failure is not None:
         return [row.name, f"did not run: {row.failure.cause}"]
-    figures = [row.figure(name) for name in found.main_metrics]
+    figures = [row.figure(name) for name in comparison.main_metrics]
     return [
         row.name,
         agreed_text(row.agreement.decisions if row.agreement else None),
-        *(agreed_text(part_of(row.agreement, name)) for name in part_names(found)),
-        *([agreed_text(row.beside)] if found.beside else []),
+        *(agreed_text(part_of(row.agreement, name)) for name in part_names(comparison)),
+        *([agreed_text(row.beside)] if comparison.beside else []),
         *(figure_text(one) if one else "-" for one in figures),
-        *([count_text(found.per_operation(row))] if found.counts_instructions else []),
+        *(
+            [count_text(comparison.per_operation(row))]
+            if comparison.counts_instructions
+            else []
+        ),
         origin_of(row, "s"),
         origin_of(row, "J"),
         row.rule or "-",
     ]
 
 
-def quantisation_cells(found: ModelComparison) -> list[str]:
+def quantisation_cells(comparison: ModelComparison) -> list[str]:
     """Return the line of the network without a device: what quantisation alone changes;
     empty without one.
     """
-    if found.quantisation is None:
+    if comparison.quantisation is None:
         return []
-    agreed = [part_of(found.quantisation, name) for name in part_names(found)]
-    counted = int(found.counts_instructions)
-    filled = ["-"] * (len(found.main_metrics) + counted + 2)
+    agreed = [part_of(comparison.quantisation, name) for name in part_names(comparison)]
+    counted = int(comparison.counts_instructions)
+    filled = ["-"] * (len(comparison.main_metrics) + counted + 2)
     cells = [
-        _LINES[found.beside],
-        agreed_text(found.quantisation.decisions),
+        _LINES[comparison.beside],
+        agreed_text(comparison.quantisation.decisions),
         *map(agreed_text, agreed),
     ]
     return [*cells, "itself", *filled, "no device: the network alone"]
@@ -119,9 +129,9 @@ def count_text(count: float | None) -> str:
     return "-" if count is None else f"{count:.3g}"
 
 
-def part_names(found: ModelComparison) -> list[str]:
+def part_names(comparison: ModelComparison) -> list[str]:
     """Return what of outputs was compared: their parts, or outputs as a whole."""
-    agreements = [row.agreement for row in found.rows if row.agreement is not None]
+    agreements = [row.agreement for row in comparison.rows if row.agreement is not None]
     every = chain.from_iterable(agreement.parts for agreement in agreements)
     parts = dict.fromkeys(part.what for part in every)
     has_trains = trains.WHAT in parts
@@ -177,23 +187,24 @@ def agreed_text(agreed: Agreed | None) -> str:
     return f"{agreed.count} of {agreed.samples}{late}{off}"
 
 
-def about(found: ModelComparison) -> list[str]:
+def about(comparison: ModelComparison) -> list[str]:
     """Return the lines above the table."""
-    what = f"{found.task}, {found.scenario}, {found.samples} samples: {found.data}"
+    subject = f"{comparison.task}, {comparison.scenario}"
+    what = f"{subject}, {comparison.samples} samples: {comparison.data}"
     lines = [
-        "; ".join(filter(None, (found.model, what))),
-        f"reference: {found.reference.removesuffix(', ')}",
+        "; ".join(filter(None, (comparison.model, what))),
+        f"reference: {comparison.reference.removesuffix(', ')}",
     ]
-    if found.complexity is not None:
-        lines.append(complexity_text.sentence(found.complexity))
+    if comparison.complexity is not None:
+        lines.append(complexity_text.sentence(comparison.complexity))
     return lines
 
 
-def remarks(found: ModelComparison) -> list[str]:
+def remarks(comparison: ModelComparison) -> list[str]:
     """Return the lines below the table: notes, and the samples on which answers
     differ."""
-    lines = list(found.notes)
-    for row in found.rows:
+    lines = list(comparison.notes)
+    for row in comparison.rows:
         if row.failure is not None:
             lines.append(f"{row.name} did not run: {_why(row)}")
         elif row.agreement is not None:
@@ -207,11 +218,11 @@ def _why(row: BackendRow) -> str:
     return "; ".join(filter(None, parts)).replace("\n", "; ")
 
 
-def _differences(found: Agreement) -> list[str]:
+def _differences(agreement: Agreement) -> list[str]:
     lines = []
-    if found.differing:
-        lines.append(f"decides otherwise on sample {'; '.join(found.differing)}")
-    for part in found.parts:
+    if agreement.differing:
+        lines.append(f"decides otherwise on sample {'; '.join(agreement.differing)}")
+    for part in agreement.parts:
         if part.told and part.count < part.samples and part.largest is not None:
             unit = f" in {part.unit}" if part.unit else ""
             lines.append(f"{part.what} differ by up to {part.largest:.6g}{unit}")
@@ -253,14 +264,14 @@ def _line(text: str) -> str:
     return visible(text).replace("\n", " ")
 
 
-def csv_text(found: ModelComparison) -> str:
+def csv_text(comparison: ModelComparison) -> str:
     """Return the comparison as CSV: a line a backend, numbers in SI units, then the
     network's complexity.
     """
-    return table_file.of_records([csv_row(row, found) for row in found.rows])
+    return table_file.of_records([csv_row(row, comparison) for row in comparison.rows])
 
 
-def csv_row(row: BackendRow, found: ModelComparison) -> dict[str, Any]:
+def csv_row(row: BackendRow, comparison: ModelComparison) -> dict[str, Any]:
     """Return the cells of a backend by the names of their columns."""
     agreement = row.agreement
     cells: dict[str, Any] = {
@@ -271,7 +282,7 @@ def csv_row(row: BackendRow, found: ModelComparison) -> dict[str, Any]:
         "session": row.session,
         "failure": _why(row) if row.failure else None,
         "trials": row.trials or None,
-        "samples": found.samples,
+        "samples": comparison.samples,
         "valid": row.valid,
         "verdict": row.verdict,
         "labels": "; ".join(row.labels),
@@ -280,11 +291,11 @@ def csv_row(row: BackendRow, found: ModelComparison) -> dict[str, Any]:
         "energy_origin": origin_of(row, "J"),
         "time_counts": row.counts,
         "instructions": row.instructions,
-        "instructions_per_operation": found.per_operation(row),
+        "instructions_per_operation": comparison.per_operation(row),
         "agree_decisions": _count(agreement.decisions if agreement else None),
         "agree_outputs": _count(part_of(agreement, "outputs")),
     }
-    for name in part_names(found):
+    for name in part_names(comparison):
         column = f"agree_{name.replace(' ', '_')}"
         cells[column] = _count(part_of(agreement, name))
     away = part_of(agreement, "membranes")
@@ -292,13 +303,13 @@ def csv_row(row: BackendRow, found: ModelComparison) -> dict[str, Any]:
         "largest_membranes": away.largest if away and away.told else None,
         "agree_beside": row.beside.count if row.beside else None,
         "quantisation_decisions": (
-            found.quantisation.decisions.count if found.quantisation else None
+            comparison.quantisation.decisions.count if comparison.quantisation else None
         ),
     }
-    for metric in found.metrics:
+    for metric in comparison.metrics:
         cells |= csv_figure(metric, row.figure(metric))
-    if found.complexity is not None:
-        for key, count in dataclasses.asdict(found.complexity).items():
+    if comparison.complexity is not None:
+        for key, count in dataclasses.asdict(comparison.complexity).items():
             cells[f"network_{key}"] = count
     return cells
 
@@ -316,9 +327,9 @@ def csv_figure(metric: str, figure: Figure | None) -> dict[str, Any]:
     return dict(zip(columns, numbers, strict=True))
 
 
-def json_text(found: ModelComparison) -> str:
+def json_text(comparison: ModelComparison) -> str:
     """Return the comparison as JSON, in SI units."""
-    return json_of({"schema": SCHEMA, **dataclasses.asdict(found)})
+    return json_of({"schema": SCHEMA, **dataclasses.asdict(comparison)})
 
 
 def json_of(tree: Mapping[str, Any]) -> str:

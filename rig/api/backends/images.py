@@ -143,8 +143,8 @@ def _built(folder: Path, name: str, workload: str, header: str) -> Path:
             f"the image for {name} does not build",
             evidence=f"not done after {_LIMIT_S:.0f} s",
         ) from error
-    found = _images(folder, workload)
-    if made.returncode or not found:
+    images = _images(folder, workload)
+    if made.returncode or not images:
         raise BenchError(
             f"the image for {name} does not build",
             evidence="\n".join(made.stderr.splitlines()[-8:])
@@ -154,10 +154,10 @@ def _built(folder: Path, name: str, workload: str, header: str) -> Path:
                 " the network takes of the part"
             ),
         )
-    return found[-1]
+    return images[-1]
 
 
 def _images(folder: Path, workload: str) -> list[Path]:
     """Return the images of a workload, the last for the emulator."""
-    found = [path for path in projects.images(folder) if path.stem == workload]
-    return sorted(found, key=projects.is_for_emulator)
+    images = [path for path in projects.images(folder) if path.stem == workload]
+    return sorted(images, key=projects.is_for_emulator)

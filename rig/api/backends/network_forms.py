@@ -23,16 +23,18 @@ CAPTION = (
 )
 
 
-def page(found: NetworksComparison) -> Page:
+def page(comparison: NetworksComparison) -> Page:
     """Return the comparison of networks in words."""
-    heads = ["system", "network", "decisions", *found.metrics]
+    heads = ["system", "network", "decisions", *comparison.metrics]
     heads += ["operations", forms.INSTRUCTIONS_HEAD, "time", "energy"]
-    rows = [_cells(row, found.networks[row.network]) for row in found.rows]
-    return Page(list(_about(found)), heads, rows, CAPTION, list(_remarks(found)))
+    rows = [_cells(row, comparison.networks[row.network]) for row in comparison.rows]
+    return Page(
+        list(_about(comparison)), heads, rows, CAPTION, list(_remarks(comparison))
+    )
 
 
-def _about(found: NetworksComparison) -> Iterator[str]:
-    for name, model in found.networks.items():
+def _about(comparison: NetworksComparison) -> Iterator[str]:
+    for name, model in comparison.networks.items():
         for line in forms.about(model):
             yield f"{name}: {line}"
 
@@ -56,15 +58,17 @@ def _cells(row: NetworkRow, model: ModelComparison) -> list[str]:
     ]
 
 
-def _remarks(found: NetworksComparison) -> Iterator[str]:
-    for system in found.systems:
-        for name in found.networks:
-            if contrasts := found.contrasts_on(system, name):
+def _remarks(comparison: NetworksComparison) -> Iterator[str]:
+    for system in comparison.systems:
+        for name in comparison.networks:
+            if contrasts := comparison.contrasts_on(system, name):
                 against = f"{name} against {contrasts[0].first}"
                 yield f"{system}: {against}: {_contrasts_text(contrasts)}"
-    yield from _operations(found)
-    yield from found.notes
-    remarks = {name: forms.remarks(model) for name, model in found.networks.items()}
+    yield from _operations(comparison)
+    yield from comparison.notes
+    remarks = {
+        name: forms.remarks(model) for name, model in comparison.networks.items()
+    }
     everyones = set.intersection(*map(set, remarks.values()))
     for name, lines in remarks.items():
         for line in lines:
@@ -91,9 +95,9 @@ def contrast_text(contrast: Contrast) -> str:
     return f"{contrast.metric} {contrast.factor:.3g} times, {verdict}"
 
 
-def _operations(found: NetworksComparison) -> Iterator[str]:
+def _operations(comparison: NetworksComparison) -> Iterator[str]:
     """Yield the operations of each network but the first against the first."""
-    (first, base), *others = found.networks.items()
+    (first, base), *others = comparison.networks.items()
     for name, model in others:
         if base.complexity is None or model.complexity is None:
             continue
@@ -107,34 +111,36 @@ def _operations(found: NetworksComparison) -> Iterator[str]:
         )
 
 
-def csv_text(found: NetworksComparison) -> str:
+def csv_text(comparison: NetworksComparison) -> str:
     """Return the comparison as CSV: a line a system and network, in SI units."""
-    return table_file.of_records([_csv_row(row, found) for row in found.rows])
+    return table_file.of_records([_csv_row(row, comparison) for row in comparison.rows])
 
 
-def _csv_row(row: NetworkRow, found: NetworksComparison) -> dict[str, Any]:
+def _csv_row(row: NetworkRow, comparison: NetworksComparison) -> dict[str, Any]:
     cells: dict[str, Any] = {"system": row.system, "network": row.network}
-    for contrast in found.contrasts_on(row.system, row.network):
+    for contrast in comparison.contrasts_on(row.system, row.network):
         metric = contrast.metric
         cells[f"{metric}_difference"] = contrast.difference
         cells[f"{metric}_factor"] = contrast.factor
         cells[f"{metric}_apart"] = contrast.apart
         cells[f"{metric}_not_comparable"] = contrast.reason
-    cells |= forms.csv_row(row.row, found.networks[row.network])
-    for metric, figure in zip(found.metrics, row.figures, strict=True):
+    cells |= forms.csv_row(row.row, comparison.networks[row.network])
+    for metric, figure in zip(comparison.metrics, row.figures, strict=True):
         cells |= forms.csv_figure(metric, figure)
     return cells
 
 
-def json_text(found: NetworksComparison) -> str:
+def json_text(comparison: NetworksComparison) -> str:
     """Return the comparison as JSON, in SI units."""
-    models = {name: dataclasses.asdict(each) for name, each in found.networks.items()}
+    models = {
+        name: dataclasses.asdict(each) for name, each in comparison.networks.items()
+    }
     tree = {
-        "metrics": found.metrics,
-        "contrasts": list(map(dataclasses.asdict, found.contrasts)),
-        "notes": found.notes,
+        "metrics": comparison.metrics,
+        "contrasts": list(map(dataclasses.asdict, comparison.contrasts)),
+        "notes": comparison.notes,
         "networks": models,
-        "rows": list(map(_json_row, found.rows)),
+        "rows": list(map(_json_row, comparison.rows)),
     }
     return forms.json_of({"schema": SCHEMA, **tree})
 

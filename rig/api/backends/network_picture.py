@@ -32,33 +32,35 @@ _ROW_IN = 0.3
 _PAPER = "white"
 
 
-def write(found: NetworksComparison, path: Path) -> None:
+def write(comparison: NetworksComparison, path: Path) -> None:
     """Write the picture; the suffix of the name selects the format (png, svg, pdf)."""
-    write_drawn(partial(drawing, found), path)
+    write_drawn(partial(drawing, comparison), path)
 
 
-def drawing(found: NetworksComparison) -> Drawing:
+def drawing(comparison: NetworksComparison) -> Drawing:
     """Return the picture."""
-    counted = any(row.per_operation is not None for row in found.rows)
-    count = len(found.metrics) + counted
-    lines = len(found.systems) * (0.6 + len(found.networks))
+    counted = any(row.per_operation is not None for row in comparison.rows)
+    count = len(comparison.metrics) + counted
+    lines = len(comparison.systems) * (0.6 + len(comparison.networks))
     figure = Drawing(
         figsize=(1.4 + 2.3 * count, 1.5 + _ROW_IN * lines), layout="constrained"
     )
     panels = figure.subplots(1, count, sharey=True, squeeze=False)[0]
-    for place, (axes, metric) in enumerate(zip(panels, found.metrics, strict=False)):
-        shown = [(row, row.figures[place]) for row in found.rows]
-        _draw_metric(axes, metric, shown, found)
+    for place, (axes, metric) in enumerate(
+        zip(panels, comparison.metrics, strict=False)
+    ):
+        shown = [(row, row.figures[place]) for row in comparison.rows]
+        _draw_metric(axes, metric, shown, comparison)
     if counted:
-        _draw_counts(panels[-1], found)
+        _draw_counts(panels[-1], comparison)
     panels[0].set_yticks(
-        range(len(found.systems)), [visible(each) for each in found.systems]
+        range(len(comparison.systems)), [visible(each) for each in comparison.systems]
     )
-    panels[0].set_ylim(len(found.systems) - 0.5, -0.5)
-    for border in range(1, len(found.systems)):
+    panels[0].set_ylim(len(comparison.systems) - 0.5, -0.5)
+    for border in range(1, len(comparison.systems)):
         for axes in panels:
             axes.axhline(border - 0.5, color=FAINT, linewidth=0.4, alpha=0.5)
-    _write_around(figure, found)
+    _write_around(figure, comparison)
     return figure
 
 
@@ -66,13 +68,13 @@ def _draw_metric(
     axes: Axes,
     metric: str,
     shown: Sequence[tuple[NetworkRow, Figure | None]],
-    found: NetworksComparison,
+    comparison: NetworksComparison,
 ) -> None:
     axes.set_title(visible(metric), loc="left")
     unit = next((figure.unit for _, figure in shown if figure is not None), "")
     ends: list[float] = []
     for row, figure in shown:
-        height = _height(row, found)
+        height = _height(row, comparison)
         if row.row.failure is not None:
             _say(axes, height, "did not run")
         elif row.row.counts == SETTING:
@@ -83,21 +85,25 @@ def _draw_metric(
             value = figure.value
             low, high = (value if end is None else end for end in figure.interval)
             ends += [value, low, high]
-            axes.hlines(height, low, high, color=_colour(row, found), linewidth=1.6)
+            axes.hlines(
+                height, low, high, color=_colour(row, comparison), linewidth=1.6
+            )
             text = f"{100 * value:.0f} %" if unit == "1" else quantity(value, unit)
             real = figure.origin not in (Origin.SIMULATED, Origin.MODELLED)
-            _point(axes, row, found, value, text, filled=real)
+            _point(axes, row, comparison, value, text, filled=real)
     scale_axis(axes, unit, ends)
 
 
-def _draw_counts(axes: Axes, found: NetworksComparison) -> None:
+def _draw_counts(axes: Axes, comparison: NetworksComparison) -> None:
     """Draw the instructions of emulated systems for each operation."""
     axes.set_title(INSTRUCTIONS_HEAD, loc="left")
-    counts = [row.per_operation for row in found.rows if row.per_operation is not None]
-    for row in found.rows:
+    counts = [
+        row.per_operation for row in comparison.rows if row.per_operation is not None
+    ]
+    for row in comparison.rows:
         if row.per_operation is not None:
             text = count_text(row.per_operation)
-            _point(axes, row, found, row.per_operation, text, filled=True)
+            _point(axes, row, comparison, row.per_operation, text, filled=True)
     axes.grid(axis="x", color=FAINT, alpha=0.25, linewidth=0.6)
     axes.tick_params(axis="y", length=0)
     axes.set_xlim(0, 1.25 * max(counts))
@@ -106,14 +112,14 @@ def _draw_counts(axes: Axes, found: NetworksComparison) -> None:
 def _point(
     axes: Axes,
     row: NetworkRow,
-    found: NetworksComparison,
+    comparison: NetworksComparison,
     value: float,
     text: str,
     *,
     filled: bool,
 ) -> None:
-    place = list(found.networks).index(row.network)
-    colour, height = _colour(row, found), _height(row, found)
+    place = list(comparison.networks).index(row.network)
+    colour, height = _colour(row, comparison), _height(row, comparison)
     axes.plot(
         value,
         height,
@@ -141,23 +147,23 @@ def _say(axes: Axes, height: float, text: str) -> None:
     )
 
 
-def _height(row: NetworkRow, found: NetworksComparison) -> float:
-    names = list(found.networks)
+def _height(row: NetworkRow, comparison: NetworksComparison) -> float:
+    names = list(comparison.networks)
     step = _ROOM / len(names)
     middle = (len(names) - 1) / 2
     place = names.index(row.network)
-    return found.systems.index(row.system) + step * (place - middle)
+    return comparison.systems.index(row.system) + step * (place - middle)
 
 
-def _colour(row: NetworkRow, found: NetworksComparison) -> str:
-    place = list(found.networks).index(row.network)
+def _colour(row: NetworkRow, comparison: NetworksComparison) -> str:
+    place = list(comparison.networks).index(row.network)
     return _COLOURS[place % len(_COLOURS)]
 
 
-def _write_around(figure: Drawing, found: NetworksComparison) -> None:
+def _write_around(figure: Drawing, comparison: NetworksComparison) -> None:
     """Put a legend of the networks below, the samples and the labels above."""
     handles = []
-    for place, (name, model) in enumerate(found.networks.items()):
+    for place, (name, model) in enumerate(comparison.networks.items()):
         effective = (
             f", {model.complexity.effective:,.0f} op." if model.complexity else ""
         )
@@ -175,8 +181,10 @@ def _write_around(figure: Drawing, found: NetworksComparison) -> None:
     figure.supxlabel(
         "hollow: simulated; bars: 95 %", size=7.5, x=0.99, ha="right", color=FAINT
     )
-    first = next(iter(found.networks.values()))
-    labels = dict.fromkeys(chain.from_iterable(row.row.labels for row in found.rows))
+    first = next(iter(comparison.networks.values()))
+    labels = dict.fromkeys(
+        chain.from_iterable(row.row.labels for row in comparison.rows)
+    )
     figure.suptitle(
         visible(f"{first.task}: {first.samples} samples   {', '.join(labels)}"),
         x=0.01,

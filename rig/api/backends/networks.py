@@ -128,8 +128,8 @@ def _systems(networks: Iterable[ModelComparison]) -> Iterable[str]:
     return dict.fromkeys(row.name for row in rows)
 
 
-def _sessions(found: ModelComparison) -> dict[Path, Session]:
-    paths = [row.session for row in found.rows if row.session is not None]
+def _sessions(comparison: ModelComparison) -> dict[Path, Session]:
+    paths = [row.session for row in comparison.rows if row.session is not None]
     return {path: Session(path) for path in paths}
 
 

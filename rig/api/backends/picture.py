@@ -35,9 +35,9 @@ _WIDE = 8.0
 Panel = list[tuple[float, float, float, str] | None]
 
 
-def write(found: ModelComparison, path: Path) -> None:
+def write(comparison: ModelComparison, path: Path) -> None:
     """Write the picture; the suffix of the name selects the format (png, svg, pdf)."""
-    write_drawn(partial(drawing, found), path)
+    write_drawn(partial(drawing, comparison), path)
 
 
 def write_drawn(draw: Callable[[], Drawing], path: Path) -> None:
@@ -53,39 +53,42 @@ def write_drawn(draw: Callable[[], Drawing], path: Path) -> None:
         )
 
 
-def drawing(found: ModelComparison) -> Drawing:
+def drawing(comparison: ModelComparison) -> Drawing:
     """Return the picture."""
-    names = found.main_metrics
+    names = comparison.main_metrics
     wide = 1.9 + 2.5 * (1 + len(names))
     figure = Drawing(
-        figsize=(wide, 1.55 + _ROW_IN * len(found.rows)), layout="constrained"
+        figsize=(wide, 1.55 + _ROW_IN * len(comparison.rows)), layout="constrained"
     )
     panels = figure.subplots(1, 1 + len(names), sharey=True, squeeze=False)[0]
     _draw(
         panels[0],
         "decisions as the reference",
         "1",
-        [_decided(row) for row in found.rows],
+        [_decided(row) for row in comparison.rows],
     )
     for axes, name in zip(panels[1:], names, strict=True):
         unit = next(
-            one.unit for row in found.rows if (one := row.figure(name)) is not None
+            one.unit for row in comparison.rows if (one := row.figure(name)) is not None
         )
-        _draw(axes, visible(name), unit, [_value(row, name) for row in found.rows])
+        _draw(axes, visible(name), unit, [_value(row, name) for row in comparison.rows])
     panels[0].set_yticks(
-        range(len(found.rows)), [visible(row.name) for row in found.rows]
+        range(len(comparison.rows)), [visible(row.name) for row in comparison.rows]
     )
-    panels[0].set_ylim(len(found.rows) - 0.5, -0.5)
+    panels[0].set_ylim(len(comparison.rows) - 0.5, -0.5)
     # Text that extends over the next panel is not covered by it.
     panels[0].set_zorder(2)
     panels[0].patch.set_visible(False)
-    for place, row in enumerate(found.rows):
+    for place, row in enumerate(comparison.rows):
         if row.failure is not None:
             _no_result(panels[0], place, row)
     figure.suptitle(
-        visible(f"{found.model}: {found.samples} samples"), x=0.01, ha="left", size=10
+        visible(f"{comparison.model}: {comparison.samples} samples"),
+        x=0.01,
+        ha="left",
+        size=10,
     )
-    _legend(figure, panels, found)
+    _legend(figure, panels, comparison)
     return figure
 
 
@@ -153,8 +156,8 @@ def _no_result(axes: Axes, place: int, row: BackendRow) -> None:
     words.set_in_layout(False)
 
 
-def _legend(figure: Drawing, panels: list[Axes], found: ModelComparison) -> None:
-    figures = chain.from_iterable(row.figures for row in found.rows)
+def _legend(figure: Drawing, panels: list[Axes], comparison: ModelComparison) -> None:
+    figures = chain.from_iterable(row.figures for row in comparison.rows)
     used = {shown.origin for shown in figures}
     handles = [
         Line2D(
@@ -168,7 +171,7 @@ def _legend(figure: Drawing, panels: list[Axes], found: ModelComparison) -> None
         for name in _COLOURS
         if name in used
     ]
-    labels = dict.fromkeys(chain.from_iterable(row.labels for row in found.rows))
+    labels = dict.fromkeys(chain.from_iterable(row.labels for row in comparison.rows))
     figure.legend(handles=handles, loc="outside lower left", ncols=4)
     bars = (
         "bars: 95 %, of times and energies for the same samples, of shares for others"

@@ -146,8 +146,10 @@ class ModelComparison:
         """The first metric of each unit, for a narrow table."""
         first: dict[str, str] = {}
         for name in self.metrics:
-            found = [one for row in self.rows if (one := row.figure(name)) is not None]
-            first.setdefault(found[0].unit, name)
+            figures = [
+                one for row in self.rows if (one := row.figure(name)) is not None
+            ]
+            first.setdefault(figures[0].unit, name)
         return tuple(name for unit, name in first.items() if unit in ("1", "s", "J"))
 
 

@@ -193,8 +193,8 @@ def _of_example(name: str, requested: RequestedRuns) -> Config:
         )
     )
     of_task = [one for one in known if one.name == f"{name}-{task}"]
-    if found := [*named, *of_kind, *of_task]:
-        return config.load(found[0].path)
+    if candidates := [*named, *of_kind, *of_task]:
+        return config.load(candidates[0].path)
     kinds = plugins.names("sut")
     if name in kinds:
         return _bare({name: {}})
@@ -288,10 +288,10 @@ def task_of(model: Path) -> str:
     """Return the kind of the task whose model a NIR file is."""
     for kind in plugins.names("task"):
         try:
-            found = plugins.find("task", kind)
+            task = plugins.find("task", kind)
         except RigError:
             continue
-        if found.takes(model):
+        if task.takes(model):
             return kind
     if _ANY_MODEL in plugins.names("task"):
         return _ANY_MODEL
@@ -316,24 +316,24 @@ def earlier(planned: Planned, root: Path, facts: Mapping[str, Any]) -> Session |
     for path in sorted(
         (path.parent for path in root.glob(f"*/{EVENTS}")), reverse=True
     ):
-        found = Session(path)
+        candidate = Session(path)
         try:
             if SessionFolder(path).bench_text() != planned.text:
                 continue
-            if is_as_left(found, facts):
-                return found
+            if is_as_left(candidate, facts):
+                return candidate
         except (RigError, OSError, KeyError, AttributeError):
             continue
     return None
 
 
-def is_as_left(found: Session, facts: Mapping[str, Any]) -> bool:
+def is_as_left(earlier_session: Session, facts: Mapping[str, Any]) -> bool:
     """Check whether a session is as its run left it, of a task with these facts; raises
     what a damaged session does.
     """
-    stored = found.results.provenance.task.stored
+    stored = earlier_session.results.provenance.task.stored
     same = all(stored.get(key) == value for key, value in facts.items())
-    return same and not found.changed
+    return same and not earlier_session.changed
 
 
 def run(

@@ -62,23 +62,23 @@ def record(session: Session, indices: Sequence[int]) -> None:
     context.world.supply_on = True
     with_trains = dataclasses.replace(context.network, trains=True)
     sut = open_part("sut", resolved, dataclasses.replace(context, network=with_trains))
-    found: dict[str, Any] = {}
+    trains: dict[str, Any] = {}
     with closing(sut):
         for index in indices:
             sut.do(Load(index), [task.payload(index)])
             output = sut.do(Query((index,), _LIMIT_S)).output
             try:
-                found[str(index)] = unpacked(output)[0]
+                trains[str(index)] = unpacked(output)[0]
             except ValueError as error:
                 raise DataError(
                     "the backend gives no trains", evidence=str(error)
                 ) from error
-    _write(session.path, found)
+    _write(session.path, trains)
 
 
-def _write(folder: Path, found: Mapping[str, Any]) -> None:
+def _write(folder: Path, trains: Mapping[str, Any]) -> None:
     stream = io.BytesIO()
-    np.savez_compressed(stream, **found)
+    np.savez_compressed(stream, **trains)
     write_derived(SessionFolder(folder), TRAINS, stream.getvalue())
 
 
@@ -101,16 +101,16 @@ def of_task(task: Task | None, indices: Sequence[int]) -> Trains:
     """Return the trains of the task's own answers; none where it tells none."""
     if task is None:
         return {}
-    found: dict[int, NDArray[np.float64]] = {}
+    trains: dict[int, NDArray[np.float64]] = {}
     try:
         for index in indices:
             train = task.trains(task.payload(index))
             if train is None:
                 return {}
-            found[index] = np.asarray(train, np.float64)
+            trains[index] = np.asarray(train, np.float64)
     except NotInSession:
         return {}
-    return found
+    return trains
 
 
 def agreed(theirs: Trains, ours: Trains) -> Agreed | None:

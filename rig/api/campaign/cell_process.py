@@ -130,13 +130,13 @@ def run(order: CellOrder, tell: Callable[[CellNews], None], stop: Stop) -> None:
     try:
         with stopped_by_signals(stop):
             root = Path(order.root)
-            found = runs.run(planned, root, order.facts, (teller,), stop)
+            backend = runs.run(planned, root, order.facts, (teller,), stop)
     except KeyboardInterrupt as error:
         notes = tuple(getattr(error, "__notes__", ()))
         tell(CellNews(ended=True, stopped=True, notes=notes))
         return
-    session = "" if found.session is None else str(found.session.path)
-    tell(CellNews(session, ended=True, failure=found.failure))
+    session = "" if backend.session is None else str(backend.session.path)
+    tell(CellNews(session, ended=True, failure=backend.failure))
 
 
 def main() -> None:

@@ -219,7 +219,7 @@ def _connected(address: str) -> Iterator[Any]:
 def _refuse_other_sources(client: Any) -> None:
     """Raise ConfigError for a worker whose rig is another one."""
     try:
-        found = client.run(cell_at_host.sources)
+        hashes = client.run(cell_at_host.sources)
     except Exception as error:
         raise ConfigError(
             "a worker has no rig that can be imported",
@@ -228,7 +228,7 @@ def _refuse_other_sources(client: Any) -> None:
             try_next="pip install 'neurorig[dask]' there, of this version",
         ) from error
     own = cell_at_host.sources()
-    if others := sorted(worker for worker, theirs in found.items() if theirs != own):
+    if others := sorted(worker for worker, theirs in hashes.items() if theirs != own):
         raise ConfigError(
             "a worker has another version of the rig",
             path="--scheduler",
@@ -239,13 +239,13 @@ def _refuse_other_sources(client: Any) -> None:
 
 def _offered(client: Any) -> set[str]:
     """Return the boards that workers offer."""
-    found: set[str] = set()
+    boards: set[str] = set()
     known = client.scheduler_info(n_workers=-1).get("workers", {})
     for worker in known.values():
         for name, count in worker.get("resources", {}).items():
             if name.startswith(_BOARD) and count >= 1:
-                found.add(name)
-    return found
+                boards.add(name)
+    return boards
 
 
 def _resources(cells: Sequence[GridCell], offered: set[str]) -> dict[str, str]:
@@ -303,14 +303,14 @@ def _blocks(client: Any, ended: CellAtHost, file: str) -> Iterator[bytes]:
     start_b = 0
     while True:
         try:
-            found = client.run(
+            blocks = client.run(
                 cell_at_host.piece,
                 ended.folder,
                 file,
                 start_b,
                 workers=[ended.worker],
             )
-            block: bytes = found[ended.worker]
+            block: bytes = blocks[ended.worker]
         except Exception as error:
             raise DataError(
                 f"{file} of {ended.folder} cannot be copied from {ended.host}",

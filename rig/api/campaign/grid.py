@@ -158,19 +158,19 @@ def read(path: Path) -> Grid:
 
 def _benches(names: Sequence[str], folder: Path) -> dict[str, Path]:
     """Return the bench files by their names; raises ConfigError for two of one name."""
-    found: dict[str, Path] = {}
+    benches: dict[str, Path] = {}
     for name in names:
         is_file = name.endswith(".toml")
         path = folder / name if is_file else _example(name)
-        if path.stem in found:
+        if path.stem in benches:
             raise ConfigError(
                 f"two benches have the name {path.stem}",
                 path="grid.bench",
-                evidence=f"{found[path.stem]} and {path}",
+                evidence=f"{benches[path.stem]} and {path}",
                 try_next="a copy of one of them under another name",
             )
-        found[path.stem] = path
-    return found
+        benches[path.stem] = path
+    return benches
 
 
 def _example(name: str) -> Path:
@@ -235,7 +235,7 @@ def cells(grid: Grid, most: int) -> list[GridCell]:
     combined = itertools.product(*(axis.values for axis in grid.axes))
     combinations = [dict(zip(heads, values, strict=True)) for values in combined]
     names = _names(grid, combinations)
-    found = []
+    all_cells = []
     for place, repetition in _order(grid.settings, len(combinations)):
         values = combinations[place]
         bench = values.get(BENCH, next(iter(grid.benches)))
@@ -247,8 +247,8 @@ def cells(grid: Grid, most: int) -> list[GridCell]:
             name=f"{names[place]}-r{repetition}",
             repetition=repetition,
         )
-        found.append(cell)
-    return found
+        all_cells.append(cell)
+    return all_cells
 
 
 def _order(settings: GridSettings, count: int) -> Iterator[tuple[int, int]]:
@@ -272,7 +272,7 @@ def _names(grid: Grid, combinations: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return a name for each combination: the bench's, and the values; of those that
     are too long or that others have as well, with a hash of the values.
     """
-    found = []
+    names = []
     for values in combinations:
         bench = values.get(BENCH, next(iter(grid.benches)))
         parts = [_slug(bench)]
@@ -281,14 +281,14 @@ def _names(grid: Grid, combinations: Sequence[Mapping[str, Any]]) -> list[str]:
                 parts.append(_slug(Path(str(value)).stem))
             elif name != BENCH:
                 parts.append(_slug(f"{name.rpartition('.')[2]}{_short(value)}"))
-        found.append("-".join(parts))
-    counts = Counter(found)
+        names.append("-".join(parts))
+    counts = Counter(names)
     room = _LONGEST - len(f"-r{grid.settings.repetitions}")
-    for place, (name, values) in enumerate(zip(found, combinations, strict=True)):
+    for place, (name, values) in enumerate(zip(names, combinations, strict=True)):
         if counts[name] > 1 or len(name) > room:
             digest = hashlib.sha256(repr(sorted(values.items())).encode()).hexdigest()
-            found[place] = f"{name[: room - 9]}-{digest[:8]}"
-    return found
+            names[place] = f"{name[: room - 9]}-{digest[:8]}"
+    return names
 
 
 def _short(value: Any) -> str:

@@ -107,7 +107,7 @@ def survey(
         with suppress(RigError, OSError):
             text = SessionFolder(row.path).bench_text()
             by_text.setdefault(text, []).append(row)
-    found = []
+    standings = []
     used: set[Path] = set()
     for cell in cells:
         own = by_text.get(cell.text, [])
@@ -118,10 +118,10 @@ def survey(
             if of_name:
                 reason = _differing(of_name[0], cell)
                 standing = CellStanding(cell, CellStatus.MISSING, note=reason)
-        found.append(standing)
+        standings.append(standing)
     every = chain.from_iterable(by_name.values())
     others = sorted(row.name for row in every if row.path not in used)
-    return Survey(tuple(found), tuple(others))
+    return Survey(tuple(standings), tuple(others))
 
 
 def _standing(
@@ -171,11 +171,11 @@ def _differing(row: Listed, cell: GridCell) -> str:
 def _differences(
     before: Mapping[str, Any], now: Mapping[str, Any], above: str = ""
 ) -> Sequence[str]:
-    found: list[str] = []
+    keys: list[str] = []
     for key in dict.fromkeys((*before, *now)):
         one, other = before.get(key), now.get(key)
         if isinstance(one, dict) and isinstance(other, dict):
-            found += _differences(one, other, f"{above}{key}.")
+            keys += _differences(one, other, f"{above}{key}.")
         elif one != other:
-            found.append(f"{above}{key}")
-    return found
+            keys.append(f"{above}{key}")
+    return keys

@@ -48,12 +48,12 @@ def shown_interval(metric: MetricResult) -> IntervalResult:
     return metric.other_samples if is_share else metric.same_samples
 
 
-def rows(grid: Grid, found: Survey) -> list[CampaignRow]:
+def rows(grid: Grid, survey: Survey) -> list[CampaignRow]:
     """Return the rows in the order of the grid's values; sessions with an invalid trial
     have no numbers in them.
     """
     by_values: dict[str, list[CellStanding]] = {}
-    for standing in found.rows:
+    for standing in survey.rows:
         by_values.setdefault(_key(grid, standing.cell.values), []).append(standing)
     return [_row(by_values[key]) for key in sorted(by_values)]
 
@@ -109,20 +109,22 @@ def _headlines(found: Sequence[Results]) -> list[str]:
     return list(names)
 
 
-def metric_names(found: Sequence[CampaignRow]) -> list[str]:
+def metric_names(campaign_rows: Sequence[CampaignRow]) -> list[str]:
     """Return the metrics of all rows, each once, in their order."""
-    return list(dict.fromkeys(chain.from_iterable(row.metrics for row in found)))
+    return list(
+        dict.fromkeys(chain.from_iterable(row.metrics for row in campaign_rows))
+    )
 
 
-def csv_text(grid: Grid, found: Sequence[CampaignRow]) -> str:
+def csv_text(grid: Grid, campaign_rows: Sequence[CampaignRow]) -> str:
     """Return the table as CSV, in SI units: for each metric its value and the ends of
     its 95 % interval, empty where there are none.
     """
-    names = metric_names(found)
-    known = chain.from_iterable(row.metrics.items() for row in found)
+    names = metric_names(campaign_rows)
+    known = chain.from_iterable(row.metrics.items() for row in campaign_rows)
     columns = {name: column(name, metric.unit) for name, metric in known}
     records = []
-    for row in found:
+    for row in campaign_rows:
         record: dict[str, Any] = {
             axis.name: row.values[axis.name] for axis in grid.axes
         }
@@ -148,9 +150,9 @@ def _numbers(of_unit: str, metric: MetricResult | None) -> dict[str, float | Non
     return dict(zip(heads, cells, strict=True))
 
 
-def labels_of(found: Sequence[CampaignRow]) -> list[Label]:
+def labels_of(campaign_rows: Sequence[CampaignRow]) -> list[Label]:
     """Return the labels of all rows, each once."""
-    return _each_once(list(chain.from_iterable(row.labels for row in found)))
+    return _each_once(list(chain.from_iterable(row.labels for row in campaign_rows)))
 
 
 def _each_once(labels: Sequence[Label]) -> list[Label]:

@@ -97,10 +97,10 @@ def collect(
                 f"{session} is no folder", try_next="the folder of a session"
             )
         inventory.refuse_strange(session)
-    found = scan() if scan is not None else ()
-    trees = [*_trees(session, bench), [asdict(row) for row in found]]
+    scanned = scan() if scan is not None else ()
+    trees = [*_trees(session, bench), [asdict(row) for row in scanned]]
     serials = set().union(*(serials_in(tree) for tree in trees))
-    serials |= {row.serial for row in found if row.serial}
+    serials |= {row.serial for row in scanned if row.serial}
     hosts = set().union(*(hosts_in(tree) for tree in trees))
     redaction = Redaction.here(hosts, () if keep_serials else sorted(serials))
     files = [
@@ -113,7 +113,9 @@ def collect(
     if bench is not None:
         files.append(BundleFile("bench.toml", "the bench file", _text(bench)))
     if scan is not None:
-        rows = json.dumps([asdict(row) for row in found], indent=1, ensure_ascii=False)
+        rows = json.dumps(
+            [asdict(row) for row in scanned], indent=1, ensure_ascii=False
+        )
         files.append(BundleFile("scan.json", "what is attached", rows + "\n"))
     if session is not None:
         files += _of_session(session)
@@ -189,9 +191,9 @@ def _metrics(path: Path) -> str:
             key: content[key]
             for key in ("schema", "metrics", "problems", "replication")
         }
-        if found := verified.changes(SessionFolder(path.parent)):
+        if changed_files := verified.changes(SessionFolder(path.parent)):
             chosen = {
-                "changed after the run": [str(change) for change in found]
+                "changed after the run": [str(change) for change in changed_files]
             } | chosen
     except (RigError, LookupError, TypeError) as error:
         chosen = {"not readable": str(error)}

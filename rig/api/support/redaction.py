@@ -130,20 +130,20 @@ class Redaction:
         return content
 
 
-def _without_value(found: re.Match[str]) -> str:
-    value = found[2]
+def _without_value(match: re.Match[str]) -> str:
+    value = match[2]
     quote = value[0] if value[0] in "\"'" else '"' if value[0] in "[{" else ""
-    return f"{found[1]}{quote}{REMOVED}{quote}"
+    return f"{match[1]}{quote}{REMOVED}{quote}"
 
 
-def _without_address(found: re.Match[str]) -> str:
+def _without_address(match: re.Match[str]) -> str:
     """Return what stands for an address; an address of this computer stays
     (127.0.0.1)."""
     try:
-        address = ipaddress.ip_address(found[0])
+        address = ipaddress.ip_address(match[0])
     except ValueError:
-        return found[0]
-    return found[0] if address.is_loopback or address.is_unspecified else IP
+        return match[0]
+    return match[0] if address.is_loopback or address.is_unspecified else IP
 
 
 def _word(name: str) -> re.Pattern[str]:
@@ -155,17 +155,17 @@ def _word(name: str) -> re.Pattern[str]:
 def serials_in(tree: Any) -> set[str]:
     """Return every serial number that a tree of JSON or TOML states by a key that says
     so."""
-    found: set[str] = set()
+    serials: set[str] = set()
     if isinstance(tree, Mapping):
         for key, value in tree.items():
             if _SERIAL_KEY.search(str(key)) and isinstance(value, (str, int)):
-                found.add(str(value))
+                serials.add(str(value))
             else:
-                found |= serials_in(value)
+                serials |= serials_in(value)
     elif isinstance(tree, (list, tuple)):
         for value in tree:
-            found |= serials_in(value)
-    return found - {"", "True", "False"}
+            serials |= serials_in(value)
+    return serials - {"", "True", "False"}
 
 
 def hosts_in(provenance: Any) -> set[str]:

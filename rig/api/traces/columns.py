@@ -113,11 +113,11 @@ def summary(
         bounds, rows = file_index.quick(trace, first, last, count, most=count)
         table = _of_index(bounds, rows)
     borders_s = bounds / trace.sample_hz
-    found = {"start_s": borders_s[:-1], "stop_s": borders_s[1:]}
+    content = {"start_s": borders_s[:-1], "stop_s": borders_s[1:]}
     for place, (name, unit) in enumerate(UNITS.items()):
         for part, word in enumerate(("min", "mean", "max")):
-            found[f"{name}_{word}_{unit.lower()}"] = table.rows[3 * place + part]
-    return found
+            content[f"{name}_{word}_{unit.lower()}"] = table.rows[3 * place + part]
+    return content
 
 
 def _of_index(bounds: NDArray[np.int64], known: Array) -> Table:

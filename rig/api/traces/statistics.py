@@ -154,7 +154,7 @@ def statistics(
 
 
 def _uncertain(
-    found: TraceStatistics,
+    statistics_known: TraceStatistics,
     integral: Integral,
     accuracy: Accuracy | None,
     sample_hz: float,
@@ -165,12 +165,16 @@ def _uncertain(
     over = beyond(integral, accuracy) if accuracy is not None else ""
     if accuracy is None or over:
         remark = f"{over}: no limits of error are known there" if over else _UNKNOWN
-        return replace(found, remark=remark)
+        return replace(statistics_known, remark=remark)
     how = sample_hz, ends.u_s, ends.nominal_rate
-    found = replace(found, energy_u_j=of_energy(integral, accuracy, *how).energy_u_j)
-    if found.current is not None and integral.volt_s:
-        found = replace(found, charge_u_c=charge_u_c(integral, accuracy, *how))
-    return found
+    statistics_known = replace(
+        statistics_known, energy_u_j=of_energy(integral, accuracy, *how).energy_u_j
+    )
+    if statistics_known.current is not None and integral.volt_s:
+        statistics_known = replace(
+            statistics_known, charge_u_c=charge_u_c(integral, accuracy, *how)
+        )
+    return statistics_known
 
 
 def _moments(

@@ -119,5 +119,7 @@ class Surroundings:
     def _trial(self) -> TrialResult | None:
         if self._results is None or self.place is None:
             return None
-        found = [row for row in self._results.trials if row.number == self.place.trial]
-        return found[0] if found else None
+        matching = [
+            row for row in self._results.trials if row.number == self.place.trial
+        ]
+        return matching[0] if matching else None

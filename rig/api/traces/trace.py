@@ -208,13 +208,13 @@ class SessionTrace:
         """
         with self._lock:
             if self._levels is None:
-                found = level_cache.load(self._trace)
-                if found is None:
-                    found = levels.build(self._trace, progress, stopped)
-                    if found is None:
+                kept_levels = level_cache.load(self._trace)
+                if kept_levels is None:
+                    kept_levels = levels.build(self._trace, progress, stopped)
+                    if kept_levels is None:
                         return False
-                    level_cache.save(self._trace, found)
-                self._levels = found
+                    level_cache.save(self._trace, kept_levels)
+                self._levels = kept_levels
         return True
 
     def columns(

@@ -97,14 +97,14 @@ class Drifts:
     @property
     def sentences(self) -> tuple[str, ...]:
         """The conclusions in words; empty where there are none."""
-        found: list[str] = []
+        lines: list[str] = []
         if self.pointed is not None:
             one = self.pointed
             mine = [
                 row for row in self.odd.values() if row.found and row.trial == one.trial
             ]
             more = f", and odd in {len(mine) - 1} more metrics" if len(mine) > 1 else ""
-            found.append(
+            lines.append(
                 f"Trial {one.trial} is the odd one: {percent(one.deviation)} in"
                 f" {one.metric} against the mean of the others{more}."
             )
@@ -114,8 +114,8 @@ class Drifts:
             more = (
                 f"; {len(drifting) - 1} more metrics drift" if len(drifting) > 1 else ""
             )
-            found.append(f"{chief.sentence}{more}.")
-        return tuple(found)
+            lines.append(f"{chief.sentence}{more}.")
+        return tuple(lines)
 
 
 def drifts(results: Results) -> Drifts:

@@ -258,15 +258,18 @@ def _occasion(
 def _stretches(spans: Spans) -> dict[tuple[int, int, int], tuple[float, float]]:
     """Return start and stop of all phases of each step, kind and sample, in the order
     of time."""
-    found: dict[tuple[int, int, int], tuple[float, float]] = {}
+    stretches: dict[tuple[int, int, int], tuple[float, float]] = {}
     columns = (spans.step, spans.kind, spans.sample, spans.start_s, spans.stop_s)
     for step, kind, sample, start_s, stop_s in zip(
         *(column.tolist() for column in columns), strict=True
     ):
         if step != NONE and kind != CROSSING:
-            begun_s, reached_s = found.get((step, kind, sample), (start_s, stop_s))
-            found[step, kind, sample] = min(begun_s, start_s), max(reached_s, stop_s)
-    return found
+            begun_s, reached_s = stretches.get((step, kind, sample), (start_s, stop_s))
+            stretches[step, kind, sample] = (
+                min(begun_s, start_s),
+                max(reached_s, stop_s),
+            )
+    return stretches
 
 
 def _mean_of_others(rows: Array, at: int) -> Array:

@@ -144,7 +144,7 @@ def _values(lines: Sequence[SampleLine]) -> _Values:
     """Return when each sample was measured, and its value, by phase and quantity;
     searches are left out, as each draws its own way.
     """
-    found: _Values = {}
+    values: _Values = {}
     met = Counter[_Key]()
     for line in lines:
         if line.solve is not None:
@@ -154,12 +154,12 @@ def _values(lines: Sequence[SampleLine]) -> _Values:
         key = (*sample, met[sample])
         for window in line.windows:
             if window.latency_s > 0:
-                row = found.setdefault((window.phase, LATENCY), {})
+                row = values.setdefault((window.phase, LATENCY), {})
                 row[key] = (window.start_s, window.latency_s)
             if window.energy_j is not None and window.energy_j > 0:
-                row = found.setdefault((window.phase, ENERGY), {})
+                row = values.setdefault((window.phase, ENERGY), {})
                 row[key] = (window.start_s, window.energy_j)
-    return found
+    return values
 
 
 def _course(

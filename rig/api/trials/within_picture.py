@@ -57,8 +57,8 @@ def picture(rows: Sequence[WithinTrial]) -> Picture | None:
         ncols=len(trials),
         handlelength=1.0,
     )
-    found = " ".join(sentences(rows)) or "No trial drifts."
-    return Picture(NAME, TITLE, figure, f"{found} {RULE}")
+    text = " ".join(sentences(rows)) or "No trial drifts."
+    return Picture(NAME, TITLE, figure, f"{text} {RULE}")
 
 
 def _thinned(

@@ -46,13 +46,15 @@ _LIBRARIES = {
 def core_rows() -> Iterator[DoctorRow]:
     """Yield a row for all packages that every use needs, and one for each that is
     missing or of another version."""
-    found = list(packages.of_extra())
+    states = list(packages.of_extra())
     name = "neurorig's"
-    bad = [package for package in found if not package.fits]
+    bad = [package for package in states if not package.fits]
     for package in bad:
         yield _package_row(package, f"pip install '{package.name}{package.accepted}'")
     if not bad:
-        detail = f"{len(found)} packages, each of an accepted version{_untried(found)}"
+        detail = (
+            f"{len(states)} packages, each of an accepted version{_untried(states)}"
+        )
         yield DoctorRow(GROUP, name, RowState.OK, detail, needed=True)
 
 

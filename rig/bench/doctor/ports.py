@@ -31,7 +31,7 @@ def port_rows(needs: Sequence[Need] | None) -> Iterator[DoctorRow]:
         if not named:
             return
     try:
-        found = limited("list of serial ports", scan.serial_ports)
+        ports = limited("list of serial ports", scan.serial_ports)
     except DeadlineError as error:
         yield DoctorRow(
             GROUP,
@@ -43,27 +43,27 @@ def port_rows(needs: Sequence[Need] | None) -> Iterator[DoctorRow]:
         )
         return
     if named is None:
-        for device, row in found:
+        for device, row in ports:
             yield _row(device, row)
-        if not found:
+        if not ports:
             yield DoctorRow(GROUP, NAME, RowState.MISSING, "none is here", _PLUG_IN)
         return
     for name in named:
-        yield _named(name, found)
+        yield _named(name, ports)
 
 
-def _named(name: str, found: Sequence[tuple[str, ScanRow]]) -> DoctorRow:
+def _named(name: str, ports: Sequence[tuple[str, ScanRow]]) -> DoctorRow:
     """Return the row of a port that a bench file names, also by a link to it."""
     if "://" in name:
         detail = f"{name} is reached over the network: rig probe asks there"
         return DoctorRow(GROUP, NAME, RowState.OK, detail, needed=True)
-    for device, row in found:
+    for device, row in ports:
         if _is_same(name, device):
             return _row(device, row, needed=True)
     # A pseudo-terminal is no port that the system lists.
     if sys.platform != "win32" and Path(name).is_char_device():
         return DoctorRow(GROUP, NAME, RowState.OK, f"{name} is there", needed=True)
-    here = ", ".join(device for device, _ in found) or "none"
+    here = ", ".join(device for device, _ in ports) or "none"
     detail = f"there is no port {name}; ports here: {here}"
     return DoctorRow(
         GROUP, NAME, RowState.MISSING, detail, _PLUG_IN, needed=True, see="port-missing"

@@ -27,8 +27,8 @@ def program_rows(needs: Sequence[Need] | None) -> Iterator[DoctorRow]:
     if needs is not None:
         programs = [need for need in needs if need.kind is NeedKind.PROGRAM]
     with ThreadPoolExecutor() as pool:
-        found = pool.map(_version, programs)
-        for need, (state, detail) in zip(programs, found, strict=True):
+        versions = pool.map(_version, programs)
+        for need, (state, detail) in zip(programs, versions, strict=True):
             name = Path(need.script[0]).stem if need.script else need.name
             hint = need.try_next or PACKAGES.get(need.name, _INSTALL)
             if state is RowState.WRONG and not need.script:

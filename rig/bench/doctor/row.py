@@ -104,12 +104,12 @@ def limited(what: str, action: Callable[[], _FoundT]) -> _FoundT:
     DeadlineError where it does not return in time. Its thread then ends with the
     process.
     """
-    found: list[_FoundT] = []
+    results: list[_FoundT] = []
     raised: list[BaseException] = []
 
     def run() -> None:
         try:
-            found.append(action())
+            results.append(action())
         except BaseException as error:
             raised.append(error)
 
@@ -118,6 +118,6 @@ def limited(what: str, action: Callable[[], _FoundT]) -> _FoundT:
     thread.join(_LIMIT_S)
     if raised:
         raise raised[0]
-    if not found:
+    if not results:
         raise DeadlineError(what, _LIMIT_S)
-    return found[0]
+    return results[0]

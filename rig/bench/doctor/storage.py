@@ -90,18 +90,18 @@ def _space(folder: Path) -> DoctorRow:
 def _speed(folder: Path) -> DoctorRow:
     name = "disk speed"
     try:
-        found = limited("write to the disk", lambda: written(folder))
+        speed = limited("write to the disk", lambda: written(folder))
     except DeadlineError as error:
         detail = error.cause
     except OSError as error:
         detail = f"no synchronised write: {error.strerror or error}"
     else:
-        rate = f"{bytes_text(found.rate)}/s, synchronised"
-        wait = f"; a megabyte took {found.longest_s:.2g} s at most"
-        if found.rate >= _FAST:
+        rate = f"{bytes_text(speed.rate)}/s, synchronised"
+        wait = f"; a megabyte took {speed.longest_s:.2g} s at most"
+        if speed.rate >= _FAST:
             detail = f"{rate}: over twice {_JOULESCOPE}{wait}"
             return DoctorRow(GROUP, name, RowState.OK, detail, needed=True)
-        if found.rate >= _SLOW:
+        if speed.rate >= _SLOW:
             detail = f"{rate}: over twice {_OTHERS}, not {_JOULESCOPE}{wait}"
             hint = f"{_ANOTHER}, for a Joulescope"
             return DoctorRow(GROUP, name, RowState.WRONG, detail, hint, see="disk-slow")

@@ -110,9 +110,9 @@ def _time_of_day() -> Iterator[DoctorRow]:
 
 def display_row() -> DoctorRow:
     """Return the display of the window."""
-    found = window_needs.display()
-    if found is None:
+    lacking = window_needs.display()
+    if lacking is None:
         detail = "none: rig gui cannot open a window here"
         hint = window_needs.DISPLAY_TRY
         return DoctorRow(GROUP, "display", RowState.MISSING, detail, hint)
-    return DoctorRow(GROUP, "display", RowState.OK, one_line(found))
+    return DoctorRow(GROUP, "display", RowState.OK, one_line(lacking))

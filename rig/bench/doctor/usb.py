@@ -68,15 +68,15 @@ class KnownDevice:
 def known_devices() -> list[KnownDevice]:
     """Return the devices that the rules give access to, by the comments above
     them."""
-    found = []
+    devices = []
     comment = ""
     for line in RULES.read_text(encoding="utf-8").splitlines():
         if line.startswith("# "):
             comment = line.removeprefix("# ")
         if match := _MATCHED.match(line):
             products = tuple((match[2] or "*").split("|"))
-            found.append(KnownDevice(comment, match[1], products))
-    return found
+            devices.append(KnownDevice(comment, match[1], products))
+    return devices
 
 
 def attached(place: LinuxRoot) -> list[UsbDevice]:

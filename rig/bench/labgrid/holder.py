@@ -222,13 +222,13 @@ def _place_of(target: dict[str, Any]) -> str:
 def _resources(target: Any) -> tuple[LentResource, ...]:
     """Return the resources of a target that a bench can use."""
     target.await_resources(target.resources, timeout=_ACTION_S)
-    found = []
+    resources = []
     for resource in target.resources:
         address = _address(resource)
         if address:
             name = resource.name or type(resource).__name__
-            found.append(LentResource(name, address))
-    return tuple(found)
+            resources.append(LentResource(name, address))
+    return tuple(resources)
 
 
 def _address(resource: Any) -> str:

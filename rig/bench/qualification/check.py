@@ -201,11 +201,11 @@ class MonitorCheck:
         assert recorded.trace is not None
         limits = recorded.info.accuracy
         seen = Reading.of(recorded.trace, limits)
-        found = errors_found.level(recorded.trace, limits)
-        still_a = (0.0 if seen is None else seen.still_a) + found.current.u95
+        level = errors_found.level(recorded.trace, limits)
+        still_a = (0.0 if seen is None else seen.still_a) + level.current.u95
         # The mean of noise around zero, shown as 0 where it is negative, is below its
         # standard deviation.
-        noise_a = found.noise_a if found.clipped else 0.0
+        noise_a = level.noise_a if level.clipped else 0.0
         if seen is None or abs(seen.current_a) <= _OPEN * still_a + noise_a:
             return
         raise BenchError(
@@ -224,26 +224,26 @@ class MonitorCheck:
         self, recorded: Recorded, at: int, stated: Accuracy
     ) -> Iterator[CheckRow]:
         assert recorded.trace is not None
-        found = errors_found.level(recorded.trace, recorded.info.accuracy)
+        level = errors_found.level(recorded.trace, recorded.info.accuracy)
         row = stated.current[at]
         simulated = recorded.info.simulated
         range_a = row.up_to
-        if not found.clipped:
-            self._found.zeros[at] = found.current
-            self._found.noises[at] = found.noise_a
+        if not level.clipped:
+            self._found.zeros[at] = level.current
+            self._found.noises[at] = level.noise_a
         yield CheckRow(
             "current offset",
             "A",
-            None if found.clipped else found.current,
+            None if level.clipped else level.current,
             row.offset,
             range_a=range_a,
-            why=CLIPPED if found.clipped else "",
+            why=CLIPPED if level.clipped else "",
             simulated=simulated,
         )
         yield CheckRow(
             "noise of a sample",
             "A",
-            ErrorEstimate(found.noise_a, errors_found.NO_BUDGET),
+            ErrorEstimate(level.noise_a, errors_found.NO_BUDGET),
             range_a=range_a,
             simulated=simulated,
         )
@@ -253,7 +253,7 @@ class MonitorCheck:
         recorded = self._record(OutputLoad(resistor), self._plan.seconds)
         assert recorded.trace is not None
         stated = recorded.info.accuracy
-        found = errors_found.level(recorded.trace, stated)
+        level = errors_found.level(recorded.trace, stated)
         volts = resistor.volts if recorded.volts is None else recorded.volts
         if volts is not None and not self._plan.voltmeter:
             raise ConfigError(
@@ -261,12 +261,12 @@ class MonitorCheck:
                 path="--voltmeter",
                 try_next="--voltmeter 0.05%, the limit of the voltmeter's error",
             )
-        self._refuse_no_load(found, resistor, stated)
-        at = self._row_of(found, stated, resistor)
+        self._refuse_no_load(level, resistor, stated)
+        at = self._row_of(level, stated, resistor)
         row = stated.current[at]
         zero = self._found.zeros.get(at)
         estimate = errors_found.gain(
-            loaded=found,
+            loaded=level,
             resistor=resistor,
             zero=zero or errors_found.known_zero(row, stated.divisor),
             stated=stated,
@@ -278,7 +278,7 @@ class MonitorCheck:
             raise BenchError(
                 f"a gain error of {estimate.value:+.2%} is implausible",
                 evidence=(
-                    f"{quantity(found.current.value, 'A')} were read with"
+                    f"{quantity(level.current.value, 'A')} were read with"
                     f" {resistor.name}; {recorded.info.name} is within {row.gain:.2%}"
                 ),
                 try_next=(
@@ -288,11 +288,11 @@ class MonitorCheck:
             )
         used = _expanded(estimate) < _normal(stated) * row.gain
         if volts is not None:
-            self._found.volts_off.append(abs(volts - found.voltage_v))
+            self._found.volts_off.append(abs(volts - level.voltage_v))
         if used:
             self._found.gains[at] = estimate
         self._found.used[at] = resistor
-        noise_a = max(found.noise_a, self._found.noises.get(at, 0.0))
+        noise_a = max(level.noise_a, self._found.noises.get(at, 0.0))
         self._found.noises[at] = noise_a
         return CheckRow(
             "current gain",
@@ -305,16 +305,16 @@ class MonitorCheck:
         )
 
     def _refuse_no_load(
-        self, found: CurrentLevel, resistor: Resistor, stated: Accuracy
+        self, level: CurrentLevel, resistor: Resistor, stated: Accuracy
     ) -> None:
         offset_a = stated.current[0].offset
-        if abs(found.current.value) > _OPEN * offset_a and found.voltage_v > 0:
+        if abs(level.current.value) > _OPEN * offset_a and level.voltage_v > 0:
             return
         raise BenchError(
             f"no current flows through the resistor of {resistor.name}",
             evidence=(
-                f"{quantity(found.current.value, 'A')} at"
-                f" {quantity(found.voltage_v, 'V')}"
+                f"{quantity(level.current.value, 'A')} at"
+                f" {quantity(level.voltage_v, 'V')}"
             ),
             try_next=(
                 "the resistor between the output's + and -; the supply before the"
@@ -322,14 +322,14 @@ class MonitorCheck:
             ),
         )
 
-    def _row_of(self, found: CurrentLevel, stated: Accuracy, resistor: Resistor) -> int:
+    def _row_of(self, level: CurrentLevel, stated: Accuracy, resistor: Resistor) -> int:
         """Return the range of a level; raise BenchError where it may be two."""
-        at = found.row
+        at = level.row
         least_a = _HYSTERESIS * stated.current[at - 1].up_to if at else 0.0
-        inside = found.shares[at] >= _ONE_RANGE
+        inside = level.shares[at] >= _ONE_RANGE
         if (
             inside
-            and abs(found.current.value) >= least_a
+            and abs(level.current.value) >= least_a
             and at not in self._found.used
         ):
             return at
@@ -338,7 +338,7 @@ class MonitorCheck:
             why = f"{self._found.used[at].name} is in the same range"
         raise BenchError(
             f"the resistor of {resistor.name} belongs to no range of its own",
-            evidence=f"{quantity(found.current.value, 'A')}: {why}",
+            evidence=f"{quantity(level.current.value, 'A')}: {why}",
             try_next="a resistor that draws about half of a range's end",
         )
 
@@ -350,15 +350,15 @@ class MonitorCheck:
         load = OutputLoad(self._plan.resistors[0], switched=True)
         recorded = self._record(load, seconds)
         assert recorded.trace is not None
-        found = errors_found.sync_delay(recorded.trace)
-        self._found.delay = found
+        delay = errors_found.sync_delay(recorded.trace)
+        self._found.delay = delay
         return CheckRow(
             "SYNC delay",
             "s",
-            found,
+            delay,
             recorded.info.accuracy.edge_s,
             why=""
-            if found
+            if delay
             else f"not measured: {len(recorded.trace.falls_s)} edges in {seconds:g} s",
             simulated=recorded.info.simulated,
         )
@@ -368,21 +368,21 @@ class MonitorCheck:
             return CheckRow("clock", "ppm", why="not measured: --clock-seconds 0")
         self._tell(f"clock, {self._plan.clock_seconds:g} s")
         recorded = self._record(OutputLoad(), self._plan.clock_seconds, kept=False)
-        found = errors_found.clock_error(recorded.arrivals, recorded.info.sample_hz)
-        self._found.clock = found
+        error = errors_found.clock_error(recorded.arrivals, recorded.info.sample_hz)
+        self._found.clock = error
         return CheckRow(
             "clock",
             "ppm",
-            found and found.scaled(1e6),
+            error and error.scaled(1e6),
             recorded.info.accuracy.clock_ppm,
-            why="" if found else "not measured: too few blocks of samples came",
+            why="" if error else "not measured: too few blocks of samples came",
             simulated=recorded.info.simulated,
         )
 
     def accuracy(self, today: datetime.date) -> Accuracy:
         """Return the limits of error with corrections, for the calibration file."""
         stated = self.info.accuracy
-        found = self._found
+        errors = self._found
         return replace(
             stated,
             current=tuple(self._current_rows(stated)),
@@ -394,8 +394,8 @@ class MonitorCheck:
             distribution="normal",
             edge_s=(
                 stated.edge_s
-                if found.delay is None
-                else abs(found.delay.value) + found.delay.u95
+                if errors.delay is None
+                else abs(errors.delay.value) + errors.delay.u95
             ),
             calibration=InstrumentCalibration(
                 kind=self.info.kind,
@@ -409,11 +409,11 @@ class MonitorCheck:
         )
 
     def _corrections(self, stated: Accuracy) -> tuple[Correction, ...]:
-        found = self._found
+        errors = self._found
         rows = []
         for at, row in enumerate(stated.current):
-            gain = found.gains.get(at)
-            zero = found.zeros.get(at)
+            gain = errors.gains.get(at)
+            zero = errors.zeros.get(at)
             rows.append(
                 Correction(
                     row.up_to,
@@ -467,12 +467,12 @@ class MonitorCheck:
             yield replace(row, gain=widen * gain, offset=widen * offset_v)
 
     def _clock_ppm(self, stated: Accuracy) -> float:
-        found = self._found.clock
+        clock = self._found.clock
         widen = _normal(stated)
         kept_ppm = widen * stated.clock_ppm
-        if found is None:
+        if clock is None:
             return kept_ppm
-        measured_ppm = (abs(found.value) + found.u95) * 1e6
+        measured_ppm = (abs(clock.value) + clock.u95) * 1e6
         return min(kept_ppm, measured_ppm + widen * self._plan.host_ppm)
 
     def _source(self, stated: Accuracy, today: datetime.date) -> str:
@@ -500,18 +500,18 @@ class MonitorCheck:
         )
 
     def _measured(self, stated: Accuracy) -> Iterator[MeasuredError]:
-        found = self._found
+        errors = self._found
         for name, unit, estimates in (
-            ("current offset", "A", found.zeros),
-            ("current gain", "1", found.gains),
+            ("current offset", "A", errors.zeros),
+            ("current gain", "1", errors.gains),
         ):
             for at, each in sorted(estimates.items()):
                 end_a = stated.current[at].up_to
                 yield MeasuredError(name, each.value, each.u95, unit, end_a)
-        if found.delay is not None:
-            yield MeasuredError("SYNC delay", found.delay.value, found.delay.u95, "s")
-        if found.clock is not None:
-            ppm = found.clock.scaled(1e6)
+        if errors.delay is not None:
+            yield MeasuredError("SYNC delay", errors.delay.value, errors.delay.u95, "s")
+        if errors.clock is not None:
+            ppm = errors.clock.scaled(1e6)
             yield MeasuredError("clock", ppm.value, ppm.u95, "ppm")
 
 

@@ -76,9 +76,9 @@ def put_model(
         fixed = made.fixed
         report = json.dumps(as_json(made), indent=1)
         print_report(made.report)
-    found = sizes(fixed, steps)
-    _print_sizes(found, steps)
-    slots = None if part is None else fitting(options.path, _needs(found), part)
+    needed = sizes(fixed, steps)
+    _print_sizes(needed, steps)
+    slots = None if part is None else fitting(options.path, _needs(needed), part)
     if fixed.answers > _ANSWERS_MAX:
         raise ConfigError(
             f"{options.path} gives {fixed.answers} values, a device answers"
@@ -123,33 +123,33 @@ def _refuse_options(options: ModelOptions) -> None:
             )
 
 
-def _print_sizes(found: Sizes, steps: int) -> None:
+def _print_sizes(needed: Sizes, steps: int) -> None:
     table = node_table("node", "kind", "flash B", "states B", "values B")
-    for node in found.nodes:
+    for node in needed.nodes:
         sides = (node.constant_b, node.state_b, node.value_b)
         table.add_row(escape(node.name), node.kind, *(f"{size:,}" for size in sides))
     print_table(Terminal(), table)
     say_plain(
-        f"the network takes {found.constant_b:,} B of flash and {found.memory_b:,} B of"
-        f" RAM (values share places); an input of {steps} steps takes {found.input_b:,}"
-        f" B, an answer {found.answer_b:,}",
+        f"the network takes {needed.constant_b:,} B of flash and {needed.memory_b:,} B"
+        f" of RAM (values share places); an input of {steps} steps takes"
+        f" {needed.input_b:,} B, an answer {needed.answer_b:,}",
     )
 
 
-def _needs(found: Sizes) -> Needs:
+def _needs(needed: Sizes) -> Needs:
     largest = "; ".join(
         f"{node.name} ({node.kind}): {node.constant_b:,} B of flash, "
         f"{node.state_b + node.value_b:,} of RAM"
-        for node in found.largest()
+        for node in needed.largest()
     )
     return Needs(
-        flash_b=found.constant_b,
-        memory_b=found.memory_b,
-        input_b=found.input_b,
-        answer_b=found.answer_b,
+        flash_b=needed.constant_b,
+        memory_b=needed.memory_b,
+        input_b=needed.input_b,
+        answer_b=needed.answer_b,
         largest=f"the largest nodes: {largest}",
         try_next=(
             "a larger part, a smaller network, or fewer --steps (an input takes "
-            f"{found.input_b:,} B)"
+            f"{needed.input_b:,} B)"
         ),
     )

@@ -56,14 +56,14 @@ def put_sww(
             try_next="without --real-input",
         )
     derived = c_header.read(options.path)
-    found = sizes(derived)
-    print_network(Terminal(), derived, found)
+    needed = sizes(derived)
+    print_network(Terminal(), derived, needed)
     say_plain(f"row by row; {state_of(derived):,} B stay from one hop to the next")
     needs = Needs(
-        flash_b=found.constant_b + _TABLES_B,
-        memory_b=found.memory_b + _MEMORY_B,
+        flash_b=needed.constant_b + _TABLES_B,
+        memory_b=needed.memory_b + _MEMORY_B,
         input_b=2 * HOP,
-        answer_b=found.output_b,
+        answer_b=needed.output_b,
         largest=f"the features: {_TABLES_B:,} B of flash, {_MEMORY_B:,} of RAM",
         try_next="a larger part, or a smaller model",
     )

@@ -57,17 +57,17 @@ def put_tflite(
     reals = options.reals
     library = _library(folder, port, options)
     read = network.read(path)
-    found = sizes(read, kernels)
+    needed = sizes(read, kernels)
     real_input = options.real_input
     if real_input or reals:
-        found = with_real_input(found)
+        needed = with_real_input(needed)
     if inputs is not None:
         to_inputs(read, array_of(inputs))
-    print_network(Terminal(), read, found)
-    slots = None if part is None else fitting(path, _needs(found, reals=reals), part)
-    if found.output_b > _ANSWER_B_MAX:
+    print_network(Terminal(), read, needed)
+    slots = None if part is None else fitting(path, _needs(needed, reals=reals), part)
+    if needed.output_b > _ANSWER_B_MAX:
         raise ConfigError(
-            f"{path} gives {found.output_b:,} values, a device answers"
+            f"{path} gives {needed.output_b:,} values, a device answers"
             f" {_ANSWER_B_MAX:,} at most",
             path="--model",
             try_next="a model with a smaller output",
@@ -117,16 +117,18 @@ def _library(
     return cmsis_nn.read(options.library)
 
 
-def _needs(found: IntegerSizes, *, reals: bool) -> Needs:
+def _needs(needed: IntegerSizes, *, reals: bool) -> Needs:
     largest = "; ".join(
         f"{each.name}: {each.constant_b:,} B of flash, {each.tensor_b:,} of RAM"
-        for each in found.largest()
+        for each in needed.largest()
     )
     return Needs(
-        flash_b=found.constant_b + found.code_b,
-        memory_b=found.memory_b,
-        input_b=found.input_b,
-        answer_b=REAL_B if reals else found.output_b,
+        flash_b=needed.constant_b + needed.code_b,
+        memory_b=needed.memory_b,
+        input_b=needed.input_b,
+        answer_b=REAL_B if reals else needed.output_b,
         largest=f"the largest operators: {largest}",
-        try_next=f"a larger part, or a smaller model (an input is {found.input_b:,} B)",
+        try_next=(
+            f"a larger part, or a smaller model (an input is {needed.input_b:,} B)"
+        ),
     )

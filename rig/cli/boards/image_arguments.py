@@ -28,17 +28,17 @@ def chosen_image(folder: Path, workload: str, *, emulated: bool) -> Path:
     """Return the only image of `workload` below a project; raise ConfigError where
     there are none or several.
     """
-    found = [
+    images = [
         path
         for path in projects.images(folder)
         if path.stem == workload and projects.is_for_emulator(path) == emulated
     ]
-    if len(found) == 1:
-        return found[0]
-    if found:
+    if len(images) == 1:
+        return images[0]
+    if images:
         raise ConfigError(
             f"several images of {workload}",
-            try_next=f"name one of {', '.join(map(str, found))}",
+            try_next=f"name one of {', '.join(map(str, images))}",
         )
     raise ConfigError(
         f"no image of {workload} below {folder / 'build'}",

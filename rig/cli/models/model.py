@@ -127,13 +127,13 @@ def check(path: Path, dt_s: float | None, choice: ConventionChoice) -> int:
     return _print_findings(path, found)
 
 
-def _print_findings(path: Path, found: list[ModelFinding]) -> int:
+def _print_findings(path: Path, of_model: list[ModelFinding]) -> int:
     """Print findings and their count; return the exit code."""
-    for finding in found:
+    for finding in of_model:
         _print_finding(finding)
-    wrong = sum(finding.wrong for finding in found)
+    wrong = sum(finding.wrong for finding in of_model)
     Terminal().print(
-        f"{escape(path.name)}: {wrong} wrong, {len(found) - wrong} doubtful"
+        f"{escape(path.name)}: {wrong} wrong, {len(of_model) - wrong} doubtful"
     )
     return _WRONG if wrong else 0
 

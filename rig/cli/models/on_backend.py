@@ -131,19 +131,19 @@ def _asked(
     return dt_s, (conventions.text_of(choice.of(graph.taken_apart(read)[0])),)
 
 
-def _print_report(found: Mapping[str, Any], as_json: bool) -> None:
+def _print_report(report: Mapping[str, Any], as_json: bool) -> None:
     """Print the report of a backend, as JSON or one line for each entry."""
     if as_json:
-        click.echo(json.dumps(found, indent=1))
+        click.echo(json.dumps(report, indent=1))
         return
-    for line in _lines(found, 0):
+    for line in _lines(report, 0):
         indent = " " * (len(line) - len(line.lstrip()))
         say_plain(line.lstrip(), indent)
 
 
-def _lines(found: Any, depth: int) -> Iterator[str]:
+def _lines(content: Any, depth: int) -> Iterator[str]:
     indent = "  " * depth
-    for name, value in found.items():
+    for name, value in content.items():
         if isinstance(value, Mapping):
             yield f"{indent}{name}:"
             yield from _lines(value, depth + 1)

@@ -29,19 +29,19 @@ def print_model(path: Path) -> None:
     print_network(Terminal(), read, sizes(read))
 
 
-def print_network(out: Terminal, read: IntegerNetwork, found: IntegerSizes) -> None:
+def print_network(out: Terminal, read: IntegerNetwork, needed: IntegerSizes) -> None:
     """Print totals of a network, then its operators in order."""
     ends = (read.tensors[read.input], read.tensors[read.output])
     say(out, escape(f"input: {_about(ends[0])}; output: {_about(ends[1])}"))
     say(
         out,
-        f"{read.identity}: {found.macs:,} multiplications; {found.constant_b:,} B of"
-        f" constants; tensors in {found.arena.size_b:,} B of RAM, with a patch"
-        f" {found.memory_b:,}, beside an input of {found.input_b:,}",
+        f"{read.identity}: {needed.macs:,} multiplications; {needed.constant_b:,} B of"
+        f" constants; tensors in {needed.arena.size_b:,} B of RAM, with a patch"
+        f" {needed.memory_b:,}, beside an input of {needed.input_b:,}",
     )
     columns = ("operator", "in", "out", "products", "flash B", "tensors B")
     table = node_table("", *columns)
-    for number, each in enumerate(found.operators):
+    for number, each in enumerate(needed.operators):
         numbers = (each.macs, each.constant_b, each.tensor_b)
         cells = (each.name, _shape(each.shape_in), _shape(each.shape_out))
         table.add_row(str(number), *cells, *(f"{size:,}" for size in numbers))
@@ -63,7 +63,7 @@ def run(path: Path, inputs: Path, output: Path | None) -> None:
     """Run a file's network over inputs; print or keep the outputs."""
     read = network.read(path)
     samples, limited = to_inputs(read, array_of(inputs))
-    found = interpreter.run(read, samples).reshape(len(samples), -1)
+    outputs = interpreter.run(read, samples).reshape(len(samples), -1)
     tensor = read.tensors[read.output]
     say(
         Terminal(),
@@ -71,13 +71,15 @@ def run(path: Path, inputs: Path, output: Path | None) -> None:
     )
     if limited:
         say(Terminal(), f"{limited} values of the inputs did not fit and were limited")
-    for number, row in enumerate(found[:_SAMPLES_SHOWN]):
+    for number, row in enumerate(outputs[:_SAMPLES_SHOWN]):
         numbers = " ".join(str(value) for value in row[:_VALUES_SHOWN].tolist())
         more = " ..." if row.size > _VALUES_SHOWN else ""
         largest = int(np.argmax(row))
         say(Terminal(), f"sample {number}: {numbers}{more}; largest: {largest}")
     if output is not None:
-        np.savez_compressed(output, outputs=found.reshape(len(found), *tensor.shape))
+        np.savez_compressed(
+            output, outputs=outputs.reshape(len(outputs), *tensor.shape)
+        )
         say(Terminal(), escape(f"outputs: {output}"))
 
 

@@ -83,37 +83,39 @@ class CampaignProgress:
             print_failure(self._console, failure, f"{escape(name)}{at}: [red]failed[/]")
 
 
-def print_status(console: Terminal, found: Survey) -> None:
+def print_status(console: Terminal, survey: Survey) -> None:
     """Print how many cells stand how, and those that are not done with the reason."""
     counts = []
     for state in CellStatus:
-        count = len(found.of(state))
+        count = len(survey.of(state))
         if count or state in (CellStatus.DONE, CellStatus.FAILED, CellStatus.MISSING):
             counts.append(f"[{_COLOURS[state]}]{count} {state}[/]")
-    cells = "cell" if len(found.rows) == 1 else "cells"
-    print_line(console, f"{len(found.rows)} {cells}: {', '.join(counts)}", 2)
+    cells = "cell" if len(survey.rows) == 1 else "cells"
+    print_line(console, f"{len(survey.rows)} {cells}: {', '.join(counts)}", 2)
     for state in CellStatus:
         if state is CellStatus.DONE:
             continue
-        rows = found.of(state)
+        rows = survey.of(state)
         for row in rows[:_NAMED]:
             print_line(console, _line(row), 4)
         if len(rows) > _NAMED:
             print_line(console, f"  and {len(rows) - _NAMED} more {state}")
-    invalid = [row for row in found.of(CellStatus.DONE) if _is_bad(row)]
+    invalid = [row for row in survey.of(CellStatus.DONE) if _is_bad(row)]
     for row in invalid[:_NAMED]:
         assert row.row is not None
         outcome = f"{row.row.outcome}: {row.row.reason}" if row.row.reason else ""
         print_line(
             console, f"  [red]{escape(row.cell.name)}[/] {escape(outcome)}".rstrip(), 4
         )
-    if found.others:
-        names = ", ".join(found.others[:3])
-        more_of = f" and {len(found.others) - 3} more" if len(found.others) > 3 else ""
-        verb = "is" if len(found.others) == 1 else "are"
+    if survey.others:
+        names = ", ".join(survey.others[:3])
+        more_of = (
+            f" and {len(survey.others) - 3} more" if len(survey.others) > 3 else ""
+        )
+        verb = "is" if len(survey.others) == 1 else "are"
         print_line(
             console,
-            f"{len(found.others)} other sessions there {verb} of no cell:"
+            f"{len(survey.others)} other sessions there {verb} of no cell:"
             f" {escape(names)}{more_of}",
             2,
         )

@@ -29,35 +29,37 @@ _INTERVALS = (
 )
 
 
-def print_rows(console: Terminal, grid: Grid, found: Sequence[CampaignRow]) -> None:
+def print_rows(
+    console: Terminal, grid: Grid, campaign_rows: Sequence[CampaignRow]
+) -> None:
     """Print the rows with their labels: in a terminal that is too narrow a table for
     each few metrics.
     """
-    for line in badge_lines(tables.labels_of(found), console.width, 1):
+    for line in badge_lines(tables.labels_of(campaign_rows), console.width, 1):
         print_line(console, line, 1)
     notes = Notes()
-    names = tables.metric_names(found)
+    names = tables.metric_names(campaign_rows)
     while True:
         count = max(len(names), 1)
-        drawn = _table(grid, found, names[:count], notes)
+        drawn = _table(grid, campaign_rows, names[:count], notes)
         while console.is_terminal and count > 1:
             if table_width(console, drawn) <= console.width:
                 break
             count -= 1
-            drawn = _table(grid, found, names[:count], notes)
+            drawn = _table(grid, campaign_rows, names[:count], notes)
         print_table(console, drawn)
         names = names[count:]
         if not names:
             break
         console.print()
     print_line(console, escape(_INTERVALS), 2)
-    of_rows = chain.from_iterable(row.notes for row in found)
+    of_rows = chain.from_iterable(row.notes for row in campaign_rows)
     for line in (*notes.lines, *of_rows):
         print_line(console, escape(line), 2)
 
 
 def _table(
-    grid: Grid, found: Sequence[CampaignRow], names: Sequence[str], notes: Notes
+    grid: Grid, campaign_rows: Sequence[CampaignRow], names: Sequence[str], notes: Notes
 ) -> Table:
     table = borderless_table()
     for head in _heads(grid):
@@ -65,12 +67,12 @@ def _table(
     table.add_column("done" if grid.axes else " done", justify="right", no_wrap=True)
     for name in names:
         table.add_column(escape(name), justify="right", no_wrap=True)
-    marks = list(map(_marks, found))
-    measured = zip(marks, found, strict=True)
+    marks = list(map(_marks, campaign_rows))
+    measured = zip(marks, campaign_rows, strict=True)
     has_marks = len({mark for mark, row in measured if row.sessions}) > 1
     if has_marks:
         table.add_column("labels")
-    for row, mark in zip(found, marks, strict=True):
+    for row, mark in zip(campaign_rows, marks, strict=True):
         cells = [_short(row.values[axis.name]) for axis in grid.axes]
         cells.append(f"{len(row.sessions)}/{row.repetitions}")
         cells += [_metric(row.metrics.get(name), notes) for name in names]

@@ -39,7 +39,7 @@ def print_states(console: Console, coverage: Coverage) -> None:
 def print_coverage(console: Console, cells: Sequence[Covered]) -> None:
     """Print the cells that are not done, then a table of all workloads."""
     whats = list(dict.fromkeys(cell.what for cell in cells))
-    found = {(cell.workload, cell.what): cell for cell in cells}
+    by_place = {(cell.workload, cell.what): cell for cell in cells}
     tables = []
     # In a narrow terminal a cell has a line for each of its words.
     for break_words in (False, True):
@@ -48,7 +48,7 @@ def print_coverage(console: Console, cells: Sequence[Covered]) -> None:
         for what in whats:
             table.add_column(escape(what), no_wrap=not break_words)
         for workload in dict.fromkeys(cell.workload for cell in cells):
-            states = (_state(found.get((workload, what))) for what in whats)
+            states = (_state(by_place.get((workload, what))) for what in whats)
             table.add_row(f" {escape(workload)}", *states)
         tables.append(table)
     print_states(console, Coverage.of(cells))

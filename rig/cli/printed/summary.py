@@ -62,32 +62,32 @@ def _verdict(results: Results, width: int) -> list[str]:
     lines = textwrap.wrap(first, max(width - len(_INDENT) - len(what) - 2, 30)) or [""]
     plain = f" {results.outcome.upper()} "
     room = width - len(plain) - 1 - len(lines[0]) - len(what)
-    found = [
+    lines_shown = [
         f"{BADGES[results.outcome]}"
         f" {escape(lines[0])}{' ' * max(room, 1)}[dim]{escape(what)}[/]"
     ]
-    found += [f"{_INDENT}{escape(line)}" for line in (*lines[1:], *further)]
-    return found + badge_lines(results.labels, width)
+    lines_shown += [f"{_INDENT}{escape(line)}" for line in (*lines[1:], *further)]
+    return lines_shown + badge_lines(results.labels, width)
 
 
 def reasons(results: Results) -> list[str]:
     """Return the reasons of the outcome, one or more lines."""
-    found = results.replication
+    replication = results.replication
     if results.outcome is Outcome.INVALID:
         bad = [trial.number for trial in results.trials if not trial.valid]
         return [f"{len(bad)} of {len(results.trials)} trials {_is(bad)} no measurement"]
     if results.outcome is Outcome.NOT_TESTED:
-        return [found.reason]
+        return [replication.reason]
     if results.outcome is Outcome.FAIL:
         odd = off_trial.find(results)
-        return odd.lines if odd else [found.reason, *_audit(results)]
-    covered, _, left = found.scope.partition("; ")
+        return odd.lines if odd else [replication.reason, *_audit(results)]
+    covered, _, left = replication.scope.partition("; ")
     claimed = (
         "the claim holds"
         if results.audit
-        else f"{found.trials} trials agree within 5 %"
+        else f"{replication.trials} trials agree within 5 %"
     )
-    more = [f"{left}: {_most(found)}"] if left else []
+    more = [f"{left}: {_most(replication)}"] if left else []
     return [f"{claimed} on {covered}", *_audit(results), *more]
 
 
@@ -95,11 +95,11 @@ def _audit(results: Results) -> list[str]:
     return [f"audit {results.audit.judged.upper()}"] if results.audit else []
 
 
-def _most(found: VerdictResult) -> str:
+def _most(result: VerdictResult) -> str:
     """Return the most frequent reason why metrics were not tested, without its
     consequence.
     """
-    first = next(iter(verdict.reasons(found.not_tested)), "no rule is about them")
+    first = next(iter(verdict.reasons(result.not_tested)), "no rule is about them")
     return first.partition(":")[0]
 
 

@@ -177,14 +177,14 @@ def print_line(console: Console, line: str, indent: int = 0) -> None:
 def _breaks(text: str, width: int, indent: int) -> list[int]:
     """Return where the lines of a text begin, but the first: those have `indent` cells
     less."""
-    found = []
+    breaks = []
     taken = 0
     for word in _WORD.finditer(text):
         if taken > indent and taken + cell_len(word.group().rstrip()) > width:
-            found.append(word.start())
+            breaks.append(word.start())
             taken = indent
         taken += cell_len(word.group())
-    return found
+    return breaks
 
 
 def print_named(console: Console, name: str, text: str) -> None:

@@ -26,50 +26,50 @@ _REASONS = 3
 
 
 def print_verdict(
-    console: Console, name: str, found: VerdictResult, marked: Sequence[Label]
+    console: Console, name: str, result: VerdictResult, marked: Sequence[Label]
 ) -> None:
     """Print a verdict with its scope, its reason, and what must stand beside it."""
     beside = f" [yellow]({escape(labels.texts(marked))})[/]" if marked else ""
     about = (
-        f" for {found.scope}" if found.scope and found.judged is Outcome.PASS else ""
+        f" for {result.scope}" if result.scope and result.judged is Outcome.PASS else ""
     )
-    reason = f": {found.reason}" if found.reason else ""
-    badge = BADGES[found.judged]
+    reason = f": {result.reason}" if result.reason else ""
+    badge = BADGES[result.judged]
     line = f"{name} {badge}{escape(about)}{beside}{escape(reason)}"
     print_line(console, line, 2)
-    for text in _remarks(found):
+    for text in _remarks(result):
         print_line(console, f"  [dim]{escape(text)}[/]", 4)
 
 
-def _remarks(found: VerdictResult) -> list[str]:
+def _remarks(result: VerdictResult) -> list[str]:
     lines = []
-    if found.not_tested and found.judged is not Outcome.NOT_TESTED:
-        lines.append(f"not tested: {_few_reasons(found)}")
-    if found.drawn and found.judged is Outcome.PASS:
-        times = judging.noticeable(found.drawn)
+    if result.not_tested and result.judged is not Outcome.NOT_TESTED:
+        lines.append(f"not tested: {_few_reasons(result)}")
+    if result.drawn and result.judged is Outcome.PASS:
+        times = judging.noticeable(result.drawn)
         if times is not None:
             lines.append(
                 f"would have noticed a claim that is {times:.2g} times too good"
             )
-    lines += [f"{name}: {test.assumed}" for name, test in _first_assumed(found)]
-    if found.interleaved is not None:
-        lines.append(f"interleaved: {found.interleaved}")
+    lines += [f"{name}: {test.assumed}" for name, test in _first_assumed(result)]
+    if result.interleaved is not None:
+        lines.append(f"interleaved: {result.interleaved}")
     return lines
 
 
 def _first_assumed(
-    found: VerdictResult,
+    result: VerdictResult,
 ) -> list[tuple[str, verdict.DrawnVerdict]]:
     """Return the first metric for which each assumption was made."""
     seen: dict[str, tuple[str, verdict.DrawnVerdict]] = {}
-    for name, test in found.drawn.items():
+    for name, test in result.drawn.items():
         if test.assumed:
             seen.setdefault(test.assumed, (name, test))
     return list(seen.values())
 
 
-def _few_reasons(found: VerdictResult) -> str:
-    grouped = verdict.reasons(found.not_tested)
+def _few_reasons(result: VerdictResult) -> str:
+    grouped = verdict.reasons(result.not_tested)
     shown = [
         f"{len(names)} ({reason})" for reason, names in list(grouped.items())[:_REASONS]
     ]
@@ -80,12 +80,12 @@ def _few_reasons(found: VerdictResult) -> str:
 def print_explained(console: Console, verdicts: Mapping[str, VerdictResult]) -> None:
     """Print the words of each rule, the policy, and every metric that was not
     tested."""
-    for name, found in verdicts.items():
-        line = f"{name}, rule {found.rule}: {found.rule_text}."
+    for name, result in verdicts.items():
+        line = f"{name}, rule {result.rule}: {result.rule_text}."
         print_line(console, escape(line), 2)
     print_line(console, f"policy: {escape(replication.POLICY)}", 2)
-    for name, found in verdicts.items():
-        for reason, metrics in verdict.reasons(found.not_tested).items():
+    for name, result in verdicts.items():
+        for reason, metrics in verdict.reasons(result.not_tested).items():
             line = f"{name} does not test {', '.join(metrics)}: {reason}."
             print_line(console, escape(line), 2)
 
@@ -101,8 +101,8 @@ def print_claim(
     if claim.labels:
         line = f"the claim is a result of: {', '.join(claim.labels)}"
         print_line(console, f"[yellow]{escape(line)}[/]", 2)
-    for name, found in verdicts.items():
-        print_verdict(console, name, found, marked)
+    for name, result in verdicts.items():
+        print_verdict(console, name, result, marked)
     table = borderless_table()
     for heading in (" metric", "claimed", "measured", "deviation", "limit"):
         table.add_column(

@@ -33,14 +33,14 @@ _HEAD_B = 200
 def current_file(folder: Path) -> Path | None:
     """Return the file of the current in a folder of an export; None where there is not
     one."""
-    found = [path for path in sorted(folder.glob("*.csv")) if _is_current(path)]
-    if len(found) > 1:
+    files = [path for path in sorted(folder.glob("*.csv")) if _is_current(path)]
+    if len(files) > 1:
         raise DataError(
             f"{folder} has several currents of Otii",
-            evidence=", ".join(path.name for path in found),
+            evidence=", ".join(path.name for path in files),
             try_next="the path of one of these files",
         )
-    return found[0] if found else None
+    return files[0] if files else None
 
 
 def is_pair(path: Path, options: Options) -> bool:
@@ -103,18 +103,18 @@ def _is_current(path: Path) -> bool:
 
 def _voltage_beside(path: Path) -> Path:
     name = _CURRENT.sub("voltage", path.name).lower()
-    found = [
+    files = [
         other
         for other in sorted(path.parent.glob("*.csv"))
         if _VOLTAGE.search(other.stem) and other.name.lower() == name
     ]
-    if len(found) != 1:
+    if len(files) != 1:
         raise DataError(
             f"there is no voltage of Otii beside {path.name}",
             evidence=f"a file {_CURRENT.sub('voltage', path.name)} was looked for",
             try_next="export it, too; or --supply-v VOLTS",
         )
-    return found[0]
+    return files[0]
 
 
 def _read(path: Path) -> pd.DataFrame:

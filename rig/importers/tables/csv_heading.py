@@ -231,26 +231,26 @@ def _notes(
 def _one(named: Named, role: str, name: str) -> Column | None:
     if name:
         return _named(named, role, name)
-    found = named.of_role(role)
-    if len(found) > 1:
-        which = ", ".join(named.names[at] for at in found)
+    columns = named.of_role(role)
+    if len(columns) > 1:
+        which = ", ".join(named.names[at] for at in columns)
         none = ", or --time none with --rate HZ" if role == "time" else ""
         raise _unclear(
             named,
-            f"{len(found)} columns in a unit of {role}: {which}",
+            f"{len(columns)} columns in a unit of {role}: {which}",
             f"--{role} COLUMN{none}",
         )
-    return _column(named, found[0]) if found else None
+    return _column(named, columns[0]) if columns else None
 
 
 def _only(named: Named, role: str, line: SyncColumn | None) -> Column | None:
     """Return the column in a unit of `role` that is not asked for; None where there is
     none, or more than one.
     """
-    found = named.of_role(role)
-    if len(found) != 1 or (line is not None and line.column.at == found[0]):
+    columns = named.of_role(role)
+    if len(columns) != 1 or (line is not None and line.column.at == columns[0]):
         return None
-    return _column(named, found[0])
+    return _column(named, columns[0])
 
 
 def _named(named: Named, role: str, wanted: str, option: str = "") -> Column:
@@ -284,12 +284,12 @@ def _option(named: Named, role: str) -> str:
     """Return the option that names a column of a role, with the column where one alone
     is called so.
     """
-    found = [
+    unlabelled = [
         name
         for name, unit in zip(named.names, named.units, strict=True)
         if not unit and re.search(_CALLED[role], name, re.IGNORECASE)
     ]
-    example = f"as '{found[0]}:UNIT'" if len(found) == 1 else _AS[role]
+    example = f"as '{unlabelled[0]}:UNIT'" if len(unlabelled) == 1 else _AS[role]
     return f"--{role} COLUMN:UNIT, {example}"
 
 
@@ -304,14 +304,14 @@ def _line(named: Named, wanted: str, others: Sequence[Column]) -> SyncColumn | N
     if wanted == "none":
         return None
     if not wanted:
-        found = [
+        places = [
             at
             for at, name in enumerate(names)
             if re.sub(r"[\s_]*[(_/]m?v\)?$", "", name.lower()) in SYNC_NAMES
         ]
-        if len(found) != 1:
+        if len(places) != 1:
             return None
-        wanted = names[found[0]]
+        wanted = names[places[0]]
     if wanted in names:
         at = names.index(wanted)
         unit = named.units[at]

@@ -219,15 +219,15 @@ class Piece:
         ends = np.flatnonzero(signs == ord("\n"))
         if len(ends) != len(self.lines) or (np.diff(ends, prepend=-1) == 1).any():
             return False
-        found = np.flatnonzero(signs == ord(self.form.delimiter))
+        places = np.flatnonzero(signs == ord(self.form.delimiter))
         due = (len(self.form.names) - 1) * np.arange(1, len(ends) + 1)
-        return bool((np.searchsorted(found, ends) == due).all())
+        return bool((np.searchsorted(places, ends) == due).all())
 
     def _slow(
         self, numeric: Sequence[Column], texts: Sequence[Column]
     ) -> tuple[Array, Int64s, Strings]:
         """Read line by line; an empty cell is a lost sample."""
-        found = []
+        values = []
         places = []
         times = []
         for number, line in enumerate(self.lines, start=self.before + 1):
@@ -240,11 +240,11 @@ class Piece:
             else:
                 times.append(self._text(cells[time.at], time, number) if time else "0")
             row = [self._number(cells[column.at], column, number) for column in numeric]
-            found.append(
+            values.append(
                 (*row, *(cells[column.at][:_LEVEL_CHARACTERS] for column in texts))
             )
             places.append(number)
-        rows = np.array(found, dtype=np.dtype(_kinds(len(numeric), len(texts))))
+        rows = np.array(values, dtype=np.dtype(_kinds(len(numeric), len(texts))))
         return rows, np.array(places, dtype=np.int64), np.array(times, dtype=np.str_)
 
     def _cells(self, line: str, number: int) -> list[str]:

@@ -336,12 +336,12 @@ class _Table:
             return RateComparison((unsaid,))
         is_asked = self.options.time != "none"
         try:
-            found = given_rate.of_times(self.path.name, dates.name, rate_hz, *fitted)
+            compared = given_rate.of_times(self.path.name, dates.name, rate_hz, *fitted)
         except DataError as error:
             if is_asked:
                 raise
             return RateComparison((f"{error.cause}: {error.evidence}",))
-        return found if is_asked else RateComparison()
+        return compared if is_asked else RateComparison()
 
     def _advice(self) -> str:
         """Return the option that takes each row for one sample; empty where none

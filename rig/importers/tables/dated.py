@@ -47,7 +47,7 @@ class Dated:
         if begin_s is None or end_s is None or end_s <= begin_s:
             return None
         places = [
-            len(found[1]) if (found := _FRACTION.search(text)) else 0
+            len(fraction[1]) if (fraction := _FRACTION.search(text)) else 0
             for text in (self.first, last)
         ]
         length_s = end_s - begin_s
@@ -116,15 +116,17 @@ class DateColumns:
             plain = np.char.add(np.char.add(np.char.strip(dates), "T"), plain)
         plain = np.char.replace(plain, "/", "-")
         if self._is_dated(plain):
-            found = pd.to_datetime(
+            instants = pd.to_datetime(
                 pd.Series(plain), format="ISO8601", utc=True, errors="coerce"
             ).dt.as_unit("ns")
         else:
-            found = pd.to_timedelta(pd.Series(plain), errors="coerce").dt.as_unit("ns")
-        bad = np.flatnonzero(found.isna().to_numpy())
+            instants = pd.to_timedelta(pd.Series(plain), errors="coerce").dt.as_unit(
+                "ns"
+            )
+        bad = np.flatnonzero(instants.isna().to_numpy())
         if len(bad):
             return times, int(bad[0])
-        ns = found.astype("int64").to_numpy()
+        ns = instants.astype("int64").to_numpy()
         if not self._is_dated(plain):
             ns = self._behind_midnight(ns)
         digits = max(

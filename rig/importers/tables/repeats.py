@@ -26,8 +26,8 @@ def without_repeats(numbers: Path, kind: np.dtype[Any]) -> list[str]:
     their line, where they are few; return a note of it.
     """
     rows = numbers.stat().st_size // kind.itemsize
-    found = [int(same.sum()) for _, same in _pieces(numbers, kind)]
-    count = sum(found)
+    repeated = [int(same.sum()) for _, same in _pieces(numbers, kind)]
+    count = sum(repeated)
     if not count or count * _ONE_IN > rows:
         return []
     kept = numbers.with_suffix(".kept")

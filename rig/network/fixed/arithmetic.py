@@ -12,8 +12,8 @@ def shifted(numbers: Ints, shift: int) -> Ints:
     """Return numbers / 2^shift to the nearest whole number, halves up."""
     if shift == 0:
         return numbers
-    found: Ints = (numbers + (1 << (shift - 1))) >> shift
-    return found
+    rounded: Ints = (numbers + (1 << (shift - 1))) >> shift
+    return rounded
 
 
 class Saturation:
@@ -31,7 +31,7 @@ class Saturation:
         return self._limited(name, numbers, STATE_MAX)
 
     def _limited(self, name: str, numbers: Ints, most: int) -> Ints:
-        found: Ints = np.clip(numbers, -most - 1, most)
-        if count := int(np.count_nonzero(found != numbers)):
+        clipped: Ints = np.clip(numbers, -most - 1, most)
+        if count := int(np.count_nonzero(clipped != numbers)):
             self.counts[name] = self.counts.get(name, 0) + count
-        return found
+        return clipped

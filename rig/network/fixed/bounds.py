@@ -28,22 +28,24 @@ def bounds(
     """Return the largest absolute value that each node is expected to give; 1 for an
     input without any seen value.
     """
-    found: dict[str, float] = {}
+    of_nodes: dict[str, float] = {}
     for _ in range(_ROUNDS if network.late_edges else 1):
         for place in network.places:
             if place.name in network.inputs:
-                found[place.name] = seen.get(place.name, 1.0)
+                of_nodes[place.name] = seen.get(place.name, 1.0)
                 continue
-            largest = leaving(place, entering(place, found), dt_s, how)
+            largest = leaving(place, entering(place, of_nodes), dt_s, how)
             if place.name in seen and not isinstance(place.node, SPIKING):
                 largest = min(largest, _ROOM * seen[place.name])
-            found[place.name] = largest
-    return found
+            of_nodes[place.name] = largest
+    return of_nodes
 
 
-def entering(place: NodePlace, found: Mapping[str, float]) -> float:
+def entering(place: NodePlace, of_nodes: Mapping[str, float]) -> float:
     """Return the largest value that enters a node, all its sources at their largest."""
-    return sum(found.get(name, 0.0) for name in (*place.sources, *place.late_sources))
+    return sum(
+        of_nodes.get(name, 0.0) for name in (*place.sources, *place.late_sources)
+    )
 
 
 def leaving(place: NodePlace, largest: float, dt_s: float, how: Conventions) -> float:

@@ -196,11 +196,11 @@ def read(path: Path) -> FixedNetwork:
             try_next=f"rig model quantize {path} -o QUANTISED.nir",
         )
     text = str(graph.metadata[KEY])
-    found = sha256(text.encode()).hexdigest()
-    if found != graph.metadata.get(HASH_KEY):
+    digest = sha256(text.encode()).hexdigest()
+    if digest != graph.metadata.get(HASH_KEY):
         raise DataError(
             f"{path} holds other numbers than were written",
-            evidence=f"SHA-256 {found}, stated {graph.metadata.get(HASH_KEY)}",
+            evidence=f"SHA-256 {digest}, stated {graph.metadata.get(HASH_KEY)}",
         )
     network = from_text(text, path)
     _require_same_weights(path, graph, "", network)

@@ -87,16 +87,16 @@ def _threshold(own: Rates, scale: float, place: NodePlace) -> Ints:
     """Return the thresholds; each is at least 1 where a neuron may spike several times
     a step.
     """
-    found = whole(_each(own.threshold / scale, place), STATE_MAX)
+    thresholds = whole(_each(own.threshold / scale, place), STATE_MAX)
     if own.spikes_max == 1:
-        return found
+        return thresholds
     if bool(np.any(own.threshold <= 0)):
         raise DataError(
             f"{place.name} fires several spikes a step at a threshold that is not"
             " positive",
             evidence=f"v_threshold down to {float(np.min(own.threshold)):.6g}",
         )
-    return np.maximum(found, 1)
+    return np.maximum(thresholds, 1)
 
 
 def _keep(share: NDArray[np.float64], place: NodePlace) -> Ints:

@@ -65,10 +65,10 @@ def _each(node: FixedNode, numbers: Ints) -> Ints:
 def _product(values: Ints, weight: Ints) -> Ints:
     """Return a product of matrices; below 2^53 floating point is exact, and much
     quicker."""
-    found: Ints = (values.astype(np.float64) @ weight.astype(np.float64)).astype(
+    product: Ints = (values.astype(np.float64) @ weight.astype(np.float64)).astype(
         np.int64
     )
-    return found
+    return product
 
 
 def _pieces(node: FixedNode, window: PoolWindow, values: Ints) -> list[Ints]:
@@ -125,11 +125,13 @@ def _delay(node: FixedNode, body: Delaying, batch: int) -> Stage:
 
     def delayed(values: Ints) -> Ints:
         kept.append(values)
-        found = np.zeros_like(values)
+        delayed_values = np.zeros_like(values)
         for behind in np.unique(steps):
             if behind < len(kept):
-                found = np.where(steps == behind, kept[-1 - int(behind)], found)
+                delayed_values = np.where(
+                    steps == behind, kept[-1 - int(behind)], delayed_values
+                )
         del kept[: -int(steps.max(initial=0)) - 1]
-        return found
+        return delayed_values
 
     return delayed

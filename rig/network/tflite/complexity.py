@@ -46,15 +46,15 @@ def count(network: IntegerNetwork, inputs: Ints) -> Complexity:
     if not len(inputs):
         raise DataError("no inputs: there is nothing to count")
     layers = [each for each in network.operators if isinstance(each.body, _WEIGHTED)]
-    found = _Counts()
+    counts = _Counts()
     some = interpreter.together(network)
     for first in range(0, len(inputs), some):
         values = interpreter.all_values(network, inputs[first : first + some])
-        _count_activations(network, values, found)
+        _count_activations(network, values, counts)
         for layer in layers:
             tensor = layer.inputs[0]
             entered = values[tensor] != network.tensors[tensor].zero_point
-            found.operations += _operations(network, layer, entered, every=False)
+            counts.operations += _operations(network, layer, entered, every=False)
     dense = 0
     for layer in layers:
         shape = network.tensors[layer.inputs[0]].shape
@@ -70,17 +70,17 @@ def count(network: IntegerNetwork, inputs: Ints) -> Complexity:
         states_b=0,
         connection_sparsity=zeros / total if total else 0.0,
         activation_sparsity=(
-            found.silent / found.activations if found.activations else 0.0
+            counts.silent / counts.activations if counts.activations else 0.0
         ),
         dense=dense,
-        effective_macs=found.operations / len(inputs),
+        effective_macs=counts.operations / len(inputs),
         effective_acs=0.0,
         execution_rate_hz=None,
     )
 
 
 def _count_activations(
-    network: IntegerNetwork, values: dict[int, Ints], found: _Counts
+    network: IntegerNetwork, values: dict[int, Ints], counts: _Counts
 ) -> None:
     """Add the values of rectified operators, and the zeros among them."""
     for operator in network.operators:
@@ -88,8 +88,8 @@ def _count_activations(
         zero_point = network.tensors[operator.output].zero_point
         if isinstance(body, (*_WEIGHTED, Sum)) and body.low == zero_point:
             made = values[operator.output]
-            found.activations += made.size
-            found.silent += int(np.count_nonzero(made == zero_point))
+            counts.activations += made.size
+            counts.silent += int(np.count_nonzero(made == zero_point))
 
 
 def _operations(

@@ -51,5 +51,5 @@ def distances(network: IntegerNetwork, reals: Ints) -> Ints:
     apart = np.float32(unit.scale) * steps - reals
     # One by one, as the firmware adds them; sum() adds pairs.
     sums = np.add.accumulate(apart * apart, axis=1, dtype=np.float32)[:, -1]
-    found: Ints = (sums / np.float32(apart.shape[1])).astype("<f4")
-    return found
+    means: Ints = (sums / np.float32(apart.shape[1])).astype("<f4")
+    return means

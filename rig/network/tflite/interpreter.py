@@ -104,9 +104,9 @@ def all_values(network: IntegerNetwork, inputs: Ints) -> dict[int, Ints]:
     """
     some = inputs.astype(np.int64)
     shape = network.tensors[network.input].shape
-    found: dict[int, Ints] = {}
-    _run(network, some.reshape(len(some), *shape), all_values=found)
-    return found
+    values: dict[int, Ints] = {}
+    _run(network, some.reshape(len(some), *shape), all_values=values)
+    return values
 
 
 def _run(

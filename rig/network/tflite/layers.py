@@ -70,13 +70,13 @@ class OperatorReader:
 
     def constant(self, number: int) -> FileTensor:
         """Return an input that the file holds."""
-        found = self._values.stated(self._index(number))
-        if found.data is None:
+        stated = self._values.stated(self._index(number))
+        if stated.data is None:
             raise Refused(
                 f"its input {number} is no constant of int8 or int32",
                 "a converted model",
             )
-        return found
+        return stated
 
     def reads(self, *numbers: int) -> None:
         """Say which inputs the network computes."""
@@ -275,14 +275,19 @@ def _weights(reader: OperatorReader, axes: int, axis: int) -> Ints:
     int8 with a scale for all or one for each reader of `axis`.
     """
     stated = reader.constant(1)
-    found = stated.data
-    if found is None or stated.kind != "INT8" or found.ndim != axes or not found.size:
+    weights = stated.data
+    if (
+        weights is None
+        or stated.kind != "INT8"
+        or weights.ndim != axes
+        or not weights.size
+    ):
         raise Refused(
             f"its weights are of {stated.kind} {stated.shape}", "weights of int8"
         )
     if any(stated.zero_points):
         raise Refused("its weights have a zero point", "symmetric weights")
-    channels = found.shape[axis]
+    channels = weights.shape[axis]
     count = len(stated.scales)
     if len(stated.zero_points) != count:
         raise Refused(
@@ -297,7 +302,7 @@ def _weights(reader: OperatorReader, axes: int, axis: int) -> Ints:
         )
     if not all(math.isfinite(scale) and scale > 0 for scale in stated.scales):
         raise Refused("a scale of its weights is not above 0", "a whole file")
-    return found
+    return weights
 
 
 def _biases(reader: OperatorReader, channels: int) -> Ints:

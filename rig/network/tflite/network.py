@@ -89,14 +89,14 @@ def of_graph(graph: FileGraph) -> IntegerNetwork:
         known.add(operator.output)
         operators.append(operator)
     last = _only(graph.outputs, "output")
-    found = values.numbers.get(last, -1)
-    if found not in known or all(isinstance(each.body, Reshape) for each in operators):
+    output = values.numbers.get(last, -1)
+    if output not in known or all(isinstance(each.body, Reshape) for each in operators):
         raise Refused("no operator computes its output", "a whole model")
     return IntegerNetwork(
         tensors=tuple(values.tensors),
         operators=tuple(operators),
         input=entry,
-        output=found,
+        output=output,
         sha256=graph.sha256,
         channels_first=graph.channels_first,
     )

@@ -166,15 +166,15 @@ class OnnxGraph:
         """Return the tensor of int8 that a node reads; `rows`: it may be an image in a
         row.
         """
-        found = self.views.get(node.input[place])
-        if found is None:
+        view = self.views.get(node.input[place])
+        if view is None:
             raise Refused("its input is not of int8", EXPORT)
-        if found in self.images and not rows:
+        if view in self.images and not rows:
             raise Refused(
                 "it reads an image whose values a Flatten put in a row",
                 "a Flatten that Gemm or MatMul alone read",
             )
-        return found
+        return view
 
     def put(self, name: str, node: Any, inputs: Sequence[int], **options: float) -> int:
         """Add an operator; an activation after it becomes part of it."""

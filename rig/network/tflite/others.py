@@ -102,10 +102,10 @@ def _mean_factor(reader: OperatorReader, count: int) -> Factor:
     """Return the factor of a sum of `count` values, the division in it."""
     ratio = factor(reader.input.scale / reader.output.scale)
     shift = min(count.bit_length() - 1, 32, 31 + ratio.shift)
-    found = Factor((ratio.multiplier << shift) // count, ratio.shift - shift)
-    if ratio.shift > 8 or (255 * count) << max(found.shift, 0) >= 1 << 31:
+    factor_of_mean = Factor((ratio.multiplier << shift) // count, ratio.shift - shift)
+    if ratio.shift > 8 or (255 * count) << max(factor_of_mean.shift, 0) >= 1 << 31:
         raise Refused("its sums may leave 32 bits", "an output as coarse as the input")
-    return found
+    return factor_of_mean
 
 
 def pad(reader: OperatorReader) -> Pad:

@@ -57,8 +57,8 @@ def thresholds(tensor: IntegerTensor) -> list[int]:
     reaching = np.full(codes.size, _INFINITY, np.int64)
     while np.any(reaching - below > 1):
         middle = (below + reaching) // 2
-        found, _ = quantised(tensor, _number(middle))
-        enough = found >= codes
+        reached, _ = quantised(tensor, _number(middle))
+        enough = reached >= codes
         reaching = np.where(enough, middle, reaching)
         below = np.where(enough, below, middle)
     keys: list[int] = reaching.tolist()

@@ -110,13 +110,13 @@ def sizes(network: IntegerNetwork, kernels: Kernels = Kernels.PORTABLE) -> Integ
     )
 
 
-def with_real_input(found: IntegerSizes) -> IntegerSizes:
+def with_real_input(sizes_of_integers: IntegerSizes) -> IntegerSizes:
     """Return the needs of a network whose device quantises real numbers."""
     return replace(
-        found,
-        input_b=REAL_B * found.input_b,
-        quantised_b=found.input_b,
-        code_b=found.code_b + _THRESHOLDS_B,
+        sizes_of_integers,
+        input_b=REAL_B * sizes_of_integers.input_b,
+        quantised_b=sizes_of_integers.input_b,
+        code_b=sizes_of_integers.code_b + _THRESHOLDS_B,
     )
 
 

@@ -32,11 +32,11 @@ def text() -> str:
 
 
 def _arrays() -> Iterator[str]:
-    found = bands()
+    filters = bands()
     yield from numbers("int32_t", "nr_sww_cosines", cosines().tolist())
-    yield from numbers("uint16_t", "nr_sww_starts", found.starts)
-    yield from numbers("uint16_t", "nr_sww_lengths", found.lengths)
-    yield from numbers("uint16_t", "nr_sww_weights", found.weights.tolist())
+    yield from numbers("uint16_t", "nr_sww_starts", filters.starts)
+    yield from numbers("uint16_t", "nr_sww_lengths", filters.lengths)
+    yield from numbers("uint16_t", "nr_sww_weights", filters.weights.tolist())
 
 
 if __name__ == "__main__":

@@ -155,8 +155,8 @@ def _turned(places: Ints) -> Ints:
     quarter = WINDOW // 4
     folded = np.where(places > 2 * quarter, WINDOW - places, places)
     below = folded > quarter
-    found = cosines()[np.where(below, 2 * quarter - folded, folded)]
-    result: Ints = np.where(below, -found, found)
+    turns = cosines()[np.where(below, 2 * quarter - folded, folded)]
+    result: Ints = np.where(below, -turns, turns)
     return result
 
 
@@ -218,14 +218,14 @@ def _bit_reversed(count: int) -> Ints:
 
 def _values(powers: Ints, scale: FeatureScale) -> Ints:
     """Return the features of spectra as the network takes them."""
-    found = bands()
+    filters = bands()
     smaller = powers >> _POWER_SHIFT
     sums = np.empty((len(powers), BANDS), np.int64)
     at = 0
     for band, (start, length) in enumerate(
-        zip(found.starts, found.lengths, strict=True)
+        zip(filters.starts, filters.lengths, strict=True)
     ):
-        weights = found.weights[at : at + length]
+        weights = filters.weights[at : at + length]
         at += length
         sums[:, band] = smaller[:, start : start + length] @ weights
     raw = ((scale.gain * _log2(sums)) >> LOG_BITS) + scale.offset

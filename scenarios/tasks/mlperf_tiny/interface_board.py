@@ -96,11 +96,11 @@ class InterfaceBoard:
 
     def require_name(self) -> None:
         """Raise RemoteProtocolError where another device answers."""
-        found = self.command("name")
-        if NAME not in found:
+        answer = self.command("name")
+        if NAME not in answer:
             raise RemoteProtocolError(
                 f"{self._line.name} is no interface board",
-                evidence=f"it answers {found!r} to `name`",
+                evidence=f"it answers {answer!r} to `name`",
                 try_next="the port of the board with the SD card: rig scan",
             )
 
@@ -118,8 +118,8 @@ class InterfaceBoard:
             raise RemoteProtocolError(
                 f"the board passed `{words}` not on", evidence=repr(before)
             )
-        found = self._lines(passed, f"{_DUT}{_READY}", _ANSWER_S)
-        return [line.removeprefix(_DUT) for line in found]
+        answer = self._lines(passed, f"{_DUT}{_READY}", _ANSWER_S)
+        return [line.removeprefix(_DUT) for line in answer]
 
     def listen(self, audio: str, length_s: float) -> BoardRecord:
         """Play a file of the SD card to the device, in the order of the runner's steps,
@@ -150,22 +150,22 @@ class InterfaceBoard:
     def _lines(self, words: str, end: str, limit_s: float) -> list[str]:
         """Return lines up to the one that ends in `end`, what it has before with it."""
         end_s = self._clock() + limit_s
-        found: list[str] = []
+        lines: list[str] = []
         while True:
             line = self._line_before(end_s)
             if line is None:
                 raise DeadlineError(
                     f"answer to `{words}`",
                     limit_s,
-                    evidence=f"it said {found[-5:]!r}",
+                    evidence=f"it said {lines[-5:]!r}",
                     try_next="cable and baud of the board, and of the device behind it",
                 )
             self.said.append(line)
             if line.endswith(end):
                 # The last edges stand before it, in the same line.
                 rest = line.removesuffix(end)
-                return [*found, rest] if rest.strip() else found
-            found.append(line)
+                return [*lines, rest] if rest.strip() else lines
+            lines.append(line)
 
     def _line_before(self, end_s: float) -> str | None:
         """Return the next line, None where it does not come in time."""
@@ -216,8 +216,8 @@ def activations_of(lines: Sequence[str]) -> tuple[int, ...]:
     """Return output 0 of each window, as the device lists it at `stop`; empty where it
     does not.
     """
-    found = _ACTIVATIONS.search(" ".join(lines))
-    return _numbers([found[1]]) if found else ()
+    match = _ACTIVATIONS.search(" ".join(lines))
+    return _numbers([match[1]]) if match else ()
 
 
 def _numbers(lines: Sequence[str]) -> tuple[int, ...]:

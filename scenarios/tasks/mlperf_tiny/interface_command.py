@@ -90,24 +90,24 @@ def lines(record: BoardRecord, words: ListedRecording) -> list[str]:
     took_s, period_s = record.took_s, record.period_s
     kept = "are kept" if detected.within_limits else "are not kept"
     timed_s = record.windows_timed * period_s
-    found = [*result_lines(detected, took_s / period_s, period_s, took_s)]
-    found.append(
+    texts = [*result_lines(detected, took_s / period_s, period_s, took_s)]
+    texts.append(
         f"The limits of the rules, {FALSE_MOST} false negatives and {FALSE_MOST} false"
         f" positives, {kept}; the file on the SD card is not known to be the"
         " benchmark's."
     )
-    found.append(
+    texts.append(
         f"Duty cycle, period and throughput are of the first {record.windows_timed}"
         f" windows, {timed_s:.3g} s: the board keeps no more edges."
     )
     if record.activations:
-        found.append(f"The device lists {len(record.activations)} windows.")
-    return found
+        texts.append(f"The device lists {len(record.activations)} windows.")
+    return texts
 
 
 def _listed(path: Path) -> ListedRecording:
     try:
-        found = listed(json.loads(small_text.read(path)), "", str(path))
+        recordings = listed(json.loads(small_text.read(path)), "", str(path))
     except (OSError, ValueError, DataError) as error:
         raise ConfigError(
             f"{path} does not state the words of one recording",
@@ -115,10 +115,10 @@ def _listed(path: Path) -> ListedRecording:
             evidence=str(error),
             try_next=FORM,
         ) from error
-    if not found.length_sec > 0:
+    if not recordings.length_sec > 0:
         raise ConfigError(
-            f"{path} does not state the length of {found.wav_file}",
+            f"{path} does not state the length of {recordings.wav_file}",
             path="--inputs",
             try_next='"length_sec" in its entry',
         )
-    return found
+    return recordings

@@ -77,5 +77,5 @@ def _scores(made: TinyModel, form: Benchmark, tensor: bytes) -> tuple[float, ...
     return scores(output, form_of(form), form.outputs)
 
 
-def _largest(found: tuple[float, ...]) -> int:
-    return found.index(max(found))
+def _largest(outputs: tuple[float, ...]) -> int:
+    return outputs.index(max(outputs))

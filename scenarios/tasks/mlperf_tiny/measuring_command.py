@@ -146,7 +146,7 @@ def run_modes(made: MadeBenches, modes: Sequence[str], trials: int) -> int:
     """
     console = Terminal()
     sessions = made.folder / _SESSIONS
-    found: list[tuple[str, Results]] = []
+    outcomes: list[tuple[str, Results]] = []
     page = list(made.about)
     for mode in modes:
         say_plain(f"{mode}: {made.folder / mode}.toml")
@@ -156,13 +156,13 @@ def run_modes(made: MadeBenches, modes: Sequence[str], trials: int) -> int:
                 bench, (), trials, sessions, console=console, kept=kept
             )
             write_report(result.folder, hashed=True, trials=result.trials)
-        found.append((mode, result.results))
+        outcomes.append((mode, result.results))
         page += ["", *outcome.lines(mode, result.results, result.folder)]
         (made.folder / SUMMARY).write_text("\n".join(page) + "\n", encoding="utf-8")
     for line in page:
         console.print(escape(line), soft_wrap=True, highlight=False)
     say(console, escape(f"{made.folder / SUMMARY}; rig check SESSION, rig report"))
-    return exit_codes.FAIL if outcome.is_bad(found) else 0
+    return exit_codes.FAIL if outcome.is_bad(outcomes) else 0
 
 
 def _refuse_unused(requested: TinyRun) -> None:

@@ -56,8 +56,8 @@ class TinyModel:
         """Return the bytes that a device gets for those of a tensor."""
         if self.values != "pixels":
             return tensor
-        found: bytes = (np.frombuffer(tensor, np.uint8) ^ _SIGN_BIT).tobytes()
-        return found
+        content: bytes = (np.frombuffer(tensor, np.uint8) ^ _SIGN_BIT).tobytes()
+        return content
 
     def answer(self, payload: bytes) -> bytes:
         """Return the output for a payload, by the interpreter."""

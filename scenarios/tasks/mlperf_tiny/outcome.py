@@ -139,26 +139,26 @@ def _of_stream(results: Results) -> QualityVerdict:
 
 def _counts(results: Results, name: str, *, complement: bool = False) -> list[int]:
     """Return how often a share's property holds in each trial, or does not."""
-    found = []
+    counts = []
     metric = results.metrics.get(name)
     for trial in metric.per_trial if metric else ():
         if trial.value is None:
             return []
         share = 1 - trial.value if complement else trial.value
-        found.append(round(share * trial.n))
-    return found
+        counts.append(round(share * trial.n))
+    return counts
 
 
 def lines(mode: str, results: Results, folder: Path) -> list[str]:
     """Return the result of a session: the benchmark's own lines, then its numbers with
     their uncertainty.
     """
-    found = [f"{mode}: {folder}"]
+    text_lines = [f"{mode}: {folder}"]
     labels = texts(results.labels)
-    found += [f"  labels: {labels}"] if labels else []
+    text_lines += [f"  labels: {labels}"] if labels else []
     for trial in results.trials:
         # An invalid trial has its problems in their place.
-        found += [f"  {line}" for line in trial.lines]
+        text_lines += [f"  {line}" for line in trial.lines]
     streamed = results.provenance.task.name == _STREAMED
     words, others = SHOWN_OF_STREAM, "samples"
     if not streamed:
@@ -167,11 +167,13 @@ def lines(mode: str, results: Results, folder: Path) -> list[str]:
     if all(trial.valid for trial in results.trials):
         for name in words:
             if name in results.metrics:
-                found.append(_row(words[name], results.metrics[name], others))
+                text_lines.append(_row(words[name], results.metrics[name], others))
     if streamed or mode == "accuracy":
         verdict = quality_of(results)
-        found.append(f"  quality target: {verdict.outcome.upper()}: {verdict.sentence}")
-    return found
+        text_lines.append(
+            f"  quality target: {verdict.outcome.upper()}: {verdict.sentence}"
+        )
+    return text_lines
 
 
 def is_bad(sessions: Sequence[tuple[str, Results]]) -> bool:

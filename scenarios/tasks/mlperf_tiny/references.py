@@ -33,15 +33,15 @@ class ReferenceModel:
         """Return the path of the reference model; raises ConfigError for a folder that
         is no such clone.
         """
-        found = clone / self.model
-        if found.is_file():
-            return found
+        path = clone / self.model
+        if path.is_file():
+            return path
         is_clone = (clone / "benchmark" / "training").is_dir()
         lacks = f"has no model of {self.benchmark}"
         raise ConfigError(
             f"{clone} {lacks if is_clone else 'is no clone of mlcommons/tiny'}",
             path="--from",
-            evidence=f"no {found.name} in its folder {Path(self.model).parent}",
+            evidence=f"no {path.name} in its folder {Path(self.model).parent}",
             try_next="a newer clone: git pull" if is_clone else CLONE,
         )
 

@@ -54,10 +54,12 @@ class TensorBenchmark:
         """
         model = opened(reference.model_in(clone), reference.benchmark)
         if inputs is None:
-            found = inputs_of_clone(reference, clone)
+            inputs_found = inputs_of_clone(reference, clone)
         else:
-            found = named_inputs(reference, inputs)
-        return cls(reference=reference, model=model, inputs=found, on=on, files=files)
+            inputs_found = named_inputs(reference, inputs)
+        return cls(
+            reference=reference, model=model, inputs=inputs_found, on=on, files=files
+        )
 
     @property
     def benchmark(self) -> str:

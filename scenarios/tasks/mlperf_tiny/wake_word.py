@@ -95,23 +95,23 @@ class WakeWordBenchmark:
         """
         path = WAKE_WORD.model_in(clone)
         network = c_header.read(path)
-        found = _recording(clone, (_OF_CLONE,))
+        recording = _recording(clone, (_OF_CLONE,))
         if inputs is not None:
-            found = _recording(inputs, _OF_INPUTS)
-            if found is None:
+            recording = _recording(inputs, _OF_INPUTS)
+            if recording is None:
                 raise DataError(
                     f"{inputs} has no recording of {WAKE_WORD.benchmark}",
                     evidence=f"no {' with '.join(_RECORDINGS[0])}, nor a shorter one",
                     try_next=f"a clone: {CLONE}; or its folder {_OF_CLONE}",
                 )
-        length_s = _length_s(found, minutes)
+        length_s = _length_s(recording, minutes)
         if on == "qemu":
             length_s = min(length_s or _LOADED_S, _LOADED_S)
         return cls(
             reference=WAKE_WORD,
             path=path,
             network=network,
-            recording=found,
+            recording=recording,
             on=on,
             length_s=length_s,
         )
@@ -230,14 +230,14 @@ def word_lists(clone: Path, inputs: Path | None) -> Path:
     )
 
 
-def _length_s(found: WordRecording | None, minutes: float | None) -> float:
+def _length_s(recording: WordRecording | None, minutes: float | None) -> float:
     """Return how much is played, 0 for all; raises ConfigError where there is less."""
     if minutes is None:
         return 0.0
     length_s = 60 * minutes
-    if found is not None and length_s > found.length_s:
+    if recording is not None and length_s > recording.length_s:
         raise ConfigError(
-            f"{minutes:g} minutes, {found.audio} has {found.length_s / 60:.4g}",
+            f"{minutes:g} minutes, {recording.audio} has {recording.length_s / 60:.4g}",
             path="--minutes",
             try_next="fewer; or without --minutes, for all of it",
         )

@@ -71,7 +71,7 @@ def own_labels(path: Path, fixed: FixedNetwork, values: Any) -> Any:
     real = side_by_side(network, values)
     how = conventions.of_text(rule_of(fixed))
     done = run(network, by_input(network, real), fixed.dt_s, how)
-    found = done.values[fixed.outputs[0]]
-    last = done.membranes[fixed.membranes[0]] if fixed.membranes[0] else found[:, -1]
-    sums = found.sum(axis=1).reshape(len(found), -1)
-    return decisions(sums, last.reshape(len(found), -1))
+    outputs = done.values[fixed.outputs[0]]
+    last = done.membranes[fixed.membranes[0]] if fixed.membranes[0] else outputs[:, -1]
+    sums = outputs.sum(axis=1).reshape(len(outputs), -1)
+    return decisions(sums, last.reshape(len(outputs), -1))

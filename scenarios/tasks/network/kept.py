@@ -42,10 +42,10 @@ def files(model: tuple[Path, str], inputs: tuple[Path, str] | None) -> dict[str,
     """
     if not fits(model[0]):
         return {}
-    found = {_MODEL: user_files.content(*model)}
+    contents = {_MODEL: user_files.content(*model)}
     if inputs is not None and fits(inputs[0]):
-        found[_INPUTS] = user_files.content(*inputs)
-    return found
+        contents[_INPUTS] = user_files.content(*inputs)
+    return contents
 
 
 def model_in(folder: Path) -> tuple[Path, str]:

@@ -110,7 +110,7 @@ def read(data: NDArray[np.uint8], most_b: int) -> NDArray[np.int64]:
 def pairs(nodes: int, numbers: NDArray[np.int64]) -> NDArray[np.uint64]:
     """Return the pairs of the rows of numbers; raise DataError where they do not fit
     `nodes`."""
-    found: list[NDArray[np.int64]] = []
+    parts: list[NDArray[np.int64]] = []
     place = 0
     for node in range(nodes - 1):
         row = (
@@ -125,8 +125,8 @@ def pairs(nodes: int, numbers: NDArray[np.int64]) -> NDArray[np.uint64]:
             or (len(row) and neighbours[-1] >= nodes)
         ):
             raise DataError(f"the neighbours of node {node} do not fit {nodes} nodes")
-        found.append(node * nodes + neighbours)
+        parts.append(node * nodes + neighbours)
         place += 1 + len(row)
     if place != len(numbers):
         raise DataError(f"{len(numbers) - place} numbers follow the last node")
-    return np.concatenate([np.empty(0, np.int64), *found]).astype(np.uint64)
+    return np.concatenate([np.empty(0, np.int64), *parts]).astype(np.uint64)

@@ -126,17 +126,17 @@ def generate(workload: Workload) -> Graph:
         lesser, greater = np.triu_indices(nodes, 1)
         return Graph(nodes, (lesser * nodes + greater).astype(np.uint64))
     draws = _Draws(nodes, workload.seed)
-    found = np.empty(0, np.uint64)
-    while len(found) < edges:
-        missing = edges - len(found)
+    codes = np.empty(0, np.uint64)
+    while len(codes) < edges:
+        missing = edges - len(codes)
         # A pair drawn at random is new with probability 1 - found / all_pairs; a little
         # more than expected is drawn.
-        expected = all_pairs * math.log((all_pairs - len(found)) / (all_pairs - edges))
+        expected = all_pairs * math.log((all_pairs - len(codes)) / (all_pairs - edges))
         new = _new(
-            draws.pairs(math.ceil(expected + 3 * math.sqrt(expected))), found, missing
+            draws.pairs(math.ceil(expected + 3 * math.sqrt(expected))), codes, missing
         )
-        found = np.sort(np.concatenate([found, new])) if len(found) else new
-    return Graph(nodes, found)
+        codes = np.sort(np.concatenate([codes, new])) if len(codes) else new
+    return Graph(nodes, codes)
 
 
 def from_edges(nodes: int, edges: NDArray[np.integer]) -> Graph:

@@ -200,7 +200,7 @@ def _further() -> tuple[str, ...]:
 def _made(path: Path) -> dict[Workload, tuple[int, Made]]:
     if not path.exists():
         return {}
-    found = {}
+    made = {}
     for number, line in enumerate(
         _lines(path, _bytes(path), (*COLUMNS, *_further())), start=2
     ):
@@ -212,8 +212,8 @@ def _made(path: Path) -> dict[Workload, tuple[int, Made]]:
             raise DataError(
                 f"{path}, line {number} is damaged", evidence=repr(error)
             ) from error
-        found[workload] = (value, Made(**own))
-    return found
+        made[workload] = (value, Made(**own))
+    return made
 
 
 def _bytes(path: Path) -> bytes:
@@ -231,11 +231,11 @@ def _lines(
         lines = [line for line in table if any(line.values())]
     except (UnicodeDecodeError, csv.Error) as error:
         raise DataError(f"{path} is no table", evidence=repr(error)) from error
-    found = tuple(name.strip() for name in table.fieldnames or ())
-    if found != columns:
+    names = tuple(name.strip() for name in table.fieldnames or ())
+    if names != columns:
         try_next = ",".join(columns)
         raise DataError(
-            f"{path} has other columns", evidence=f"{found}", try_next=try_next
+            f"{path} has other columns", evidence=f"{names}", try_next=try_next
         )
     return lines
 

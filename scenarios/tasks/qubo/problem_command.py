@@ -63,9 +63,9 @@ def inspect(file: Path, options: Wanted) -> int:
     """Print what a file of a problem is, what is odd about it, and the memory that a
     device needs.
     """
-    found = problem_file.read(file, options)
-    _print_file(file, found)
-    wire = problem_wire.encode(found.problem)
+    problem_read = problem_file.read(file, options)
+    _print_file(file, problem_read)
+    wire = problem_wire.encode(problem_read.problem)
     say(
         Terminal(),
         f"a device needs {reference.memory_b(wire)} bytes of memory for it"
@@ -110,9 +110,9 @@ def search(
 
     The exit code is 1 if no search reaches the target.
     """
-    found = problem_file.read(file, options)
-    problem = found.problem
-    _print_file(file, found)
+    problem_read = problem_file.read(file, options)
+    problem = problem_read.problem
+    _print_file(file, problem_read)
     aim = COST_MIN if target is None else problem.cost_of(target, "--target")
     solver = Solver(problem_wire.encode(problem))
     best: FoundVector | None = None
@@ -127,7 +127,9 @@ def search(
         if best is None or latest.cost < best.cost:
             best = latest
             if out is not None:
-                content = _content(found, best, f"search of {seconds:g} s, seed {seed}")
+                content = _content(
+                    problem_read, best, f"search of {seconds:g} s, seed {seed}"
+                )
                 session_folder.write_text(out, session_folder.json_text(content))
     if target is None:
         return 0
@@ -137,14 +139,14 @@ def search(
     return 0 if is_reached else exit_codes.FAIL
 
 
-def _print_file(file: Path, found: ProblemFile) -> None:
-    problem = found.problem
+def _print_file(file: Path, problem_read: ProblemFile) -> None:
+    problem = problem_read.problem
     say(
         Terminal(),
-        f"{escape(file.name)}: {found.format}, {problem.kind} of {problem.nodes} nodes"
-        f" and {problem.edges} edges, {_weights(problem)}",
+        f"{escape(file.name)}: {problem_read.format}, {problem.kind} of"
+        f" {problem.nodes} nodes and {problem.edges} edges, {_weights(problem)}",
     )
-    for note in found.notes:
+    for note in problem_read.notes:
         say(Terminal(), f"  {escape(note)}")
 
 
@@ -157,11 +159,13 @@ def _weights(problem: QuadraticProblem) -> str:
     return f"weighted{counted}"
 
 
-def _content(found: ProblemFile, best: FoundVector, method: str) -> dict[str, Any]:
-    problem = found.problem
+def _content(
+    problem_read: ProblemFile, best: FoundVector, method: str
+) -> dict[str, Any]:
+    problem = problem_read.problem
     return {
         "schema": SCHEMA,
-        "file_sha256": found.sha256,
+        "file_sha256": problem_read.sha256,
         "kind": problem.kind,
         problem.measure: problem.value(problem.cost(best.vector)),
         "method": method,

@@ -129,7 +129,7 @@ def largest(
         raise ConfigError("nan seconds", path="--timeout", try_next="above 0, to 1000")
     out = out or Path(f"largest-{bench.stem}.json")
     every: list[sizes_of.Try] = []
-    found: dict[str, tuple[float, sizes_of.Largest]] = {}
+    by_duration: dict[str, tuple[float, sizes_of.Largest]] = {}
     with sizes_of.Prober(bench, overrides, timeout_s) as prober:
         info = prober.info
         say(
@@ -139,7 +139,7 @@ def largest(
         )
 
         def keep() -> None:
-            content = sizes_of.content(info, timeout_s, found, every)
+            content = sizes_of.content(info, timeout_s, by_duration, every)
             session_folder.write_text(out, session_folder.json_text(content))
 
         def tell(one: sizes_of.Try) -> None:
@@ -156,9 +156,12 @@ def largest(
             keep()
 
         for name, density in sizes_of.SERIES.items():
-            found[name] = (density, sizes_of.series(prober, density, edges_max, tell))
+            by_duration[name] = (
+                density,
+                sizes_of.series(prober, density, edges_max, tell),
+            )
     keep()
-    for name, (density, one) in found.items():
+    for name, (density, one) in by_duration.items():
         more = (
             ""
             if one.limit is None
@@ -166,7 +169,7 @@ def largest(
         )
         say(Terminal(), f"{name} = {one.nodes} nodes at {100 * density:g} %{more}")
     say(Terminal(), f"evidence: {escape(str(out))}")
-    return 0 if all(one.nodes for _, one in found.values()) else 1
+    return 0 if all(one.nodes for _, one in by_duration.values()) else 1
 
 
 def _keep(better: Sequence[Target], known: Targets, path: Path) -> None:

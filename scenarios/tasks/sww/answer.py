@@ -21,8 +21,8 @@ def scored(words: str, outputs: int, output: bytes) -> Score:
     """Compare the decision of a window with the words in it, by name."""
     share = values(outputs, output)[0]
     label = EVENT if words else NO_EVENT
-    found = EVENT if share > THRESHOLD else NO_EVENT
-    return Score(found == label, label, found, (float(share),), words)
+    decided = EVENT if share > THRESHOLD else NO_EVENT
+    return Score(decided == label, label, decided, (float(share),), words)
 
 
 def names_of(words: Sequence[tuple[int, int]], hops: int) -> list[str]:

@@ -70,8 +70,8 @@ def integer(path: str, sha256: str) -> Routine:
     def load(payload: bytes) -> Any:
         return hop_of(payload)[None]
 
-    def output(found: Ints) -> bytes:
-        return found.tobytes()
+    def output(answers: Ints) -> bytes:
+        return answers.tobytes()
 
     phases = (heard.rows, heard.answers)
     return Routine(load, phases, output, begin=heard.begin)

@@ -224,8 +224,8 @@ class SwwTask(EventTask):
         heard = WordListener(self._network)
 
         def answers(windows: Sequence[bytes]) -> Sequence[bytes]:
-            found = heard.answers(heard.rows(np.stack(list(map(hop_of, windows)))))
-            return [output.tobytes() for output in found]
+            outputs = heard.answers(heard.rows(np.stack(list(map(hop_of, windows)))))
+            return [output.tobytes() for output in outputs]
 
         return answers
 

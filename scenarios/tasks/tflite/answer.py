@@ -29,8 +29,8 @@ def values(outputs: int, output: bytes) -> list[int]:
             f"an output of {len(output)} B, the model gives {outputs} B",
             evidence=output[:32].hex(),
         )
-    found: list[int] = np.frombuffer(output, np.int8).tolist()
-    return found
+    numbers: list[int] = np.frombuffer(output, np.int8).tolist()
+    return numbers
 
 
 def scored(label: str, outputs: int, output: bytes, *, labelled: bool) -> Score:
@@ -38,5 +38,5 @@ def scored(label: str, outputs: int, output: bytes, *, labelled: bool) -> Score:
     without labels by all of its bytes.
     """
     numbers = values(outputs, output)
-    found = str(numbers.index(max(numbers))) if labelled else digest(output)
-    return Score(found == label, label, found)
+    decided = str(numbers.index(max(numbers))) if labelled else digest(output)
+    return Score(decided == label, label, decided)

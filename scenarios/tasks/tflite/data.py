@@ -65,13 +65,13 @@ def samples(
     return LabelledInputs(values, _labels(labels), limited, digest(inputs))
 
 
-def right(network: IntegerNetwork, found: LabelledInputs) -> list[str]:
+def right(network: IntegerNetwork, inputs: LabelledInputs) -> list[str]:
     """Return labels by which outputs are judged; raises DataError where they do not
     fit.
     """
-    if found.labels is None:
+    if inputs.labels is None:
         return []
-    return require_labels(found.labels, len(found.values), output_size(network))
+    return require_labels(inputs.labels, len(inputs.values), output_size(network))
 
 
 def _fitted(network: IntegerNetwork, values: Ints, take: _Take) -> tuple[Ints, int]:

@@ -44,22 +44,22 @@ def files(
     bytes, or as many as `fits` allows; raises DataError where the file has changed
     since it was read.
     """
-    found = {f"{_MODEL}{path.suffix}": user_files.content(path, network.sha256)}
+    contents = {f"{_MODEL}{path.suffix}": user_files.content(path, network.sha256)}
     if fits(values) if most_b is None else values.nbytes <= most_b:
         stream = io.BytesIO()
         np.save(stream, values, allow_pickle=False)
-        found[_INPUTS] = stream.getvalue()
-    return found
+        contents[_INPUTS] = stream.getvalue()
+    return contents
 
 
 def model_in(folder: Path) -> Path:
     """Return the path of the model that a session kept; raises DataError where there
     is none.
     """
-    found = sorted(path for path in folder.iterdir() if path.stem == _MODEL)
-    if len(found) != 1:
-        raise DataError(f"{folder.name} holds {len(found)} models, not one")
-    return found[0]
+    models = sorted(path for path in folder.iterdir() if path.stem == _MODEL)
+    if len(models) != 1:
+        raise DataError(f"{folder.name} holds {len(models)} models, not one")
+    return models[0]
 
 
 def inputs_in(
@@ -88,8 +88,8 @@ def array_in(folder: Path, kind: np.dtype[Any]) -> Ints | None:
         raise DataError(f"{_INPUTS} is no array", evidence=str(error)) from error
     if values.dtype != kind:
         raise DataError(f"{_INPUTS} holds no {kind}")
-    found: Ints = values
-    return found
+    inputs: Ints = values
+    return inputs
 
 
 def too_large(network: IntegerNetwork, samples: int) -> str:

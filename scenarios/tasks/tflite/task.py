@@ -158,15 +158,15 @@ class TfliteTask(Task):
         read = network.read(path)
         labels = path_of(folder, settings.labels)
         inputs = path_of(folder, settings.inputs)
-        found = data.samples(read, inputs, labels, real_input=settings.real_input)
-        return cls(settings, path, read, found, digest(labels) if labels else "")
+        inputs_read = data.samples(read, inputs, labels, real_input=settings.real_input)
+        return cls(settings, path, read, inputs_read, digest(labels) if labels else "")
 
     def __init__(
         self,
         settings: Settings,
         path: Path,
         read: IntegerNetwork,
-        found: LabelledInputs,
+        inputs_read: LabelledInputs,
         labels_sha256: str = "",
     ) -> None:
         self._settings = settings
@@ -174,13 +174,13 @@ class TfliteTask(Task):
         self._network = read
         self.phases = phases_of(settings)
         self._routine = routine(self._network, real_input=settings.real_input)
-        self._available = len(found.values)
+        self._available = len(inputs_read.values)
         count = min(settings.samples or self._available, self._available)
         self._labels_sha256 = labels_sha256
-        right = data.right(self._network, found)[:count]
-        self._values = found.values[:count]
-        self._limited = found.limited
-        self._inputs_sha256 = found.sha256
+        right = data.right(self._network, inputs_read)[:count]
+        self._values = inputs_read.values[:count]
+        self._limited = inputs_read.limited
+        self._inputs_sha256 = inputs_read.sha256
         self._labelled = bool(right)
         self._right = right or self._own()
         self.programs = programs(path, self._network, real_input=settings.real_input)
@@ -229,10 +229,10 @@ class TfliteTask(Task):
 
     def reference(self, payload: bytes) -> bytes:
         """Compute the expected answer by the interpreter."""
-        found = self._routine.load(payload)
+        value = self._routine.load(payload)
         for phase in self._routine.phases:
-            found = phase(found)
-        return self._routine.output(found)
+            value = phase(value)
+        return self._routine.output(value)
 
     def provenance(self) -> dict[str, Any]:
         """Return the facts that identify model and data."""
@@ -282,8 +282,8 @@ class TfliteTask(Task):
         load = self._routine.load
         values = [load(self.payload(index)) for index in range(len(self))]
         assert self._routine.batch is not None
-        found = self._routine.batch(values)
-        return [answer.digest(self._routine.output(each)) for each in found]
+        outputs = self._routine.batch(values)
+        return [answer.digest(self._routine.output(each)) for each in outputs]
 
 
 def phases_of(settings: TfliteTask.Settings) -> tuple[str, ...]:

@@ -25,11 +25,11 @@ class Tried:
 
 def versions(packages: Iterable[str]) -> dict[str, str]:
     """Look up the versions of those packages that are installed."""
-    found = {}
+    known = {}
     for name in packages:
         with contextlib.suppress(metadata.PackageNotFoundError):
-            found[name] = metadata.version(name)
-    return found
+            known[name] = metadata.version(name)
+    return known
 
 
 def tried(packages: list[str], imports: list[str]) -> Routine:

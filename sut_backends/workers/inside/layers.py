@@ -60,9 +60,9 @@ def changed(weights: Any, change: Callable[[Any], Any]) -> Any:
     """Return a matrix, sparse or not, with changed numbers."""
     if not hasattr(weights, "tocsr"):
         return change(np.asarray(weights))
-    found = weights.copy()
-    found.data = change(weights.data)
-    return found
+    scaled = weights.copy()
+    scaled.data = change(weights.data)
+    return scaled
 
 
 def without_inner_ends(network: PlainNetwork) -> PlainNetwork:
@@ -73,10 +73,10 @@ def without_inner_ends(network: PlainNetwork) -> PlainNetwork:
     inner = {name: node for name, node in inner.items() if name not in outer}
 
     def fed_by(names: tuple[str, ...]) -> tuple[str, ...]:
-        found: list[str] = []
+        layers: list[str] = []
         for name in names:
-            found += fed_by(inner[name].sources) if name in inner else (name,)
-        return tuple(found)
+            layers += fed_by(inner[name].sources) if name in inner else (name,)
+        return tuple(layers)
 
     for node in network.nodes:
         late = [

@@ -39,8 +39,8 @@ def open_routine(
     def together(values: Sequence[Any]) -> Sequence[Any]:
         for phase in before:
             values = [phase(value) for value in values]
-        found: Sequence[Any] = running.run_many(values)
-        return found
+        outputs: Sequence[Any] = running.run_many(values)
+        return outputs
 
     return Routine(
         load=coding.load,

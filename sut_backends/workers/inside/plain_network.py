@@ -114,7 +114,7 @@ class _NodeEntry:
 
     def node(self, arrays: Mapping[str, Any]) -> PlainNode:
         """Return the node, its parameters those of the file's arrays."""
-        found = {key: arrays[f"{self.name}/{key}"] for key in self.parameters}
+        parameters = {key: arrays[f"{self.name}/{key}"] for key in self.parameters}
         return PlainNode(
             name=self.name,
             type=self.type,
@@ -122,7 +122,7 @@ class _NodeEntry:
             shape_out=tuple(self.shape_out),
             sources=tuple(self.sources),
             late_sources=tuple(self.late_sources),
-            parameters=_known(Parameters, found),
+            parameters=_known(Parameters, parameters),
             metadata=_known(Metadata, self.metadata or {}),
         )
 

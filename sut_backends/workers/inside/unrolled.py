@@ -40,11 +40,11 @@ def unrolled(network: PlainNetwork) -> PlainNetwork:
             raise ValueError(f"{node.name} is a Flatten in a cycle")
 
     def fed_by(names: tuple[str, ...]) -> tuple[str, ...]:
-        found: list[str] = []
+        laid_out: list[str] = []
         for name in names:
             flat = nodes[name].type == "Flatten"
-            found += fed_by(nodes[name].sources) if flat else [name]
-        return tuple(found)
+            laid_out += fed_by(nodes[name].sources) if flat else [name]
+        return tuple(laid_out)
 
     kept = [
         replace(_in_one_axis(node), sources=fed_by(node.sources))
@@ -122,8 +122,8 @@ def connections(node: PlainNode) -> Any:
 def _two(stated: Any, axes: int, alone: int) -> tuple[int, int]:
     """Return a number for each of two axes; of one axis, `alone` for the other."""
     each = np.broadcast_to(np.asarray(stated).reshape(-1), (axes,))
-    found = (alone,) * (2 - axes) + tuple(int(one) for one in each)
-    return found[0], found[1]
+    pair = (alone,) * (2 - axes) + tuple(int(one) for one in each)
+    return pair[0], pair[1]
 
 
 def _before(own: Parameters, axes: int) -> tuple[int, int]:
