@@ -7,8 +7,8 @@ Names are imported when they are first used: the command line needs few of them.
 
 from importlib import import_module
 
-# Not from typing: until rig.__main__ handles Ctrl-C, every import is time in which it
-# prints a traceback.
+# Not from typing: until rig.__main__ handles Ctrl-C, every import is time during which
+# it prints a traceback.
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:

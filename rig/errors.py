@@ -51,7 +51,7 @@ def shortened(text: str, most: int) -> str:
 
 class RigError(Exception):
     """Base class of the rig's errors: the cause, the evidence, and what to try next; of
-    what is very long, the beginning and the end.
+    very long ones the beginning and the end.
 
     `exit_code` is that of the command line: 2 usage or configuration, 3 the bench
     failed. `rail` is the rail whose monitor raised it, where there are several. `see`

@@ -67,7 +67,7 @@ _PRODUCT = (
 
 @dataclass(frozen=True, slots=True)
 class _Channel:
-    """What a channel's limits of error depend on, as a session keeps it."""
+    """Facts for a channel's limits of error, as a session keeps them."""
 
     label: str
     voltage_mv: int
@@ -90,7 +90,7 @@ class Ina3221(CounterDriver):
 
     @dataclass(frozen=True, slots=True, kw_only=True)
     class Settings(CounterSettings):
-        """Settings: the rails, how they are polled, and what is assumed of them."""
+        """Settings: the rails, how they are polled, and the assumptions on them."""
 
         root: Annotated[
             str,

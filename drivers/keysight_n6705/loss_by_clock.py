@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The lag of an N6705's records behind the host's clock: unreported losses of records
+"""The lag of an N6705's records against the host's clock: unreported losses of records
 make it grow permanently.
 
 Needed where SYNC is not logged as a voltage: with edges among the records every loss is
@@ -102,7 +102,7 @@ class RecordLag:
 
     @property
     def doubtful(self) -> bool:
-        """Whether the last fetch lagged behind those before: a few more show
+        """Whether the last fetch lagged more than those before: a few more show
         whether permanently."""
         fetches = list(self._fetches)
         return (
@@ -111,7 +111,7 @@ class RecordLag:
         )
 
     def _behind_s(self, base: list[_Fetch], fetch: _Fetch) -> float:
-        """Return the least lag of one fetch behind the promptest of others."""
+        """Return the least lag of one fetch after the promptest of others."""
         return fetch.least_s - min(
             other.most_s + _DRIFT * (fetch.before_s - other.after_s) for other in base
         )

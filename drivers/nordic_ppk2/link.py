@@ -111,7 +111,7 @@ class Ppk2Link:
         off, and DeadlineError where the bytes before it do not end.
         """
         if self._answer_due:
-            # The answer to a question that was interrupted proves nothing about these.
+            # The answer to a question that was interrupted is no proof of these.
             self.drain()
         self._answer_due = True
         self.send(*commands, METADATA)

@@ -34,7 +34,7 @@ _SNAP = "Markers snap to edges of SYNC (X; Alt places freely)"
 
 class Header(QWidget):
     """The line; emits `chosen` with trial, rail and segment when a person chooses them,
-    and `pressed` with the keys that do what a tool does. `snap` and `logarithmic` stay
+    and `pressed` with the keys of the tools. `snap` and `logarithmic` stay
     pressed.
     """
 

@@ -109,7 +109,7 @@ def delayed(owner: QWidget, delay_ms: int, action: Action) -> QTimer:
 
 
 def shortcut(owner: QWidget, keys: str | QKeySequence, action: Action) -> QShortcut:
-    """Let keys call `action`, wherever the focus is while a widget is seen."""
+    """Let keys call `action`, with the focus anywhere while a widget is seen."""
     made = QShortcut(QKeySequence(keys), owner)
     made.activated.connect(action)
     return made

@@ -17,7 +17,7 @@ from rig.bench.place_settings import LENT, is_lent
 from rig.bench.simulated import is_simulated
 from rig.settings.declare import DEVICE
 
-#: What a bench file names in the place of an instrument's own name.
+#: The word in a bench file in the place of an instrument's own name.
 _SIMULATOR = "simulator"
 
 

@@ -79,7 +79,7 @@ def alone(kind: str, changes: Sequence[str] = ()) -> Config:
 
 
 def with_only(monitors: dict[str, PluginChoice], folder: Path) -> Config:
-    """Return a bench with these monitors and nothing else to use."""
+    """Return a bench with these monitors and no other part to use."""
     resolved = config.load(shipped("benches") / _ALONE)
     return replace(resolved, monitors=monitors, folder=folder)
 

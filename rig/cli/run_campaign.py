@@ -86,7 +86,7 @@ def _run(
     progress: CampaignProgress,
 ) -> None:
     """Run cells in processes of this computer, or on workers of a scheduler; raise
-    Stopped with notes on what is left.
+    Stopped with notes on the rest.
     """
     notes: list[str] = []
 

@@ -16,7 +16,7 @@ from rig.files import foreign_files
 FETCH = "git clone --depth 1 https://github.com/ARM-software/CMSIS-NN"
 #: In the firmware's folder: who multiplies, as shipped the firmware itself.
 KERNELS = Path("workloads/tflite/nr_tflite_kernels.h")
-#: In the folder of the library: products of int8 by weights, and what they call.
+#: In the folder of the library: products of int8 by weights, and their callees.
 SOURCES = (
     "ConvolutionFunctions/arm_convolve_wrapper_s8.c",
     "ConvolutionFunctions/arm_convolve_1_x_n_s8.c",

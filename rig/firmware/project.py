@@ -191,7 +191,7 @@ def whole_or_none(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def refused(folder: Path) -> Iterator[None]:
-    """Translate what a disk refuses into BenchError."""
+    """Translate refusals of a disk into BenchError."""
     try:
         yield
     except OSError as error:

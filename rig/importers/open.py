@@ -312,7 +312,7 @@ def _recovered(path: Path, scratch: Path) -> Path:
     except LateError:
         raise
     except DataError as error:
-        # The last line of what the copying process said is its reason; before it stands
+        # The last line of the copying process is its reason; before it stands
         # where in its source it was.
         reason = (error.evidence.strip().splitlines() or [""])[-1].strip()
         hint = (

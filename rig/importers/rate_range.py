@@ -23,7 +23,7 @@ _BLOCKS = 4096
 #: that the blocks leave out.
 _SLACK = 1.002
 #: Steps that differ by less than this part of the stamps' last digit are equal: then
-#: the stamps mean what they say.
+#: the stamps are true.
 _EQUAL = 0.1
 #: Rates nearer to each other than this are the same: the clock of an instrument is
 #: known to it.

@@ -180,7 +180,7 @@ class Task(ABC):
         return None
 
     def kept(self) -> Mapping[str, bytes]:
-        """Return the files of the bench's owner of which a session keeps a copy, by
+        """Return the files of the bench's owner that a session keeps as copies, by
         name, so that `rig check` makes the task again from them.
         """
         return {}
@@ -236,8 +236,8 @@ EVENT, NO_EVENT = "event", "none"
 
 
 class EventTask(SignalTask):
-    """A task whose samples are one signal from its beginning on, in which a device
-    detects events; an answer says whether it does, EVENT or NO_EVENT.
+    """A task whose samples are one signal from its beginning on; a device detects
+    events in it, and an answer says whether it does, EVENT or NO_EVENT.
     """
 
     @abstractmethod

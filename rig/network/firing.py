@@ -27,7 +27,7 @@ _STEPS = 100
 def of_firing(
     network: Network, how: Conventions, dt_s: float | None
 ) -> list[ModelFinding]:
-    """Return the nodes of neurons none of which can reach its threshold while each
+    """Return the nodes whose neurons all stay below their threshold while each
     input channel brings up to 1 in every step, and integrators that need more than a
     hundred such steps.
 

@@ -97,7 +97,7 @@ class RailRate:
 class Estimate:
     """The rows of a trial, how many trials, the rails, and the disk.
 
-    `claim` is what the trials will be compared with. `interleaved`: whether the trials
+    The trials will be compared with `claim`. `interleaved`: whether the trials
     take turns, None where the scenario knows no such order. `virtual`: the times are
     those of a virtual clock. `files_b` are the bytes of a trial's files without its
     traces. `free_b` is None where the disk is not known.

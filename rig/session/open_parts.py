@@ -226,7 +226,7 @@ def _leave(
             if known_off
             else f"the supply may still be on: {failure.cause}"
         )
-        # What is gone is gone once.
+        # A lost part is reported once.
         if failure.cause != getattr(error, "cause", "") and note not in getattr(
             error, "__notes__", ()
         ):

@@ -36,7 +36,7 @@ class TimeLeft:
     """Count the steps of a session by group, and tell the progress and the time left.
 
     Times are those of the caller's clock, in seconds. Of a device in virtual time only
-    what was seen counts. Interleaved trials have one recording and count as one.
+    steps that were done count. Interleaved trials have one recording and count as one.
     """
 
     def __init__(self, estimate: Estimate) -> None:

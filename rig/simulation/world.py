@@ -3,7 +3,7 @@
 SYNC level over it.
 
 A simulated SUT writes the log, a simulated monitor reads it through its own imperfect
-clock and converter. Nothing here computes a result: the log *is* the truth that results
+clock and converter. No result is computed here: the log *is* the truth that results
 are compared with.
 """
 

@@ -43,7 +43,7 @@ class Tested:
     ratio: bool = False
 
     def noticeable(self, level: float) -> float | None:
-        """Return the factor by which a claim must be too good to be refused at a level
+        """Return how many times too good a claim must be to be refused at a level
         in 80 % of sessions; None unless the test is about a ratio.
         """
         if not self.ratio or self.u is None or self.freedom is None:

@@ -70,7 +70,7 @@ def define_means(writer: Any, sample_hz: float, thinning: Thinning) -> None:
 
 
 def thinned(rate_hz: float, margin: int) -> Chunks:
-    """Return the chunks of samples of which spans are left out: no longer than the
+    """Return the chunks of samples for leaving spans out: no longer than the
     margin that follows each window, so that a window is in the file before a span
     begins.
     """

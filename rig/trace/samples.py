@@ -19,7 +19,7 @@ from rig.trace.reduced import Reduced
 CURRENT = 1
 VOLTAGE = 2
 
-#: Samples that are summed at once: a processor's cache holds what is computed of them.
+#: Samples that are summed at once: a processor's cache holds their products.
 #: Whole chunks of the file.
 BLOCK = 1 << 18
 #: Samples that are read for a window far from the one before, as those of interleaved

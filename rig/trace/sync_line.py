@@ -49,7 +49,7 @@ class SyncLine:
 
     def levels(self) -> Levels | None:
         """Return the least, the mean and the most of the line: of a digital input 0 to
-        1, of a voltage volts; None where only edges are known, or nothing was recorded.
+        1, of a voltage volts; None where only edges are known, or no line was recorded.
         """
         return None if self._read_levels is None else self._read_levels()
 

@@ -295,7 +295,7 @@ class Thinner:
 
     def _mean(self, current: Float32s, voltage: Float32s, every: int) -> None:
         if len(current):
-            with np.errstate(invalid="ignore"):  # what is not finite has no mean
+            with np.errstate(invalid="ignore"):  # infinite values have no mean
                 power = np.multiply(current, voltage, dtype=np.float64)
             rows = (
                 row.reshape(-1, every).mean(axis=1, dtype=np.float64).astype(np.float32)

@@ -26,7 +26,7 @@ class Clusters:
     """The groups of a task's samples, each a set of indices; they hold `count` clusters
     in all, each a `kind` ("recording").
 
-    `note` says what the clusters do not cover.
+    `note` names the effects beyond the clusters.
     """
 
     groups: tuple[frozenset[int], ...]

@@ -41,7 +41,7 @@ RANKS = (
 TRIALS = "each trial had samples of its own: Student's t over trials, with the budget"
 
 #: Reasons why an area of 0 or 1 has no interval: without any of the samples it is the
-#: same, so that their scatter says nothing.
+#: same, so that their scatter has no meaning.
 _ALL_PAIRS = ("no pair is in order", "every pair is in order")
 #: An end is moved outwards if the move is more than this share of the half-width.
 _MOVED = 0.02

@@ -66,7 +66,7 @@ def _of(positive: NDArray[np.bool_], scores: Array) -> Area:
     moved = (
         np.sum([found for found in variances if found is not None], axis=0) / columns
     )
-    # Cases in perfect order move no area, which says nothing of others.
+    # Cases in perfect order move no area, which is no proof of others.
     error = math.sqrt(float(np.sum(moved**2)))
     return Area(math.fsum(areas) / columns, error or None)
 

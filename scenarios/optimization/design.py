@@ -19,7 +19,7 @@ WORKLOADS_LEAST = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Design:
-    """Numbers of the searches behind a metric: workloads in each cell, solver seeds of
+    """Numbers of the searches of a metric: workloads in each cell, solver seeds of
     each workload, and all searches, with trials that repeat a seed."""
 
     workloads: Mapping[str, int]
@@ -39,7 +39,7 @@ class Design:
 
     @property
     def why_uneven(self) -> str:
-        """Reason why a mean in which each workload has the same weight does not exist;
+        """Reason why a mean with equal weights of all workloads does not exist;
         empty where all were searched equally often."""
         same = len(set(self.seeds)) <= 1
         return (

@@ -113,7 +113,7 @@ def build(
 
 
 def _onto_chip(entry: Any, channels: int) -> Any:
-    """Put an adapter behind the entry; return its port."""
+    """Put an adapter after the entry; return its port."""
     adapters = import_module("lava.proc.embedded_io.spike")
     onto = adapters.PyToNxAdapter(shape=(channels,), num_message_bits=MESSAGE_BITS)
     entry.s_out.connect(onto.inp)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Imagined SYNC wire, by which a simulated monitor sees a program on this computer;
+"""Imagined SYNC wire that shows a simulated monitor a program on this computer;
 simulated.
 
 The program's marks are true; that they are pulses on a wire, and the power drawn

@@ -35,7 +35,7 @@ HoldTime = Annotated[
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WireSettings:
-    """Kept samples, and what a simulated monitor sees of a program on this computer."""
+    """Kept samples, and the power that a simulated monitor sees on this computer."""
 
     slots: SlotCount = 64
     sync_hold_us: HoldTime = 50

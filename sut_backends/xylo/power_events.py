@@ -8,7 +8,7 @@ library alone.
 
 The file: a line of JSON each. The first is {"xylo_power": 1, "chip", "channels": {name:
 number}, "hz", "samna", "simulated", "stopwatch", "started_ns"}: the stopwatch, where
-the board has one, was told to start after `started_ns`. Then {"read_ns", "events":
+the board has one, was asked to start after `started_ns`. Then {"read_ns", "events":
 [[stamp in us or null, channel number, W], ...]}: events that were there at `read_ns`,
 also where there were none, as a sign of life; at the end {"ended_ns", "why"}.
 """

@@ -3,8 +3,8 @@
 shows it; simulated.
 
 The chip converts one quantity after the other, the voltage over a shunt and that of the
-bus of channels 1 to 3, and keeps whole steps in registers; files show what the
-registers hold.
+bus of channels 1 to 3, and keeps whole steps in registers; files show the
+registers.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ class Ina3221Simulator:
 
 
 def _flow(channel: _Input, board_w: float) -> tuple[float, float]:
-    """Return voltage and current of a channel behind the resistance of its supply."""
+    """Return voltage and current of a channel after the resistance of its supply."""
     drawn_w = board_w * channel.share
     half_v = channel.supply_v / 2
     volts = half_v + (half_v**2 - drawn_w * channel.source_ohm) ** 0.5

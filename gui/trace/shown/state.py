@@ -100,8 +100,8 @@ class TraceState:
         #: picture.
         self.edges: EdgeTimes | None = None
         self.cursor_s: float | None = None
-        #: The row at hand of the window table, or a problem's place; and what the mouse
-        #: is over.
+        #: The row at hand of the window table, or a problem's place; and the one under
+        #: the mouse.
         self.chosen: Stretch | None = None
         self.hovered: Stretch | None = None
         self.scales: dict[str, Scale] = {name: Scale() for name in SIGNALS}

@@ -29,8 +29,8 @@ _COLOURS = dict(
 #: Distinguishable without colours.
 _MARKERS = dict(zip(map(str, Origin), "osD^", strict=True))
 _ROW_IN = 0.34
-#: Values of which the largest is more than so many times the least stand on a
-#: logarithmic axis.
+#: Values stand on a logarithmic axis where the largest is more than so many times the
+#: least.
 _WIDE = 8.0
 Panel = list[tuple[float, float, float, str] | None]
 
@@ -152,7 +152,7 @@ def _no_result(axes: Axes, place: int, row: BackendRow) -> None:
     words = axes.text(
         0.0, place, f"did not run: {shown}", va="center", size=7, color=FAINT
     )
-    # it may reach over the next panel, where this backend has nothing
+    # it may reach over the next panel, which has no value of this backend
     words.set_in_layout(False)
 
 

@@ -27,7 +27,7 @@ AS_FILE = "as the file"
 class Figure:
     """A headline metric of a backend, with the 95 % intervals of its session: for the
     same samples measured again, and for other samples; an end is None where there is
-    none. `origin` is one of the four labels, empty for what is neither a time nor an
+    none. `origin` is one of the four labels, empty for neither a time nor an
     energy. `shown` names the interval that stands in tables: of a share that for other
     samples, as all backends had the same ones; `reason` says why that one is not known.
     """

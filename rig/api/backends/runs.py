@@ -43,9 +43,9 @@ class UnknownBackend(ConfigError):
 
 @dataclass(frozen=True, slots=True)
 class RequestedRuns:
-    """What is to be compared: a model, how many samples (0: all; None: as many as the
-    bench file says, or 40, or all of inputs that are no task's own), and what a bench
-    file says.
+    """A request for a comparison: a model, how many samples (0: all; None: as many as
+    the bench file says, or 40, or all of inputs that are no task's own), and the
+    contents of a bench file.
 
     `bench` may have a table [sut.NAME] for each backend (of several of one kind
     [sut.KIND-NAME]), monitor (else there is none) and metadata of these, scenario, task

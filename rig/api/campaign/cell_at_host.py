@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a Dask worker does for a campaign at its host: run a cell, and hand over the
+"""Tasks of a Dask worker for a campaign at its host: run a cell, and hand over the
 files of its session.
 
 Sessions are kept in a folder of the user until they are copied. One that was cut off

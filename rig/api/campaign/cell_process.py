@@ -32,7 +32,7 @@ from rig.store.events import Event, SessionResumed, SessionStarted, StepBegun
 
 #: Time for a session to end when asked: the step at hand, and the traces.
 _LEAVE_S = 60.0
-#: Shares of a session are told in steps of this.
+#: Shares of a session are reported in steps of this.
 _STEP = 0.01
 
 

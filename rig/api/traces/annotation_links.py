@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files of a trace's annotations, and the link by which Joulescope UI finds them beside
+"""Files of a trace's annotations, and the link that lets Joulescope UI find them beside
 a session.
 """
 

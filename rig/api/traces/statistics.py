@@ -64,7 +64,7 @@ class StatisticEnds:
 class TraceStatistics:
     """The content of a stretch of a trace, from `start_s` to `stop_s`.
 
-    `count` samples touch it, of which `lost` are lost. Current, voltage and charge are
+    `count` samples touch it, `lost` of them are lost. Current, voltage and charge are
     None for a file of power alone. Energy and charge are None where too much is lost,
     or what lies at the ends; `energy_u_j` and `charge_u_c` are standard uncertainties,
     None where they are not known, and `remark` says why. Where `at_edges` the ends lie

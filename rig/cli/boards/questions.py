@@ -41,7 +41,7 @@ class FirstAnswers:
 
 
 def answered(given: FirstAnswers, *, asks_for_wires: bool) -> FirstBench:
-    """Ask for what is not given, and return the project to be made. Raises ConfigError
+    """Ask for missing options, and return the project to be made. Raises ConfigError
     for an answer that cannot be, and where there is no terminal to ask at.
     """
     try:

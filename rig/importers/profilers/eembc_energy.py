@@ -7,7 +7,7 @@ sample as 32-bit floats, all little-endian (README of eembc/joulescope-win32); t
 stamps are a JSON list of seconds, one for each falling edge. Windows of its results are
 numbered from 1 at the first stamp, as edges are here. Energies are microjoules: so are
 all recordings, of an LPM01A, that were published with results of MLPerf Tiny (v1.0).
-The README says joules for a JS110, of which none was seen: a recording that would be a
+The README says joules for a JS110; none was seen: a recording that would be a
 million times too small is refused.
 """
 

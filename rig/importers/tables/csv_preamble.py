@@ -56,7 +56,7 @@ _WORDS = {
 @dataclass(frozen=True, slots=True)
 class Preamble:
     """The table after it: its heading, how many lines stand before its rows, the
-    interval of its samples in seconds (0: not told), and the words that tell it.
+    interval of its samples in seconds (0: not stated), and the words that state it.
     """
 
     names: tuple[str, ...]
@@ -143,7 +143,7 @@ def _size(text: str, name: str, delimiter: str, units: Mapping[str, float]) -> f
 
 
 def are_units(cells: Sequence[str]) -> bool:
-    """Check whether a row has units, besides only numbers."""
+    """Check whether a row has units, and else only numbers."""
     known = [cell.lower() in _WORDS for cell in cells]
     return any(known) and all(
         is_word or not cell or is_number(cell) or cell.lower() == "sequence"

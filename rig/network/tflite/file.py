@@ -135,7 +135,7 @@ def _not_of(path: Path, kind: str, evidence: str) -> DataError:
 
 
 def content_of(path: Path, kind: str) -> bytes:
-    """Return the bytes of a model's file, of which there are not too many; `kind` is
+    """Return the bytes of a model's file, which is not too large; `kind` is
     "a .tflite", for its errors.
     """
     try:

@@ -16,7 +16,7 @@ import numpy as np
 from rig.network.tflite.form import HIGH, LOW, IntegerNetwork, IntegerTensor, Ints
 
 REAL_B = 4
-#: Behind the name of a network whose device takes real numbers.
+#: Appended to the name of a network whose device takes real numbers.
 SUFFIX = "-float32"
 _INFINITY = 0x7F800000
 

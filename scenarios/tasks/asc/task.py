@@ -305,8 +305,8 @@ class AscTask(SignalTask):
         digest = sha256(payload).digest()
         if digest not in self._answers:
             # A batch asks for the answers to its samples one by one, after all were
-            # loaded; and whoever asks for that of a sample will ask for all others, in
-            # whatever order.
+            # loaded; and after that of one sample those of all others are asked for,
+            # in any order.
             asked = [*self._lately, payload]
             if payload in self._lately:
                 asked += map(self.payload, self._not_asked())
@@ -337,8 +337,8 @@ class AscTask(SignalTask):
     def provenance(self) -> dict[str, Any]:
         """Return what identifies data and model: hashes, counts, split, source;
         JSON-able."""
-        # A folder that the generator wrote stays generated data, whatever it is called
-        # in a bench file.
+        # A folder that the generator wrote stays generated data under any name in a
+        # bench file.
         made_here = self._settings.data == GENERATED
         generated = made_here or made_up(
             frozenset(sample.clip.city for sample in self._samples)

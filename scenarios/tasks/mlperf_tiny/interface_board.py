@@ -50,7 +50,7 @@ class BoardLine(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class BoardRecord:
-    """What the board and the device noted while a file was played: times of detections
+    """Notes of the board and the device while a file was played: times of detections
     in ms, edges of the processing pin in tens of microseconds, and output 0 of every
     window, where the device states it.
     """
@@ -83,7 +83,7 @@ class BoardRecord:
 
 
 class InterfaceBoard:
-    """The board at a line; the device is behind it."""
+    """The board at a line; it passes commands on to the device."""
 
     def __init__(
         self, line: BoardLine, clock: Callable[[], float] = time.monotonic
@@ -110,7 +110,7 @@ class InterfaceBoard:
         return self._lines(words, _READY, limit_s)
 
     def dut(self, words: str) -> list[str]:
-        """Send a command to the device behind the board; return its lines."""
+        """Send a command through the board to the device; return its lines."""
         passed = f"dut {words}"
         self._send(passed)
         before = self._lines(passed, _READY, _ANSWER_S)

@@ -38,7 +38,7 @@ def fits(path: Path) -> bool:
 def files(model: tuple[Path, str], inputs: tuple[Path, str] | None) -> dict[str, bytes]:
     """Return the contents of a NIR file and of its inputs, each a path and the SHA-256
     that it had when it was read; raises DataError where one has changed since. Without
-    the model nothing is kept.
+    the model no file is kept.
     """
     if not fits(model[0]):
         return {}

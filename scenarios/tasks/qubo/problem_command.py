@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`rig qubo inspect` and `rig qubo search`: what a file of a problem is, and the best
-vector that the firmware's search finds on this computer.
+"""`rig qubo inspect` and `rig qubo search`: the content of a problem's file, and the
+best vector that the firmware's search finds on this computer.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from rig.store import session_folder
 from scenarios.tasks.qubo import problem_file, problem_wire, reference
 from scenarios.tasks.qubo.command_parts import FILE
 from scenarios.tasks.qubo.problem import KINDS, QuadraticProblem
-from scenarios.tasks.qubo.problem_file import FORMATS, ProblemFile, Wanted
+from scenarios.tasks.qubo.problem_file import FORMATS, ProblemFile, ReadingOptions
 from scenarios.tasks.qubo.reference import COST_MIN, FoundVector, Solver
 from scenarios.tasks.qubo.targets_command import solver_seeds
 
@@ -27,7 +27,7 @@ SCHEMA = "neurorig-vector-1"
 
 
 def reading_options(command: Callable[..., int]) -> Callable[..., int]:
-    """Add the options that say what a file is read as; the command gets `wanted`."""
+    """Add the options of reading a file; the command gets them as `options`."""
 
     @click.option("--kind", type=click.Choice(KINDS), help="What is searched for.")
     @click.option("--format", "form", type=click.Choice(list(FORMATS)))
@@ -45,7 +45,7 @@ def reading_options(command: Callable[..., int]) -> Callable[..., int]:
         complement: bool,
         **rest: Any,
     ) -> int:
-        options = Wanted(
+        options = ReadingOptions(
             kind=kind or "",
             format=form or "",
             sense=sense or "",
@@ -59,8 +59,8 @@ def reading_options(command: Callable[..., int]) -> Callable[..., int]:
 @click.command()
 @click.argument("file", type=FILE)
 @reading_options
-def inspect(file: Path, options: Wanted) -> int:
-    """Print what a file of a problem is, what is odd about it, and the memory that a
+def inspect(file: Path, options: ReadingOptions) -> int:
+    """Print the form of a file of a problem, its oddities, and the memory that a
     device needs.
     """
     problem_read = problem_file.read(file, options)
@@ -99,7 +99,7 @@ def inspect(file: Path, options: Wanted) -> int:
 )
 def search(
     file: Path,
-    options: Wanted,
+    options: ReadingOptions,
     seconds: float,
     seeds: Sequence[int],
     target: float | None,

@@ -46,7 +46,7 @@ from scenarios.tasks.qubo.problem import (
 #: A list of 12 million edges with weights.
 LARGEST_B = 1 << 28
 EDGES_MAX = ENTRIES_MAX // 2
-#: Among so many characters, what a file is shows.
+#: So many characters show the form of a file.
 _BEGINNING = 1 << 16
 Reader = Callable[[str, int], Entries]
 READERS: dict[str, Reader] = {
@@ -82,7 +82,7 @@ class ProblemFile:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class ReadingOptions:
     """The kind, format and sense of a file; empty where the file shows them.
 
     `complement`: the pairs that are no edges are the edges, as an independent set of
@@ -95,11 +95,11 @@ class Wanted:
     complement: bool = False
 
 
-def read(path: Path, options: Wanted | None = None) -> ProblemFile:
+def read(path: Path, options: ReadingOptions | None = None) -> ProblemFile:
     """Read a file; raise DataError, in one sentence, where it is no problem, or none
     that can be searched.
     """
-    options = options or Wanted()
+    options = options or ReadingOptions()
     try:
         with foreign_files.opened(path) as stream:
             block = stream.read(LARGEST_B + 1)
@@ -117,7 +117,7 @@ def read(path: Path, options: Wanted | None = None) -> ProblemFile:
         ) from error
 
 
-def _of(block: bytes, path: Path, options: Wanted) -> ProblemFile:
+def _of(block: bytes, path: Path, options: ReadingOptions) -> ProblemFile:
     form = options.format
     if block.startswith(dimod_binary.MAGIC):
         form = form or dimod_binary.BINARY

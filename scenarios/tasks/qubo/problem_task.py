@@ -26,7 +26,7 @@ from rig.settings.declare import PathText
 from rig.store.session_folder import PROVENANCE
 from scenarios.tasks.qubo import answer, problem_file, problem_wire, tuning
 from scenarios.tasks.qubo.problem import Kind, QuadraticProblem, Sense
-from scenarios.tasks.qubo.problem_file import ProblemFile, Wanted
+from scenarios.tasks.qubo.problem_file import ProblemFile, ReadingOptions
 from scenarios.tasks.qubo.programs import KNOWN, PARAMETERS, programs
 from scenarios.tasks.qubo.reference import Steps
 
@@ -81,9 +81,9 @@ class ProblemSettings:
     target_source: Annotated[str, doc("Where the target is from.")] = ""
 
     @property
-    def wanted(self) -> Wanted:
+    def reading(self) -> ReadingOptions:
         """How the file is read."""
-        return Wanted(
+        return ReadingOptions(
             kind=self.kind,
             format=self.format,
             sense=self.sense,
@@ -415,4 +415,4 @@ def refuse_names(settings: Sequence[ProblemSettings]) -> None:
 
 def _read(settings: ProblemSettings, folder: Path) -> ProblemFile:
     path = folder / expanded(settings.file) if settings.file else EXAMPLE
-    return problem_file.read(path, settings.wanted)
+    return problem_file.read(path, settings.reading)

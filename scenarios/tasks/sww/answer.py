@@ -26,7 +26,7 @@ def scored(words: str, outputs: int, output: bytes) -> Score:
 
 
 def names_of(words: Sequence[tuple[int, int]], hops: int) -> list[str]:
-    """Return the words of which each hop has a sample, by their beginning and end in
+    """Return the words that have a sample in each hop, by their beginning and end in
     seconds.
     """
     names = [""] * hops

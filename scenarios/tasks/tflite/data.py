@@ -66,7 +66,7 @@ def samples(
 
 
 def right(network: IntegerNetwork, inputs: LabelledInputs) -> list[str]:
-    """Return labels by which outputs are judged; raises DataError where they do not
+    """Return labels that outputs are judged with; raises DataError where they do not
     fit.
     """
     if inputs.labels is None:

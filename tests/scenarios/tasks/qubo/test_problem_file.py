@@ -22,7 +22,7 @@ from scenarios.tasks.qubo import problem_file
 from scenarios.tasks.qubo.formats import dimod_binary, dimod_models, entries
 from scenarios.tasks.qubo.formats.entries import fields_of, lines_of, whole
 from scenarios.tasks.qubo.problem import QuadraticProblem
-from scenarios.tasks.qubo.problem_file import READERS, ProblemFile, Wanted
+from scenarios.tasks.qubo.problem_file import READERS, ProblemFile, ReadingOptions
 from tests.scenarios.tasks.qubo.problems import least_cost
 
 DIMACS = """c a square with a diagonal
@@ -44,7 +44,7 @@ def read(tmp_path: Path, name: str, text: str, **wanted: str | bool) -> ProblemF
     """Read a text as a file of that name."""
     path = tmp_path / name
     path.write_text(text, encoding="utf-8")
-    return problem_file.read(path, Wanted(**wanted))  # type: ignore[arg-type]
+    return problem_file.read(path, ReadingOptions(**wanted))  # type: ignore[arg-type]
 
 
 def vectors(nodes: int) -> np.ndarray:
@@ -141,7 +141,7 @@ def test_a_matrix_that_scipy_writes_is_read_as_a_cost(
     matrix = matrix * unit
     path = tmp_path / "q.mtx"
     io.mmwrite(path, matrix if dense else sparse.coo_matrix(matrix))
-    found = problem_file.read(path, Wanted(kind="qubo"))
+    found = problem_file.read(path, ReadingOptions(kind="qubo"))
     text = path.read_text()
     assert ("symmetric" in text, "array" in text) == (symmetric, dense)
     assert values(found.problem) == [
