@@ -14,7 +14,7 @@ import pytest
 
 from tests.contracts import described, described_by, lacking, looser
 from tests.stand_ins import spinnaker2, spynnaker
-from tests.sut_backends.spinnaker.test_spinnaker import PYTHON
+from tests.sut_backends.spinnaker.test_backend import PYTHON
 
 needs_spynnaker = pytest.mark.skipif(
     not Path(PYTHON).exists(),
