@@ -311,11 +311,13 @@ def _accuracy(settings: Ina3221.Settings, facts: _Facts) -> Accuracy:
         # Of the voltage a step and an offset are as large a part of the power.
         bus = max(bus, (_BUS_OFFSET_V + _BUS_STEP_V / 2) / voltage_v)
     gain = settings.gain_limit + 2 * _GAIN + bus + settings.sag
-    own = Ina3221.Settings()
+    defaults = Ina3221.Settings()
     basis = (
-        "assumed" if settings.gain_limit == own.gain_limit else "from the bench file"
+        "assumed"
+        if settings.gain_limit == defaults.gain_limit
+        else "from the bench file"
     )
-    changes = "assumed" if settings.sag == own.sag else "from the bench file"
+    changes = "assumed" if settings.sag == defaults.sag else "from the bench file"
     return Accuracy(
         current=(Range(most_w / STAND_IN_V, gain, offset_w, lsb=math.hypot(*steps_w)),),
         voltage=(Range(STAND_IN_V, 0.0, 0.0),),

@@ -265,7 +265,7 @@ def _accuracy(settings: Nvml.Settings) -> Accuracy:
     gain = abs(settings.simulator.gain) if simulated else settings.gain_limit
     step_w = 1e-3 * settings.poll_hz if settings.source == ENERGY else 1e-3
     late_s = _FILTER_S if settings.source == POWER else _UPDATE_S
-    own = (
+    claimed = (
         ""
         if settings.gain_limit == Nvml.Settings().gain_limit
         else f"gain: {settings.gain_limit:g}, from the bench file. "
@@ -274,7 +274,7 @@ def _accuracy(settings: Nvml.Settings) -> Accuracy:
         current=(Range(MOST_W / STAND_IN_V, gain, 0.0, lsb=step_w / STAND_IN_V),),
         voltage=(Range(STAND_IN_V, 0.0, 0.0),),
         clock_ppm=abs(settings.simulator.clock_ppm) if simulated else _CLOCK_PPM,
-        source="the simulator's own errors" if simulated else own + _SOURCE,
+        source="the simulator's own errors" if simulated else claimed + _SOURCE,
         verified=simulated,
         edge_s=late_s + _SPREAD_S / 2 + settings.longest_s / 4,
     )

@@ -27,7 +27,6 @@ from drivers.keysight_n6705.log_plan import REAL, LogClock, LogPlan
 from drivers.keysight_n6705.settings import PARAMETER_S, PATH, N6705Settings, require
 from drivers.keysight_n6705.sim.simulator import Simulator
 from drivers.keysight_n6705.supply import Supply
-from drivers.keysight_n6705.wires import wires
 from drivers.serial_instrument import closed_after_error
 from rig.errors import DeadlineError, DeviceLost, DeviceNotFound, RigError
 from rig.host.stop import pause
@@ -35,7 +34,7 @@ from rig.interfaces.context import BenchContext
 from rig.interfaces.monitor import FoundInstrument, MonitorInfo, Sampling
 from rig.interfaces.plugin_classes import Driver
 from rig.model.need import Need, NeedKind
-from rig.model.wiring import Connection
+from rig.model.wiring import Connection, Pin, WireName
 from rig.simulation.world import NS_PER_S, World
 from rig.uncertainty import accuracy
 from rig.uncertainty.accuracy import Accuracy
@@ -161,8 +160,44 @@ class KeysightN6705(Driver):
 
     @staticmethod
     def wires(settings: Settings) -> Sequence[Connection]:
-        """Return its wires."""
-        return wires(settings)
+        """Return its wires: a channel supplies the DUT; SYNC goes where `sync` says
+        (docs/how-to/MONITORS.md)."""
+        connections = [
+            Connection(
+                WireName.SUPPLY,
+                Pin("monitor", f"channel {settings.channel} +"),
+                Pin("dut", "supply +"),
+                f"{settings.supply_v:g} V, to {settings.current_limit_a:g} A",
+            ),
+            Connection(
+                WireName.GROUND,
+                Pin("monitor", f"channel {settings.channel} -"),
+                Pin("dut", "ground"),
+            ),
+        ]
+        if settings.sync == "voltage":
+            place = "auxiliary input" if settings.sync_input == "aux" else "terminals"
+            to = Pin("monitor", f"channel {settings.sync_channel}, {place}")
+            note = "logged as a voltage"
+        elif settings.sync == "trigger":
+            rear = settings.trigger == "EXT"
+            to = Pin(
+                "monitor",
+                "rear BNC trigger"
+                if rear
+                else f"digital pin {settings.trigger.removeprefix('PIN')}",
+            )
+            note = "the first falling edge starts the log"
+        else:
+            to = Pin("io manager", "8 (ICP1)")
+            note = "stamps each edge: docs/how-to/IO_MANAGER.md"
+            connections.append(
+                Connection(
+                    WireName.GROUND, Pin("dut", "ground"), Pin("io manager", "GND")
+                )
+            )
+        connections.append(Connection(WireName.SYNC, Pin("dut", "SYNC"), to, note))
+        return connections
 
     @classmethod
     def scan(cls) -> list[FoundInstrument]:

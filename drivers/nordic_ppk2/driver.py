@@ -22,7 +22,6 @@ from drivers.nordic_ppk2.metadata import MODES, Ppk2Metadata, described
 from drivers.nordic_ppk2.recording import SAMPLE_HZ, Ppk2Recording, RecordingContext
 from drivers.nordic_ppk2.settings import Ppk2Settings
 from drivers.nordic_ppk2.sim.simulator import Ppk2Simulator
-from drivers.nordic_ppk2.wires import wires
 from drivers.serial_instrument import (
     MAY_BE_ON,
     SIMULATOR,
@@ -33,7 +32,7 @@ from drivers.stream_recording import RecordingClock
 from rig.errors import BenchError, ConfigError, DeviceLost, RigError
 from rig.interfaces.context import BenchContext
 from rig.interfaces.monitor import FoundInstrument, MonitorInfo, Sampling
-from rig.model.wiring import Connection
+from rig.model.wiring import Connection, Pin, WireName
 from rig.uncertainty import accuracy
 
 #: Two samples: a shorter pulse may lie between two.
@@ -111,8 +110,42 @@ class NordicPpk2(SerialInstrument):
 
     @staticmethod
     def wires(settings: Settings) -> Sequence[Connection]:
-        """Return its wires."""
-        return wires(settings)
+        """Return its wires (docs/how-to/MONITORS.md): it supplies the DUT, or lies in
+        its supply; the logic port has a supply and a ground of its own.
+        """
+        supplied = f"{settings.supply_v:g} V, to 1 A"
+        feed = []
+        if settings.mode == "ampere":
+            feed = [
+                Connection(
+                    WireName.SUPPLY, Pin("feed", "+"), Pin("monitor", "VIN"), supplied
+                ),
+                Connection(WireName.GROUND, Pin("feed", "-"), Pin("monitor", "GND")),
+            ]
+        return [
+            *feed,
+            Connection(
+                WireName.SUPPLY,
+                Pin("monitor", "VOUT"),
+                Pin("dut", "supply +"),
+                supplied,
+            ),
+            Connection(WireName.GROUND, Pin("monitor", "GND"), Pin("dut", "ground")),
+            Connection(
+                WireName.LEVEL,
+                Pin("dut", "supply +"),
+                Pin("monitor", "logic port VCC"),
+                "1.65 to 5.5 V; without it D0 to D7 stand still",
+            ),
+            Connection(
+                WireName.GROUND, Pin("dut", "ground"), Pin("monitor", "logic port GND")
+            ),
+            Connection(
+                WireName.SYNC,
+                Pin("dut", "SYNC"),
+                Pin("monitor", f"logic port D{settings.sync}"),
+            ),
+        ]
 
     @classmethod
     def scan(cls) -> list[FoundInstrument]:

@@ -31,13 +31,12 @@ from drivers.st_lpm01a.shell import TRY, ShellClient, conversation
 from drivers.st_lpm01a.sim.simulator import Lpm01aSimulator
 from drivers.st_lpm01a.stream import AsciiParser
 from drivers.st_lpm01a.supply import LpmSupply
-from drivers.st_lpm01a.wires import wires
 from drivers.stream_recording import RecordingClock
 from rig.errors import BenchError, DeviceLost, RemoteProtocolError, RigError
 from rig.host.serial_port import DENIED_TRY
 from rig.interfaces.context import BenchContext
 from rig.interfaces.monitor import FoundInstrument, MonitorInfo, Sampling
-from rig.model.wiring import Connection
+from rig.model.wiring import Connection, Pin, WireName
 from rig.uncertainty import accuracy
 from rig.uncertainty.accuracy import Accuracy, Range
 
@@ -113,8 +112,24 @@ class StLpm01a(SerialInstrument):
 
     @staticmethod
     def wires(settings: Settings) -> Sequence[Connection]:
-        """Return its wires."""
-        return wires(settings)
+        """Return its wires: the board supplies the DUT, SYNC goes to its D7
+        (docs/how-to/MONITORS.md)."""
+        connections = [
+            Connection(
+                WireName.SUPPLY,
+                Pin("monitor", "supply output"),
+                Pin("dut", "supply +"),
+                f"{settings.supply_v:g} V, to 50 mA",
+            ),
+            Connection(WireName.GROUND, Pin("monitor", "ground"), Pin("dut", "ground")),
+        ]
+        if settings.events:
+            connections.append(
+                Connection(
+                    WireName.SYNC, Pin("dut", "SYNC"), Pin("monitor", "Arduino pin D7")
+                )
+            )
+        return connections
 
     @classmethod
     def scan(cls) -> list[FoundInstrument]:

@@ -11,12 +11,8 @@ from rig.bench import plugins
 from rig.interfaces.console import Decoded, WireLine
 
 
-def console(
-    kind: str,
-    out: Callable[[WireLine], None],
-    clock: Callable[[], float] = time.monotonic,
-) -> Decoded:
+def console(kind: str, out: Callable[[WireLine], None]) -> Decoded:
     """Return a listener for `open_bench` and `probe` that calls `out` with each line,
     in the thread that talks to the device.
     """
-    return Decoded(plugins.find("sut", kind).decoder(), out, clock)
+    return Decoded(plugins.find("sut", kind).decoder(), out, time.monotonic)

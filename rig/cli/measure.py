@@ -123,8 +123,8 @@ def measure(
 
 def _refuse_correcting(promised: Accuracy | None, path: Path | None) -> None:
     """Raise ConfigError for limits that hold of corrected readings alone."""
-    own = promised.calibration if promised else None
-    if own is None or not own.corrects:
+    calibration = promised.calibration if promised else None
+    if calibration is None or not calibration.corrects:
         return
     raise ConfigError(
         f"{path} corrects readings while they are recorded",

@@ -35,8 +35,10 @@ def report(path: Path) -> int:
     mend(SessionFolder(path))
     checked = check(path, is_report_new=True)
     # The report is made again: changes of the old one do not count.
-    own = (REPORT, REPORT + PARTIAL_SUFFIX)
-    changed = [one for one in checked.findings if not one.ok and one.name not in own]
+    written = (REPORT, REPORT + PARTIAL_SUFFIX)
+    changed = [
+        one for one in checked.findings if not one.ok and one.name not in written
+    ]
     # Trials that the check has hashed and reduced are used as they are.
     trials = () if changed else checked.trials
     page = write_report(path, hashed=not changed, trials=trials)

@@ -46,9 +46,9 @@ _REST = "rest"
 _VERBATIM = "verbatim"
 
 
-def optional(default: Any = None, *, factory: Callable[[], Any] | None = None) -> Any:
+def optional(default: Any = None) -> Any:
     """Return a field whose key is left out where it has its default."""
-    return _field(default, factory, {_OPTIONAL: True})
+    return _field(default, None, {_OPTIONAL: True})
 
 
 def beside(other: str, default: Any = None) -> Any:

@@ -138,8 +138,8 @@ def _board(
             evidence="its clocks are not the board's",
             try_next=hint,
         )
-    own = projects.own_board(folder) if folder is not None else None
-    board = choice.board or (own[0] if own else "")
+    project_board = projects.own_board(folder) if folder is not None else None
+    board = choice.board or (project_board[0] if project_board else "")
     if board and built_for and board != built_for:
         raise ConfigError(
             f"{image} is an image for {one_line(built_for)}, and the board is {board}",
@@ -147,8 +147,8 @@ def _board(
             see="image-of-another-board",
         )
     name = board or built_for
-    if own and name == own[0]:
-        return own
+    if project_board and name == project_board[0]:
+        return project_board
     listed = projects.boards(projects.sources())
     if choice.board and choice.board not in listed:
         raise ConfigError(

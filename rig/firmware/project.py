@@ -254,14 +254,14 @@ def _parts(name: str, port: Port, origin: Path) -> Iterator[tuple[str, str]]:
     """Give each thing to copy and its place: a port with a Makefile of its own goes to
     the top, where its owner will work on it.
     """
-    own = f"ports/{name}" if port.board is None else f"boards/{name}"
+    port_folder = f"ports/{name}" if port.board is None else f"boards/{name}"
     yield from ((part, part) for part in ("core", "workloads", *port.needs))
     if not port.goals:
-        yield own, "."
+        yield port_folder, "."
         return
-    yield own, own
+    yield port_folder, port_folder
     yield from ((path.name, path.name) for path in sorted(origin.glob("*.mk")))
-    yield from (("Makefile", "firmware.mk"), (f"{own}/{PORT_FILE}", PORT_FILE))
+    yield from (("Makefile", "firmware.mk"), (f"{port_folder}/{PORT_FILE}", PORT_FILE))
 
 
 def _copy(source: Path, place: Path) -> None:

@@ -40,7 +40,7 @@ class PythonChild:
     """A running module of the rig with a pipe to it; `what` names it in errors.
 
     It runs in a session of its own: Ctrl-C does not reach it. It first gets `first`;
-    the first line that it prints begins with the word `ready`, within _READY_S, and
+    the first line that it prints begins with the word READY, within _READY_S, and
     `words` is the rest of that line. Raises BenchError where it does not start; it has
     `leave_s` to end then.
     """
@@ -52,7 +52,6 @@ class PythonChild:
         what: str,
         *,
         first: str = "",
-        ready: str = READY,
         leave_s: float = 0.0,
     ) -> None:
         self._what = what
@@ -77,7 +76,7 @@ class PythonChild:
         except BaseException:
             self.close(leave_s)
             raise
-        if word != ready:
+        if word != READY:
             evidence = self._last_words()
             self.close(leave_s)
             raise BenchError(

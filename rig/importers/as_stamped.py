@@ -214,7 +214,9 @@ def _voltage(
     """Return what current has to be multiplied with to give the power, where that is a
     voltage of these rows; else the voltage's own mean.
     """
-    own = np.diff(_integral(rows.times_s, rows.voltage, borders_s)) / np.diff(borders_s)
+    means_v = np.diff(_integral(rows.times_s, rows.voltage, borders_s)) / np.diff(
+        borders_s
+    )
     with np.errstate(divide="ignore", invalid="ignore"):
         expected = power / current
     least, most = rows.voltage.min(), rows.voltage.max()
@@ -222,7 +224,7 @@ def _voltage(
     fits = (
         np.isfinite(expected) & (expected >= least - slack) & (expected <= most + slack)
     )
-    return np.where(fits, expected, own)
+    return np.where(fits, expected, means_v)
 
 
 def _lost(rows: Stamped, count: int, cell_s: float) -> Bools:

@@ -125,12 +125,12 @@ def _columns(named: Named, role: str) -> tuple[tuple[str, ...], str]:
     fits, and the one that has it.
     """
     units = [WRITTEN[key] for key, (of, _) in UNITS.items() if of == role]
-    own = [named.names[at] for at in named.of_role(role)]
+    of_role = [named.names[at] for at in named.of_role(role)]
     without: list[str] = []
     for name, has_unit in zip(named.names, named.units, strict=True):
         if name and not has_unit:
             without += [f"{name}:{unit}" for unit in units]
-    return (*own, *without), _only(own)
+    return (*of_role, *without), _only(of_role)
 
 
 def _only(names: Sequence[str]) -> str:

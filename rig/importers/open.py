@@ -81,8 +81,8 @@ def open_any(
         )
     with reading(readable) as reader:
         about = about_of(reader)
-        own = is_own(reader)
-    if own:
+        is_of_rig = is_own(reader)
+    if is_of_rig:
         opened = _own_trace(path, readable, options, about, lazily=lazily)
     else:
         opened = _foreign_jls(
@@ -148,8 +148,11 @@ def _foreign_jls(
 
 def is_own(reader: Any) -> bool:
     """Check whether an open JLS file is a trace of the rig's own."""
-    own = {signal.signal_id for signal in reader.signals.values()} >= {CURRENT, VOLTAGE}
-    return own and bool(about_of(reader).get("sample_hz"))
+    has_signals = {signal.signal_id for signal in reader.signals.values()} >= {
+        CURRENT,
+        VOLTAGE,
+    }
+    return has_signals and bool(about_of(reader).get("sample_hz"))
 
 
 def accuracy_beside(path: Path) -> Accuracy | None:

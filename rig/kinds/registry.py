@@ -59,7 +59,14 @@ def known() -> Iterator[StepKind[Any]]:
 
 def own_phases(steps: Iterable[Step]) -> tuple[str, ...]:
     """Name the windows where the steps have others than the task's phases."""
-    return next((own for step in steps if (own := of(step).own_phases(step))), ())
+    return next(
+        (
+            phases_of_step
+            for step in steps
+            if (phases_of_step := of(step).own_phases(step))
+        ),
+        (),
+    )
 
 
 for _kind in (

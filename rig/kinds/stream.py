@@ -255,13 +255,13 @@ def hops(
     ):
         response = timed.window("response", found.response)
         since_onset = timed.window("since_onset", found.since_onset)
-        own = tuple(phases[found.window * each : (found.window + 1) * each])
+        of_window = tuple(phases[found.window * each : (found.window + 1) * each])
         hop = Hop(found.window, found.scene, response, since_onset)
         yield Sample(
             step=number,
             indices=(),
             repeat=1,
-            windows=own,
+            windows=of_window,
             label=score.label,
             answer=score.answer,
             correct=score.correct,
@@ -307,8 +307,8 @@ def scores(task: Task, step: Stream, completion: Completion) -> tuple[Score, ...
     found = []
     for window in range(count):
         scene = step.scenes[step.scene_of(window)]
-        own = output[window * length_b : (window + 1) * length_b]
-        answer = task.score(scene.indices[0], own).answer
+        of_window = output[window * length_b : (window + 1) * length_b]
+        answer = task.score(scene.indices[0], of_window).answer
         found.append(Score(answer == scene.label, scene.label, answer))
     return tuple(found)
 

@@ -83,7 +83,7 @@ def measure(
         return _by_edges(
             done, phases, tick_hz, hold_s, rails, open_end=open_end, trial=trial
         )
-    own = [item for item in done if item.trial in (0, trial)]
+    of_trial_items = [item for item in done if item.trial in (0, trial)]
     ticks = _ticks(done)
     if alignments is None:
         alignments = attached(
@@ -93,12 +93,12 @@ def measure(
         alignments[0] if rails else at_nominal_rate(ticks, tick_hz, device_clock_ppm)
     )
     of_clocks = _of_rails(rails, alignments) if rails else list(first.problems)
-    problems = [*of_clocks, *faults.of_steps(own, phases)]
+    problems = [*of_clocks, *faults.of_steps(of_trial_items, phases)]
     if not clock:
-        problems += faults.late_marks(own, tick_hz, hold_s)
+        problems += faults.late_marks(of_trial_items, tick_hz, hold_s)
     timebase = first.timebase or Timebase.nominal(ticks[0] if ticks else 0, tick_hz)
     spans: list[Span] = []
-    for item in own:
+    for item in of_trial_items:
         spans.extend(_spans(item, phases))
     accuracy = rails[0].accuracy if rails and first.timebase else None
     energies = _energies(
@@ -126,13 +126,15 @@ def measure(
     for rail, alignment in zip(rails, alignments, strict=True):
         if alignment.timebase is not None:
             timebases[rail.name] = alignment.timebase
-    placed = [_placed(problem, own, rail_name, timebases) for problem in problems]
+    placed = [
+        _placed(problem, of_trial_items, rail_name, timebases) for problem in problems
+    ]
     return MeasuredTrial(
         measured=_measured(windows, timed),
         timebase=first.timebase if rails else None,
         rails=timebases,
         problems=tuple(placed),
-        retransmissions=sum(item.completion.retransmissions for item in own),
+        retransmissions=sum(item.completion.retransmissions for item in of_trial_items),
         counts=Counts(first.marks, first.edges, first.pairs),
     )
 

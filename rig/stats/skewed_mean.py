@@ -60,10 +60,14 @@ def ends(mean: float, scatter: Scatter) -> tuple[float, float]:
     low, high = gamma_ends(mean, scatter.variance.half_width)
     if mean <= 0 or not scatter.variance.value:
         return low, high
-    own = scatter.skewness
+    skewness = scatter.skewness
     of_gamma = 2 * math.sqrt(scatter.variance.value) / mean
     return low, max(
-        high, *(_hall(mean, scatter, -1, each) for each in {own, max(own, of_gamma)})
+        high,
+        *(
+            _hall(mean, scatter, -1, each)
+            for each in {skewness, max(skewness, of_gamma)}
+        ),
     )
 
 

@@ -148,12 +148,12 @@ def of_trial(metric: Metric, parts: Mapping[str, Influence]) -> float | None:
     """
     if metric.unit == "1":
         return None
-    own = math.hypot(*(part.value for part in parts.values() if part.kind == OWN))
+    own_u = math.hypot(*(part.value for part in parts.values() if part.kind == OWN))
     scatter = metric.standard_error
     if scatter is None and metric.statistic is Statistic.PERCENTILE:
         return None
-    if scatter is None or scatter < _TOO_GOOD * own:
-        scatter = own
+    if scatter is None or scatter < _TOO_GOOD * own_u:
+        scatter = own_u
     combined = math.hypot(
         scatter, *(part.value for part in parts.values() if part.kind != OWN)
     )

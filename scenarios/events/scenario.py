@@ -342,8 +342,10 @@ def _detected(measured: Measured) -> Detected:
     missed: list[float] = []
     wrong: list[float] = []
     for stream in measured.streams:
-        own = [sample for sample in measured.samples if sample.step == stream.step]
-        one = scored(_detections_ms(stream, own), _events_s(stream))
+        of_stream = [
+            sample for sample in measured.samples if sample.step == stream.step
+        ]
+        one = scored(_detections_ms(stream, of_stream), _events_s(stream))
         detected += one.found_s
         missed += one.missed_s
         wrong += one.false_s

@@ -368,14 +368,15 @@ class Optimization(Scenario):
         """
         if target is None:
             return ()
-        own = {threshold_cost(target, gap) for gap in self._gaps}
+        thresholds = {threshold_cost(target, gap) for gap in self._gaps}
         both = (
-            own
+            thresholds
             if best_known is None or not self.settings.best_known
-            else own | {threshold_cost(best_known, gap) for gap in self.settings.gaps}
+            else thresholds
+            | {threshold_cost(best_known, gap) for gap in self.settings.gaps}
         )
         fits = self._thresholds_max is None or len(both) <= self._thresholds_max
-        return tuple(sorted(both if fits else own, reverse=True))
+        return tuple(sorted(both if fits else thresholds, reverse=True))
 
     def _searches(self, index: int, costs: tuple[int, ...], trial_seed: int) -> Plan:
         """Yield the searches of a workload."""

@@ -40,11 +40,14 @@ def changes(measured: Measured, stable: int) -> list[LabelChange]:
     """
     times = []
     for stream in measured.streams:
-        own = [sample for sample in measured.samples if sample.step == stream.step]
+        of_stream = [
+            sample for sample in measured.samples if sample.step == stream.step
+        ]
         for scene in range(1, len(stream.labels)):
             times.append(
                 LabelChange(
-                    stream.labels[scene], _first_stable(_of_scene(own, scene), stable)
+                    stream.labels[scene],
+                    _first_stable(_of_scene(of_stream, scene), stable),
                 )
             )
     return times

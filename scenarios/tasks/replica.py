@@ -35,8 +35,8 @@ class CatalogueReplica(Task, ABC):
         entries: Sequence[Entry],
     ) -> Self:
         """Check the session's facts of its samples; raises DataError."""
-        own = cls._own_fields(facts, entries)
-        return cls(name=name, phases=phases, facts=facts, entries=entries, **own)
+        fields = cls._own_fields(facts, entries)
+        return cls(name=name, phases=phases, facts=facts, entries=entries, **fields)
 
     @classmethod
     def _own_fields(

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from enum import Enum, auto
 
@@ -50,15 +49,8 @@ class IoManagerLine:
     it, DeviceLost where it has itself restarted.
     """
 
-    def __init__(
-        self,
-        line: DutLine,
-        clock: Callable[[], float] = time.monotonic,
-        sleep: Callable[[float], None] = pause,
-    ) -> None:
+    def __init__(self, line: DutLine) -> None:
         self._line = line
-        self._clock = clock
-        self._sleep = sleep
         self._way = Way.UNKNOWN
         self._heard = b""  # while UNKNOWN: what may become the name of an IO manager
         self._partial = b""  # while COMMANDS: a line that has begun
@@ -101,13 +93,15 @@ class IoManagerLine:
         """Return the bytes of the DUT, without the prefix; waits up to `timeout_s` for
         the first of them.
         """
-        end_s = self._clock() + timeout_s
+        end_s = time.monotonic() + timeout_s
         while True:
             heard = self._own_answer
             self._own_answer = b""
-            block = self._line.read(0.0 if heard else max(end_s - self._clock(), 0.0))
+            block = self._line.read(
+                0.0 if heard else max(end_s - time.monotonic(), 0.0)
+            )
             heard += self._take(block)
-            if heard or self._clock() >= end_s:
+            if heard or time.monotonic() >= end_s:
                 return heard
 
     def write(self, block: bytes) -> None:
@@ -280,7 +274,7 @@ class IoManagerLine:
         if line == _READY:
             self._answered = True
             if self._enters_frames:
-                self._way, self._free_s = Way.FRAMES, self._clock()
+                self._way, self._free_s = Way.FRAMES, time.monotonic()
         return line + b"\r\n"
 
     # ---- frames ----
@@ -291,18 +285,18 @@ class IoManagerLine:
         byte_s = _BITS_PER_BYTE / self._dut_baud if self._dut_baud else 0.0
         for at in range(0, len(block), AHEAD_B // 2):
             piece = block[at : at + AHEAD_B // 2]
-            self._free_s = max(self._free_s, self._clock()) + len(piece) * byte_s
-            early_s = self._free_s - self._clock() - AHEAD_B * byte_s
+            self._free_s = max(self._free_s, time.monotonic()) + len(piece) * byte_s
+            early_s = self._free_s - time.monotonic() - AHEAD_B * byte_s
             if early_s > 0:
-                self._sleep(early_s)
+                pause(early_s)
             self._line.write(piece)
 
     def _escape(self) -> None:
         for _ in range(2):  # the first may follow the rest of a frame
             self._line.write(_ASK_NAME)
-            end_s = self._clock() + _ESCAPE_S
+            end_s = time.monotonic() + _ESCAPE_S
             heard = b""
-            while (left_s := end_s - self._clock()) > 0:
+            while (left_s := end_s - time.monotonic()) > 0:
                 heard += self._line.read(left_s)
                 if b"m-name-io-[" in heard and heard.endswith(b"m-ready\r\n"):
                     return

@@ -261,7 +261,7 @@ class SelfTested:
         return Finding("shim overhead", True, evidence)
 
 
-def self_test(dut: FramedDut, span_s: float = SPAN_S) -> SelfTested:
+def self_test(dut: FramedDut) -> SelfTested:
     """Let the DUT test itself before and after a burst, and time its timer; raise
     SutError where it does not know how to.
     """
@@ -270,7 +270,7 @@ def self_test(dut: FramedDut, span_s: float = SPAN_S) -> SelfTested:
     second = last = _timed(dut, _REPEATS[1])
     tick_hz = dut.caps.tick_hz
     for _ in range(_RATE_ATTEMPTS):
-        pause(span_s)
+        pause(SPAN_S)
         before = last
         last = _timed(dut, _REPEATS[0])
         rate = TimerRate.between(before, last, tick_hz)

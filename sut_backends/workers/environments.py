@@ -58,13 +58,13 @@ def interpreter_of(kind: str, setting: str, context: BenchContext) -> str:
     named = interpreter_at(setting, context, kind)
     if named:
         return named
-    own = installed(kind)
-    if not own.exists():
+    installed_one = installed(kind)
+    if not installed_one.exists():
         raise ConfigError(
             f"the SDK of [sut.{kind}] is not installed",
             path=f"sut.{kind}.interpreter",
-            evidence=f"no environment in {own.parent.parent}",
+            evidence=f"no environment in {installed_one.parent.parent}",
             try_next=f"rig sdk install {kind}, or name a Python that has it",
             see="sdk-missing",
         )
-    return str(own)
+    return str(installed_one)

@@ -40,15 +40,15 @@ class Isolation:
         self._keeper: KillWithParent | None = None
         self.work = self._root / "work"
         home = self._root / "home"
-        own = self._root / "tmp"
-        for folder in (self.work, home, own):
+        scratch = self._root / "tmp"
+        for folder in (self.work, home, scratch):
             folder.mkdir()
         kept = {name: text for name, text in os.environ.items() if name not in _REMOVED}
         for name in _HOMES:
             kept.pop(name, None)
         self.environment = kept | {
             "HOME": str(home),
-            "TMPDIR": str(own),
+            "TMPDIR": str(scratch),
             "PYTHONNOUSERSITE": "1",
             "PIP_NO_INDEX": "1",
             "PIP_DISABLE_PIP_VERSION_CHECK": "1",

@@ -306,9 +306,13 @@ def layers(graph: Any) -> int:
         following.setdefault(source, []).append(target)
 
     def longest(name: str, seen: set[str]) -> int:
-        own = 1 if type(graph.nodes[name]).__name__ in ("CubaLIF", "NIRGraph") else 0
+        layers_here = (
+            1 if type(graph.nodes[name]).__name__ in ("CubaLIF", "NIRGraph") else 0
+        )
         behind = [one for one in following.get(name, []) if one not in seen]
-        return own + max((longest(one, seen | {one}) for one in behind), default=0)
+        return layers_here + max(
+            (longest(one, seen | {one}) for one in behind), default=0
+        )
 
     starts = [
         name for name, node in graph.nodes.items() if type(node).__name__ == "Input"

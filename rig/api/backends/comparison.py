@@ -222,10 +222,10 @@ def _references(
     file = of_file(task, indices)
     if file is not None:
         notes.append(_Reference(*tasks, file.answers, file.trains, file))
-    own = agreeing.of_task(task, indices)
-    if own is not None:
+    right_answers = agreeing.of_task(task, indices)
+    if right_answers is not None:
         kept = trains.of_task(task, indices)
-        notes.append(_Reference(*tasks, own, kept))
+        notes.append(_Reference(*tasks, right_answers, kept))
         if kept and task.membrane_unit is None:
             notes.reverse()
     return notes

@@ -53,8 +53,8 @@ def workload_of(planned: Planned, task: Task) -> str:
     if task.integers is not None and task.firmware_header():
         return _INTEGERS
     built = (bench.folder / bench.sut.settings.program).exists()
-    own = projects.sources() / "workloads" / bench.task.kind
-    return "" if built or not own.is_dir() else bench.task.kind
+    sources = projects.sources() / "workloads" / bench.task.kind
+    return "" if built or not sources.is_dir() else bench.task.kind
 
 
 def with_image(

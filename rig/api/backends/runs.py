@@ -92,16 +92,22 @@ def plan(name: str, requested: RequestedRuns) -> Planned:
     and the task: of another task than the model's the backend of that bench, without a
     monitor.
     """
-    own = tables(requested.bench)
-    from_example = name not in own.get("sut", {}) and not name.endswith(".toml")
-    if name in own.get("sut", {}):
+    bench_tables = tables(requested.bench)
+    from_example = name not in bench_tables.get("sut", {}) and not name.endswith(
+        ".toml"
+    )
+    if name in bench_tables.get("sut", {}):
         # Several tables of one kind differ by the text after it:
         # [sut.cpu-nir].
         tree: dict[str, Any] = {
-            "sut": {name.partition("-")[0]: own.get("sut", {})[name]}
+            "sut": {name.partition("-")[0]: bench_tables.get("sut", {})[name]}
         }
-        tree |= {key: own[key] for key in ("monitor", "rail", "metadata") if key in own}
-        if not own.keys() & {"monitor", "rail"}:
+        tree |= {
+            key: bench_tables[key]
+            for key in ("monitor", "rail", "metadata")
+            if key in bench_tables
+        }
+        if not bench_tables.keys() & {"monitor", "rail"}:
             tree |= {"monitor": _NO_MONITOR}
     else:
         base = (
@@ -113,13 +119,13 @@ def plan(name: str, requested: RequestedRuns) -> Planned:
         if requested.task and requested.own_task != requested.task:
             # It tells of the network of the task.
             tree.pop("metadata", None)
-    task_kind, task = _task(own, requested)
-    scenario = own.get("scenario") or tree.get("scenario", {})
-    if "scenario" not in own and scenario.keys() != _SCENARIO.keys():
+    task_kind, task = _task(bench_tables, requested)
+    scenario = bench_tables.get("scenario") or tree.get("scenario", {})
+    if "scenario" not in bench_tables and scenario.keys() != _SCENARIO.keys():
         scenario = _SCENARIO
     bench = {
         **tree.get("bench", {}),
-        **own.get("bench", {}),
+        **bench_tables.get("bench", {}),
         "name": f"compare-{requested.model.stem}-{Path(name).stem}"[:80],
         "trials": requested.trials,
     }
@@ -227,14 +233,20 @@ def _is_variant(bench: str, kind: str, task: str) -> bool:
     """Check whether an example bench is for a name of its own, such as loihi-fixed-asc
     for loihi-fixed.
     """
-    own = f"{kind}-{task}"
-    return bench != own and bench.startswith(f"{kind}-") and bench.endswith(f"-{task}")
+    plain_name = f"{kind}-{task}"
+    return (
+        bench != plain_name
+        and bench.startswith(f"{kind}-")
+        and bench.endswith(f"-{task}")
+    )
 
 
-def _task(own: dict[str, Any], requested: RequestedRuns) -> tuple[str, dict[str, Any]]:
+def _task(
+    bench_tables: dict[str, Any], requested: RequestedRuns
+) -> tuple[str, dict[str, Any]]:
     """Return kind and settings of the task: the bench file's, else the one whose model
     it is."""
-    table = own.get("task") or {requested.task or requested.own_task: {}}
+    table = bench_tables.get("task") or {requested.task or requested.own_task: {}}
     kind, settings = next(iter(table.items()))
     if kind != _ANY_MODEL and (given := sorted(requested.files.keys() & _CONVENTIONS)):
         raise ConfigError(
@@ -260,8 +272,8 @@ def shared_task(models: Sequence[Path]) -> str:
     if len(models) < 2:
         return ""
     kinds = {model: task_of(model) for model in models}
-    own = sorted({kind for kind in kinds.values() if kind not in _ANY_MODELS})
-    if len(own) > 1:
+    task_kinds = sorted({kind for kind in kinds.values() if kind not in _ANY_MODELS})
+    if len(task_kinds) > 1:
         raise ConfigError(
             "these models belong to several tasks",
             path="MODEL",
@@ -270,7 +282,7 @@ def shared_task(models: Sequence[Path]) -> str:
             ),
             try_next="models of one task",
         )
-    return own[0] if own else ""
+    return task_kinds[0] if task_kinds else ""
 
 
 def settings_of(

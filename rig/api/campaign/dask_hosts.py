@@ -227,8 +227,8 @@ def _refuse_other_sources(client: Any) -> None:
             evidence=repr(error),
             try_next="pip install 'neurorig[dask]' there, of this version",
         ) from error
-    own = cell_at_host.sources()
-    if others := sorted(worker for worker, theirs in hashes.items() if theirs != own):
+    local = cell_at_host.sources()
+    if others := sorted(worker for worker, theirs in hashes.items() if theirs != local):
         raise ConfigError(
             "a worker has another version of the rig",
             path="--scheduler",

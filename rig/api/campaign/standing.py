@@ -110,11 +110,13 @@ def survey(
     standings = []
     used: set[Path] = set()
     for cell in cells:
-        own = by_text.get(cell.text, [])
-        standing = _standing(cell, own, facts)
-        used |= {row.path for row in own}
+        same_text = by_text.get(cell.text, [])
+        standing = _standing(cell, same_text, facts)
+        used |= {row.path for row in same_text}
         if standing.state is CellStatus.MISSING and not standing.note:
-            of_name = [row for row in by_name.get(cell.name, []) if row not in own]
+            of_name = [
+                row for row in by_name.get(cell.name, []) if row not in same_text
+            ]
             if of_name:
                 reason = _differing(of_name[0], cell)
                 standing = CellStanding(cell, CellStatus.MISSING, note=reason)

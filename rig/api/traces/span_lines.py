@@ -78,13 +78,13 @@ def read(
     every = chain.from_iterable(records)
     idles = [item.number for item in every if isinstance(item.step, Idle)]
     rows = list(_of_samples(sample_lines.read(trial), idles))
-    own = records[segment - 1]
+    of_segment = records[segment - 1]
     if len(records) > 1:
         # A burst at the start of a segment has the number of the last step before it.
-        numbers = {item.number for item in own if kinds.planned(item.step)}
+        numbers = {item.number for item in of_segment if kinds.planned(item.step)}
         rows = [row for row in rows if row[4] in numbers]
     if base is not None:
-        rows += _of_warm_ups(own, phases, base)
+        rows += _of_warm_ups(of_segment, phases, base)
     return _columns(rows)
 
 

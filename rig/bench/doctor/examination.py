@@ -26,14 +26,13 @@ def examine(
     bench: Path | None = None,
     overrides: Sequence[str] = (),
     sessions: Path = Path("sessions"),
-    place: LinuxRoot | None = None,
 ) -> Iterator[DoctorRow]:
     """Yield the rows of this computer; of a bench, those of its needs. No device is
     opened, and each wait has a limit.
 
     Raises ConfigError for a bench file that is wrong.
     """
-    place = place or LinuxRoot()
+    place = LinuxRoot()
     needs: list[Need] | None = None
     unmet: list[DoctorRow] = []
     if bench is not None:

@@ -52,8 +52,12 @@ def leaving(place: NodePlace, largest: float, dt_s: float, how: Conventions) -> 
     """Return the largest value that leaves a node, given the largest that enters it."""
     node = place.node
     if isinstance(node, NEURONS):
-        own = rates(place, dt_s, how)
-        return float(own.spikes_max) if own.spiking else own.membrane_max(largest)
+        parameters = rates(place, dt_s, how)
+        return (
+            float(parameters.spikes_max)
+            if parameters.spiking
+            else parameters.membrane_max(largest)
+        )
     if hasattr(node, "weight"):
         weight = np.asarray(node.weight, np.float64)
         rows = np.abs(weight).reshape(len(weight), -1).sum(axis=1)

@@ -32,69 +32,81 @@ def population(
     expected: float,
 ) -> tuple[Population, float, float]:
     """Return a population, and the scales of its membranes and of its output."""
-    own = rates(place, dt_s, how)
-    scale = _membrane_scale(own, entering)
-    current = own.current_max(entering) / _EXPECTED
+    parameters = rates(place, dt_s, how)
+    scale = _membrane_scale(parameters, entering)
+    current = parameters.current_max(entering) / _EXPECTED
     current_scale = power_of_two(current) if current > 0 else scale
     gain, gain_shift = factor(
-        _each(own.gain * scale_in / (current_scale if own.synaptic else scale), place)
+        _each(
+            parameters.gain
+            * scale_in
+            / (current_scale if parameters.synaptic else scale),
+            place,
+        )
     )
-    couple, couple_shift = factor(_each(own.couple * current_scale / scale, place))
+    couple, couple_shift = factor(
+        _each(parameters.couple * current_scale / scale, place)
+    )
     one = np.ones(1, np.int64)
     shift = 0
-    if not own.spiking and expected > _OUTPUT * scale:
+    if not parameters.spiking and expected > _OUTPUT * scale:
         shift = math.ceil(math.log2(expected / (_OUTPUT * scale)))
     made = Population(
-        synaptic=own.synaptic,
-        spiking=own.spiking,
-        together=own.together,
+        synaptic=parameters.synaptic,
+        spiking=parameters.spiking,
+        together=parameters.together,
         last_current=how.current is Current.LAST,
         subtracts=how.reset is Reset.SUBTRACT,
         above=how.above,
-        spikes_max=own.spikes_max,
+        spikes_max=parameters.spikes_max,
         gain=gain,
         gain_shift=gain_shift,
-        keep_current=_keep(own.share_current, place)
-        if own.synaptic
+        keep_current=_keep(parameters.share_current, place)
+        if parameters.synaptic
         else KEEP_ONE * one,
-        couple=couple if own.synaptic else one,
-        couple_shift=couple_shift if own.synaptic else 0,
-        keep=_keep(own.share, place),
-        leak=whole(_each(own.leak / scale, place), STATE_MAX),
-        start=whole(_each(own.start / scale, place), STATE_MAX),
-        threshold=_threshold(own, scale, place),
-        reset=whole(_each(own.reset / scale, place), STATE_MAX),
+        couple=couple if parameters.synaptic else one,
+        couple_shift=couple_shift if parameters.synaptic else 0,
+        keep=_keep(parameters.share, place),
+        leak=whole(_each(parameters.leak / scale, place), STATE_MAX),
+        start=whole(_each(parameters.start / scale, place), STATE_MAX),
+        threshold=_threshold(parameters, scale, place),
+        reset=whole(_each(parameters.reset / scale, place), STATE_MAX),
         shift=shift,
-        takes=own.takes,
+        takes=parameters.takes,
     )
-    return made, scale, 1.0 if own.spiking else scale * 2.0**shift
+    return made, scale, 1.0 if parameters.spiking else scale * 2.0**shift
 
 
-def _membrane_scale(own: Rates, entering: float) -> float:
-    drive = own.drive_max(entering)
+def _membrane_scale(parameters: Rates, entering: float) -> float:
+    drive = parameters.drive_max(entering)
     fixed = max(
         float(np.max(np.abs(values)))
-        for values in (own.threshold, own.reset, own.leak, own.start)
+        for values in (
+            parameters.threshold,
+            parameters.reset,
+            parameters.leak,
+            parameters.start,
+        )
     )
-    if own.spiking:
+    if parameters.spiking:
         scale = max(fixed / _THRESHOLD, drive / 2.0**28)
     else:
-        scale = max(own.membrane_max(entering), fixed) / _EXPECTED
+        scale = max(parameters.membrane_max(entering), fixed) / _EXPECTED
     return power_of_two(scale) if scale > 0 else 1.0
 
 
-def _threshold(own: Rates, scale: float, place: NodePlace) -> Ints:
+def _threshold(parameters: Rates, scale: float, place: NodePlace) -> Ints:
     """Return the thresholds; each is at least 1 where a neuron may spike several times
     a step.
     """
-    thresholds = whole(_each(own.threshold / scale, place), STATE_MAX)
-    if own.spikes_max == 1:
+    thresholds = whole(_each(parameters.threshold / scale, place), STATE_MAX)
+    if parameters.spikes_max == 1:
         return thresholds
-    if bool(np.any(own.threshold <= 0)):
+    if bool(np.any(parameters.threshold <= 0)):
         raise DataError(
             f"{place.name} fires several spikes a step at a threshold that is not"
             " positive",
-            evidence=f"v_threshold down to {float(np.min(own.threshold)):.6g}",
+            evidence=f"v_threshold down to {float(np.min(parameters.threshold)):.6g}",
         )
     return np.maximum(thresholds, 1)
 

@@ -192,8 +192,8 @@ def _answer_scales(fixed: FixedNetwork) -> tuple[Floats, Floats]:
     for name, source in zip(fixed.outputs, fixed.membranes, strict=True):
         node = fixed.node(name)
         sums.append(np.full(node.outputs, node.scale))
-        own = fixed.node(source).state_scale if source else node.scale
-        last.append(np.full(node.outputs, own))
+        state_scale = fixed.node(source).state_scale if source else node.scale
+        last.append(np.full(node.outputs, state_scale))
     return np.concatenate(sums), np.concatenate(last)
 
 
@@ -228,17 +228,17 @@ def _errors(
         )
         yield _error(exact, body.multiplier, FACTOR_MAX)
     elif isinstance(body, Population):
-        own = rates(place, dt_s, how)
-        yield _error((1 - own.share) * KEEP_ONE, body.keep, KEEP_ONE)
+        parameters = rates(place, dt_s, how)
+        yield _error((1 - parameters.share) * KEEP_ONE, body.keep, KEEP_ONE)
         if body.synaptic:
             yield _error(
-                (1 - own.share_current) * KEEP_ONE, body.keep_current, KEEP_ONE
+                (1 - parameters.share_current) * KEEP_ONE, body.keep_current, KEEP_ONE
             )
         for real, whole in (
-            (own.threshold, body.threshold),
-            (own.reset, body.reset),
-            (own.leak, body.leak),
-            (own.start, body.start),
+            (parameters.threshold, body.threshold),
+            (parameters.reset, body.reset),
+            (parameters.leak, body.leak),
+            (parameters.start, body.start),
         ):
             yield _error(real / node.state_scale, whole, STATE_MAX)
 

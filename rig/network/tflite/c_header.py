@@ -89,10 +89,10 @@ def header_of(
     made = tables(network, kernels)
     needs = sizes(network, kernels)
     name = f"nr_{workload}"
-    own = workload == WORKLOAD
+    is_tflite = workload == WORKLOAD
     head = _HEAD.format(
         macro=name.upper(),
-        include="" if own else "../tflite/",
+        include="" if is_tflite else "../tflite/",
         identity=identity(network) if reals else identity_of(network, real_input),
         operators=len(made.operators),
         macs=needs.macs,

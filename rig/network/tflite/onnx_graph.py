@@ -119,8 +119,8 @@ class OnnxGraph:
         for taker in self.takers.get(after[0].output[0], []):
             if taker.op_type != REAL:
                 raise Refused(f"{taker.op_type} reads int8 as it is", EXPORT)
-            own = self.scale_of(taker, _OF_VALUES)
-            if own != (scales, points):
+            scale = self.scale_of(taker, _OF_VALUES)
+            if scale != (scales, points):
                 raise Refused(f"{name[:60]} is read by another scale", EXPORT)
             self.views[taker.output[0]] = made
         return made
@@ -234,8 +234,8 @@ class OnnxGraph:
         """Return the tensors of weights and biases of a node; `turned` gives weights
         the order of TFLite's, whose channels are on `axis`.
         """
-        numbers, scales, points, own = self.constant(node.input[1])
-        if len(scales) > 1 and own % numbers.ndim != self.channel_axis(node):
+        numbers, scales, points, weight = self.constant(node.input[1])
+        if len(scales) > 1 and weight % numbers.ndim != self.channel_axis(node):
             raise Refused("its weights have scales on another axis", "per_channel=True")
         found = turned(np.asarray(numbers))
         self._turned_b += found.nbytes

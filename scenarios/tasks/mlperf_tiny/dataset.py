@@ -81,8 +81,8 @@ class TinyDataset:
             if tensor.row.file != name:
                 name = tensor.row.file
                 content = (self.folder / tensor.row.file).read_bytes()
-            own = content[tensor.offset_b : tensor.offset_b + tensor.length_b]
-            known = first.setdefault(hashlib.sha256(own).digest(), index)
+            tensor_bytes = content[tensor.offset_b : tensor.offset_b + tensor.length_b]
+            known = first.setdefault(hashlib.sha256(tensor_bytes).digest(), index)
             pairs += [(index, known)] if known != index else []
         return pairs
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Protocol
@@ -85,11 +85,8 @@ class BoardRecord:
 class InterfaceBoard:
     """The board at a line; it passes commands on to the device."""
 
-    def __init__(
-        self, line: BoardLine, clock: Callable[[], float] = time.monotonic
-    ) -> None:
+    def __init__(self, line: BoardLine) -> None:
         self._line = line
-        self._clock = clock
         self._received = b""
         #: All lines of the conversation, for its log.
         self.said: list[str] = []
@@ -149,7 +146,7 @@ class InterfaceBoard:
 
     def _lines(self, words: str, end: str, limit_s: float) -> list[str]:
         """Return lines up to the one that ends in `end`, what it has before with it."""
-        end_s = self._clock() + limit_s
+        end_s = time.monotonic() + limit_s
         lines: list[str] = []
         while True:
             line = self._line_before(end_s)
@@ -170,7 +167,7 @@ class InterfaceBoard:
     def _line_before(self, end_s: float) -> str | None:
         """Return the next line, None where it does not come in time."""
         while b"\n" not in self._received:
-            left_s = end_s - self._clock()
+            left_s = end_s - time.monotonic()
             if left_s <= 0:
                 return None
             self._received += self._line.read(left_s)

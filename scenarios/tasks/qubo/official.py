@@ -89,11 +89,11 @@ class Official:
         if self.made is None:
             return Finding(name, False, "cost without vector, not verified")
         try:
-            own = stored_cost(self.workload, self.made.graph, self.made.solution)
+            cost = stored_cost(self.workload, self.made.graph, self.made.solution)
         except DataError as error:
             return Finding(name, False, str(error))
-        detail = f"the vector costs {own}, not {self.cost}"
-        return Finding(name, own == self.cost, detail)
+        detail = f"the vector costs {cost}, not {self.cost}"
+        return Finding(name, cost == self.cost, detail)
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,14 +205,16 @@ def _made(path: Path) -> dict[Workload, tuple[int, Made]]:
         _lines(path, _bytes(path), (*COLUMNS, *_further())), start=2
     ):
         workload, value = _published(path, number, line)
-        own: dict[str, Any] = {name: line[name] for name in _further()}
+        further: dict[str, Any] = {name: line[name] for name in _further()}
         try:
-            own |= {name: int(own[name]) for name in ("reads", "restarts", "seed")}
+            further |= {
+                name: int(further[name]) for name in ("reads", "restarts", "seed")
+            }
         except (TypeError, ValueError) as error:
             raise DataError(
                 f"{path}, line {number} is damaged", evidence=repr(error)
             ) from error
-        made[workload] = (value, Made(**own))
+        made[workload] = (value, Made(**further))
     return made
 
 

@@ -159,14 +159,14 @@ def independent_set(graph: Graph, weights: Whole | None = None) -> QuadraticProb
     An edge between two chosen nodes costs eight times the lighter one, as in the
     published problem, where each weighs 1.
     """
-    own = np.ones(graph.nodes, np.int64) if weights is None else weights
+    node_weights = np.ones(graph.nodes, np.int64) if weights is None else weights
     lesser, greater = (end.astype(np.int64) for end in graph.ends)
     return QuadraticProblem(
         SET,
         graph.nodes,
-        -own,
+        -node_weights,
         graph.pairs.astype(np.int64),
-        EDGE * np.minimum(own[lesser], own[greater]),
+        EDGE * np.minimum(node_weights[lesser], node_weights[greater]),
         sense="max",
     )
 

@@ -186,16 +186,20 @@ def _refuse_other_targets(due: Sequence[Workload], facts: QuboFacts) -> None:
     published = (
         official.shipped(shipped).rows if facts.official_targets == "shipped" else {}
     )
-    own = facts.targets == "shipped" and facts.targets_version == shipped.version
+    is_shipped = facts.targets == "shipped" and facts.targets_version == shipped.version
     for workload, about in zip(due, facts.workloads, strict=True):
         row = shipped.rows.get(workload)
         stated = (about.best_known, about.graph_sha256, about.proven)
-        if own and row is not None and (row.cost, row.graph, row.proven) != stated:
+        if (
+            is_shipped
+            and row is not None
+            and (row.cost, row.graph, row.proven) != stated
+        ):
             raise DataError(
                 f"provenance.json has another target for {name_of(workload)} than the"
                 " shipped table that it names"
             )
-        if own and row is None and about.best_known is not None:
+        if is_shipped and row is None and about.best_known is not None:
             raise DataError(
                 f"provenance.json has a target for {name_of(workload)}, the shipped"
                 " table that it names has none"

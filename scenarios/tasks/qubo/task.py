@@ -219,8 +219,8 @@ class QuboTask(OptimizationTask):
 
     def official(self, index: int) -> int | None:
         """Return the official target cost of workload `index`."""
-        own = self._official[index]
-        return None if own is None else own[0]
+        target = self._official[index]
+        return None if target is None else target[0]
 
     def best_known(self, index: int) -> int | None:
         """Return the cost of the best vector that is known of workload `index`."""
@@ -275,7 +275,7 @@ class QuboTask(OptimizationTask):
 
     def _about(self, index: int) -> WorkloadFacts:
         workload = self._workloads[index]
-        own = self._official[index]
+        target = self._official[index]
         best = self._best[index]
         count = self._edges[index]
         return WorkloadFacts(
@@ -287,8 +287,8 @@ class QuboTask(OptimizationTask):
             graph_sha256=(
                 self._graphs.of(workload).sha256 if best is None else best.graph
             ),
-            official=None if own is None else own[0],
-            official_source="" if own is None else own[1],
+            official=None if target is None else target[0],
+            official_source="" if target is None else target[1],
             best_known=self.best_known(index),
             proven=best is not None and best.proven,
             best_known_method="" if best is None else best.method,

@@ -127,11 +127,11 @@ def _rule(table: Mapping[str, Any], known: Collection[str], path: str) -> Rule:
                 path=f"{path}.{what}_to",
                 try_next="densities are shares, 0 to 1",
             )
-    own = {name: value for name, value in table.items() if name not in LIMITS}
-    for name, value in own.items():
+    parameters = {name: value for name, value in table.items() if name not in LIMITS}
+    for name, value in parameters.items():
         _refuse_other(name, value, f"{path}.{name}")
         _refuse_unknown(name, known, f"{path}.{name}")
-    return Rule(limits.nodes, limits.density, own)
+    return Rule(limits.nodes, limits.density, parameters)
 
 
 def _refuse_unknown(name: str, known: Collection[str], path: str) -> None:

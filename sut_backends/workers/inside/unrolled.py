@@ -78,26 +78,26 @@ def connections(node: PlainNode) -> Any:
     """Return a convolution or pool as a sparse matrix (outputs, inputs), a weight for
     each place of its kernel that lies on the image.
     """
-    own = node.parameters
+    parameters = node.parameters
     channels, *sides = node.shape_in
     height, width = (1, *sides)[-2:]
     high, wide = (1, *node.shape_out[1:])[-2:]
     if node.type in CONVOLUTIONS:
-        weight = np.asarray(own.weight, np.float64)
+        weight = np.asarray(parameters.weight, np.float64)
         axes = weight.ndim - 2
         weight = weight.reshape(
             *weight.shape[:2], *((1,) * (2 - axes)), *weight.shape[2:]
         )
-        groups = int(np.asarray(own.groups))
-        dilation = _two(own.dilation, axes, 1)
-        before = _before(own, axes)
+        groups = int(np.asarray(parameters.groups))
+        dilation = _two(parameters.dilation, axes, 1)
+        before = _before(parameters, axes)
     else:
-        kernel = _two(own.kernel_size, 2, 1)
+        kernel = _two(parameters.kernel_size, 2, 1)
         area = kernel[0] * kernel[1] if node.type == "AvgPool2d" else 1
         weight = np.full((channels, 1, *kernel), 1.0 / area)
         axes, groups, dilation = 2, channels, (1, 1)
-        before = _two(own.padding, 2, 0)
-    stride = _two(own.stride, axes, 1)
+        before = _two(parameters.padding, 2, 0)
+    stride = _two(parameters.stride, axes, 1)
     outputs, inputs, tall, broad = weight.shape
     out, channel, row, column, line, place = np.ogrid[
         :outputs, :inputs, :tall, :broad, :high, :wide
@@ -126,14 +126,14 @@ def _two(stated: Any, axes: int, alone: int) -> tuple[int, int]:
     return pair[0], pair[1]
 
 
-def _before(own: Parameters, axes: int) -> tuple[int, int]:
+def _before(parameters: Parameters, axes: int) -> tuple[int, int]:
     """Return the padding above and to the left."""
-    padding = np.asarray(own.padding)
+    padding = np.asarray(parameters.padding)
     if padding.dtype.kind not in "SUO":
         return _two(padding, axes, 0)
     if "valid" in str(padding):
         return 0, 0
-    kernel = np.shape(own.weight)[2:]
-    dilation = _two(own.dilation, axes, 1)[2 - axes :]
+    kernel = np.shape(parameters.weight)[2:]
+    dilation = _two(parameters.dilation, axes, 1)[2 - axes :]
     around = [d * (k - 1) // 2 for d, k in zip(dilation, kernel, strict=True)]
     return _two(around, axes, 0)
