@@ -15,7 +15,6 @@ from rig.interfaces.console import WireLine
 KEPT = 5000
 #: Of a longer block only the beginning is shown.
 SHOWN = 160
-DIRECTIONS = ("", "tx", "rx")
 
 
 @dataclass(frozen=True, slots=True)

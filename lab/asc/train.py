@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lab.asc.filters import designed, equalised
+from lab.asc.nir_writer import write_model
 from lab.asc.surrogate import (
     Dashes,
     SpikingLayer,
@@ -29,20 +30,20 @@ from scenarios.tasks.asc.dataset import CLASSES, Clip, open_dataset
 from scenarios.tasks.asc.integer import centred_levels, outputs
 from scenarios.tasks.asc.model import (
     CHANNELS,
-    HIDDEN_SPIKES_MAX,
     INPUT_SPIKES_MAX,
-    OUTPUT_SPIKES_MAX,
     SLICE_SAMPLES,
     SPIKE_SHIFT_BITS,
     AscModel,
     FilterBank,
 )
-from scenarios.tasks.asc.nirfile import write_model
 
 import torch  # isort: skip
 
 log = logging.getLogger(__name__)
 
+# Limits of Xylo (rockpool, xylosim): spikes of a neuron in a step.
+HIDDEN_SPIKES_MAX = 31
+OUTPUT_SPIKES_MAX = 1
 # Decay shifts (synapse, membrane) of the neurons of each layer, in turn: 16 ms to 256
 # ms at a step of 8 ms.
 FIRST_DASHES: Dashes = ((1, 1), (1, 2), (1, 3), (2, 3), (2, 4), (2, 5))

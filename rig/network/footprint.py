@@ -27,12 +27,6 @@ class Footprint:
     nonzero: int
     parameters: int
 
-    @property
-    def sparsity(self) -> float:
-        """The share of synapses without a weight; 0 where there is none at
-        all."""
-        return 1.0 - self.nonzero / self.synapses if self.synapses else 0.0
-
 
 def of(network: Network) -> Footprint:
     """Return the size of a network."""

@@ -21,7 +21,6 @@ Shape = tuple[int, ...]
 #: theirs.
 NEURONS = (nir.I, nir.IF, nir.LI, nir.LIF, nir.CubaLI, nir.CubaLIF)
 SPIKING = (nir.IF, nir.LIF, nir.CubaLIF)
-ELEMENTWISE = (nir.Scale, nir.Threshold, nir.Delay)
 #: The parameters of all kinds of nodes.
 PARAMETERS = (
     "weight",

@@ -18,7 +18,6 @@ _NUMBER = re.compile(
 )
 #: SCPI-99 (1.3.4, 7.2.1): 9.9E37 stands for infinity, -9.9E37 for minus infinity,
 #: 9.91E37 for no number.
-NO_READING = 9.9e37
 _LEAST = 9.8999e37
 _MOST = 9.9101e37
 CAUSE = "the instrument gave no number, or wrote 9.9E37, which is none"

@@ -59,7 +59,6 @@ _OPTIONS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "SOFTMAX": ("SoftmaxOptions", ("Beta",)),
     "RESHAPE": ("ReshapeOptions", ()),
 }
-OPERATORS = tuple(_OPTIONS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -29,12 +29,9 @@ ENVELOPE_SHIFT_BITS = 6
 LOG_FRACTION_BITS = 4
 SPIKE_SHIFT_BITS = 3
 
-# Limits of Xylo by rockpool and xylosim: 16 inputs of up to 15 spikes a step, hidden
-# neurons of up to 31, outputs of up to 1.
+# Limits of Xylo by rockpool and xylosim: 16 inputs of up to 15 spikes a step.
 CHANNELS = 16
 INPUT_SPIKES_MAX = 15
-HIDDEN_SPIKES_MAX = 31
-OUTPUT_SPIKES_MAX = 1
 HIDDEN_NEURONS_MAX = 1000
 STATE_MAX = 32_767
 DASH_MIN = 1

@@ -11,7 +11,7 @@ honoured.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeVar
@@ -23,8 +23,6 @@ from numpy.typing import NDArray
 from rig.errors import DataError
 from rig.network import nir_file
 from scenarios.tasks.asc.model import (
-    CHANNELS,
-    CLASSES_COUNT,
     STATE_MAX,
     STEP_S,
     AscModel,
@@ -68,47 +66,6 @@ def known(kind: type[_Known], metadata: Mapping[str, Any]) -> _Known:
     """Return what of a file's metadata is known here."""
     names = {part.name for part in fields(kind)}
     return kind(**{name: value for name, value in metadata.items() if name in names})
-
-
-def write_model(model: AscModel, path: Path) -> None:
-    """Write `model` to `path`."""
-    bank = {name: getattr(model.bank, name) for name in ("b0", "a1", "a2", "offset")}
-    entry = nir.Input(np.array([CHANNELS]))
-    entry.metadata = {"filter_bank": bank}
-    nodes: dict[str, Any] = {"input": entry}
-    for number, layer in enumerate(model.layers):
-        nodes[f"weight_{number}"] = nir.Linear(
-            weight=layer.weight.astype(np.float32), metadata={"scale": 1.0}
-        )
-        nodes[f"neurons_{number}"] = neuron_node(layer)
-    nodes |= {"output": nir.Output(np.array([CLASSES_COUNT]))}
-    names = list(nodes)
-    about = ModelMetadata(FORMAT, FORMAT_VERSION, model.name, STEP_S, model.sha256)
-    nir.write(
-        str(path), nir.NIRGraph(nodes, list(pairwise(names)), metadata=asdict(about))
-    )
-
-
-def neuron_node(layer: NetworkLayer) -> Any:
-    """Return the CubaLIF node of a layer."""
-    steps_syn, steps_mem = (
-        np.exp2(dash.astype(np.float32)) for dash in (layer.dash_syn, layer.dash_mem)
-    )
-    zero = np.zeros(layer.neurons, np.float32)
-    return nir.CubaLIF(
-        tau_syn=(STEP_S * steps_syn).astype(np.float32),
-        tau_mem=(STEP_S * steps_mem).astype(np.float32),
-        r=steps_mem - 1,
-        v_leak=zero,
-        v_reset=zero,
-        v_threshold=layer.threshold.astype(np.float32),
-        w_in=steps_syn * steps_mem / (steps_mem - 1),
-        metadata=asdict(
-            NodeMetadata(
-                1.0, layer.dash_syn, layer.dash_mem, layer.spikes_max, SPIKE_RULE
-            )
-        ),
-    )
 
 
 def read_model(path: Path) -> AscModel:

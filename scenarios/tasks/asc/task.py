@@ -296,10 +296,6 @@ class AscTask(SignalTask):
         spikes: NDArray[np.uint8] = trains(self._model, counts)[0][0]
         return spikes
 
-    def reference_output(self, index: int) -> bytes:
-        """Compute the answer to sample `index` by the integer model."""
-        return self.reference(self.payload(index))
-
     def reference(self, payload: bytes) -> bytes:
         """Compute the answer to a payload by the integer model."""
         digest = sha256(payload).digest()

@@ -21,8 +21,6 @@ from rig.stats.summary import mean
 
 #: InterfaceMenu.cpp, Name.
 NAME = "tinyML Enhanced Interface Board"
-#: DeviceUnderTest.hpp: "MAX_FRAMES 100", of rising and of falling edges each.
-EDGES_MOST = 100
 #: The timer of the edges counts tens of microseconds, under the title "(s)".
 EDGE_S = 10e-6
 _READY = "m-ready"

@@ -31,7 +31,6 @@ OFFICIAL = (
     "8af6a23b74e080826eacc84c766e5fc121520a4e",
     "442afb12b2b1d151faa68e282f702b87d0d0c131",
 )
-OFFICIAL_WORDS = 50
 
 
 @dataclass(frozen=True, slots=True)

@@ -161,4 +161,3 @@ def test_a_footprint_counts_a_weight_at_each_place_of_its_kernel() -> None:
         4,
         0,
     )
-    assert size.sparsity == pytest.approx(1 / 3)

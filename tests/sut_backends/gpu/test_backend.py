@@ -54,7 +54,7 @@ def test_asc_gives_the_bytes_of_the_integer_model_alone_and_side_by_side(
         with pytest.raises(SutError, match="refuses this"):
             sut.do(Load(8), [b"short"])
         info = sut.info
-    references = [asc.reference_output(index) for index in range(8)]
+    references = [asc.reference(asc.payload(index)) for index in range(8)]
     assert [done.output for done in alone] == references[:3]
     assert batch.output == b"".join(references)
     assert [mark.phase for mark in batch.marks] == [BATCH, END]

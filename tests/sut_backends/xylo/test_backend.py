@@ -123,7 +123,7 @@ def test_the_simulator_s_answers_are_those_of_the_integer_model(
         for index in (0, 50, 100):
             sut.do(Load(index), [task.payload(index)])
             done = sut.do(Query((index,)))
-            assert done.output == task.reference_output(index)
+            assert done.output == task.reference(task.payload(index))
 
 
 @needs_xylosim

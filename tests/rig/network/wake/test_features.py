@@ -17,8 +17,13 @@ from hypothesis import strategies as st
 
 from rig.network.tflite.form import IntegerTensor
 from rig.network.wake import features
-from rig.network.wake.features import HOP, WINDOW, FeatureScale, FeatureStream
-from rig.network.wake.float_features import float_features
+from rig.network.wake.features import (
+    HOP,
+    WINDOW,
+    FeatureScale,
+    FeatureStream,
+    mel_weights,
+)
 from tests.length import length
 
 #: A clone of mlcommons/tiny.
@@ -26,6 +31,20 @@ CLONE = "MLPERF_TINY_CLONE"
 SUBMISSION = "benchmark/reference_submissions/streaming_wakeword/sww_ref_l4r5zi"
 #: That of the reference model.
 ROW = IntegerTensor("row", (1, 1, 1, 40), 0.003701042616739869, -128)
+
+
+def float_features(samples: Any) -> Any:
+    """Return the features (hops, 40), from 0 to 1, of samples of 16 bits, before which
+    all is 0: sww_ref_util_submitter.c, th_compute_lfbe_f32.
+    """
+    hops = len(samples) // HOP
+    signal = np.concatenate([np.zeros(HOP + 1), samples[: hops * HOP] / 32768.0])
+    emphasised = signal[1:] - 0.96875 * signal[:-1]
+    windows = np.lib.stride_tricks.sliding_window_view(emphasised, WINDOW)[::HOP]
+    hamming = 0.54 - 0.46 * np.cos(2 * np.pi * np.arange(WINDOW) / WINDOW)
+    powers = np.abs(np.fft.rfft(windows * hamming)) ** 2 / WINDOW
+    decibels = 10 * np.log10(np.maximum(powers @ mel_weights(), 1e-30))
+    return np.clip((decibels + 52.0) / 64.0, 0.0, 1.0)
 
 
 def rows(samples: Any) -> Any:

@@ -15,9 +15,10 @@ import nir
 import numpy as np
 import pytest
 
+from lab.asc.nir_writer import write_model
 from rig.errors import DataError
 from scenarios.tasks.asc.model import AscModel, NetworkLayer
-from scenarios.tasks.asc.nirfile import read_model, write_model
+from scenarios.tasks.asc.nirfile import read_model
 from scenarios.tasks.asc.task import SHIPPED_MODEL
 
 pytestmark = pytest.mark.usefixtures("read_networks_here")
