@@ -77,6 +77,7 @@ BY_NAME = {
     "rig/importers/profilers/otii.py": (8, COLUMNS),
     "rig/importers/profilers/ppk2.py": (2, COLUMNS),
     "rig/importers/tables/repeats.py": (1, COLUMNS),
+    "rig/judge/folder.py": (2, GIVEN),
     "rig/network/nir_file.py": (1, ARRAYS),
     "rig/network/shapes.py": (2, GIVEN),
     "rig/results/schemas.py": (2, GIVEN),

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Signature of a session: a detached signature of events.jsonl, whose chain stands for
-every other file.
+every other file; and of a submission, of submission.json, which lists every other file.
 
 Made by `ssh-keygen -Y sign -n neurorig -f KEY SESSION/events.jsonl`, with any key that
 SSH knows. Trusted signers stand in a file of allowed signers (`ssh-keygen(1)`, ALLOWED
@@ -20,6 +20,8 @@ from rig.store import inventory
 from rig.store.session_folder import EVENTS, SIGNATURE
 
 NAMESPACE = "neurorig"
+#: Suffix of the file with the signature of another one.
+SUFFIX = ".sig"
 _PROGRAM = "ssh-keygen"
 _LIMIT_S = 20.0
 
@@ -39,27 +41,31 @@ def unverified(session: Path) -> list[Finding]:
     )
 
 
-def verified(session: Path, signers: Path) -> Finding:
-    """Check whether one of the allowed signers signed a session as it is; raise
-    ConfigError where that cannot be found out.
+def verified(folder: Path, signers: Path, name: str = EVENTS) -> Finding:
+    """Check whether one of the allowed signers signed a file of a folder as it is: by
+    default a session's events.jsonl. Raises ConfigError where that cannot be found out.
     """
+    signature_name = name + SUFFIX
     if not signers.is_file():
         raise ConfigError(
             f"{signers} is no file",
             path="--signers",
             try_next="a line for each signer: NAME KEYTYPE KEY",
         )
-    if SIGNATURE not in inventory.files(session):
-        made = f"{_PROGRAM} -Y sign -n {NAMESPACE} -f KEY {session / EVENTS}"
+    if signature_name not in inventory.files(folder):
+        made = f"{_PROGRAM} -Y sign -n {NAMESPACE} -f KEY {folder / name}"
+        what = "session" if name == EVENTS else "folder"
         return Finding(
-            SIGNATURE, False, f"is missing: nobody signed this session ({made} does)"
+            signature_name,
+            False,
+            f"is missing: nobody signed this {what} ({made} does)",
         )
-    signature = foreign_files.checked(session / SIGNATURE, session)
-    content = foreign_files.read_bytes(session / EVENTS, session)
+    signature = foreign_files.checked(folder / signature_name, folder)
+    content = foreign_files.read_bytes(folder / name, folder)
     found = _run(["find-principals", "-s", signature, "-f", str(signers)], b"")
     names = found.stdout.decode(errors="replace").split("\n")
     if found.returncode or not names[0]:
-        return Finding(SIGNATURE, False, f"is of nobody whom {signers} names")
+        return Finding(signature_name, False, f"is of nobody whom {signers} names")
     how = ["-n", NAMESPACE, "-s", signature, "-f", str(signers), "-I", names[0]]
     done = _run(["verify", *how], content)
     if done.returncode:
@@ -69,8 +75,9 @@ def verified(session: Path, signers: Path) -> Finding:
             .strip()
             .split("\n")[-1]
         )
-        return Finding(SIGNATURE, False, f"is not of {EVENTS} as it is: {said[:200]}")
-    return Finding(SIGNATURE, True, f"signed by {names[0]}")
+        said = f"is not of {name} as it is: {said[:200]}"
+        return Finding(signature_name, False, said)
+    return Finding(signature_name, True, f"signed by {names[0]}")
 
 
 def _run(words: Sequence[str], content: bytes) -> subprocess.CompletedProcess[bytes]:

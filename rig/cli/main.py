@@ -100,6 +100,14 @@ COMMANDS = {
         "rig.cli.boards.start:start",
         "Go from a board on the desk to a first result, by questions",
     ),
+    "submission": (
+        "rig.cli.submission.judged:submission",
+        "Judge a folder that was submitted to a benchmark",
+    ),
+    "submit": (
+        "rig.cli.submission.submit:submit",
+        "Make a folder of sessions that a benchmark takes",
+    ),
 }
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from rig.files import typed
-from rig.results import document
+from rig.results import document, submission_file
 from rig.store.provenance_file import Provenance
 from rig.store.sample_lines import SampleLine, StreamLine, WindowLine
 from rig.store.session_folder import json_text, write_text
@@ -39,6 +39,12 @@ def results() -> dict[str, Any]:
 def provenance() -> dict[str, Any]:
     """Make the schema of provenance.json."""
     return _schema(Provenance, "provenance.json", {})
+
+
+def submission() -> dict[str, Any]:
+    """Make the schema of submission.json."""
+    key = {"schema": {"const": submission_file.SCHEMA}}
+    return _schema(submission_file.Submission, submission_file.SUBMISSION, key)
 
 
 def samples() -> dict[str, Any]:
@@ -67,6 +73,7 @@ SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
     "results.schema.json": results,
     "provenance.schema.json": provenance,
     "samples.schema.json": samples,
+    "submission.schema.json": submission,
 }
 
 

@@ -26,13 +26,14 @@ from rig.errors import (
     RigError,
     SutError,
 )
+from rig.files import typed
 from rig.interfaces.sut import SutInfo
 from rig.model.steps import Load, Solve
 from rig.session.session import Bench, open_bench
 from scenarios.tasks.qubo import answer, edges
 from scenarios.tasks.qubo.cost import cost
 from scenarios.tasks.qubo.graph import NODES_MAX, Graph, Workload, generate
-from scenarios.tasks.qubo.targets import packed
+from scenarios.tasks.qubo.targets import packed, unpacked
 
 SCHEMA = "neurorig-largest-1"
 #: QUBO.md, maximum workload size, in short.
@@ -76,6 +77,14 @@ class Try:
     def good(self) -> bool:
         """Whether it was loaded and gave a solution better than cost 0."""
         return self.outcome == "good"
+
+
+@dataclass(frozen=True, slots=True)
+class TriedSizes:
+    """The tries in a file of evidence."""
+
+    tries: tuple[Try, ...]
+    more: dict[str, Any] = typed.rest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,6 +232,39 @@ def content(
         },
         "tries": [dataclasses.asdict(one) for one in every],
     }
+
+
+def again(stored: Any) -> Any:
+    """Evaluate the stored vector of each try once more, without a device; raise
+    DataError where the evidence is of another form.
+    """
+    found = typed.from_json(TriedSizes, stored, "the evidence of the largest workload")
+    tries = tuple(map(_evaluated, found.tries))
+    return typed.to_json(dataclasses.replace(found, tries=tries))
+
+
+def _evaluated(attempt: Try) -> Try:
+    """Make a try once more from its size and its vector."""
+    if attempt.nodes > NODES_MAX:
+        raise DataError(
+            f"a try has {attempt.nodes} nodes",
+            evidence="the evidence of the largest workload",
+        )
+    graph = generate(Workload(attempt.nodes, attempt.density, SEED))
+    payload_b = len(edges.encode(graph))
+    made = dataclasses.replace(
+        attempt, edges=graph.edges, payload_b=payload_b, graph_sha256=graph.sha256
+    )
+    if not attempt.vector:
+        # Without a vector a try can be any failure, and no success.
+        outcome = "failed" if attempt.good else attempt.outcome
+        return dataclasses.replace(made, outcome=outcome)
+    true = cost(graph, unpacked(attempt.vector, attempt.nodes))
+    if attempt.claimed != true:
+        outcome = "wrong"
+    else:
+        outcome = "no better" if true > BETTER else "good"
+    return dataclasses.replace(made, cost=true, outcome=outcome)
 
 
 def _judged(attempt: Try, graph: Graph, output: bytes) -> Try:

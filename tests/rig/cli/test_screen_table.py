@@ -181,6 +181,21 @@ TABLE = {
         "view-no-number view-no-option view-no-path",
         "opens a window and prints nothing",
     ),
+    "submission check": Screens(
+        "",
+        "submission-check submission-check-no-folder submission-check-no-submission"
+        " submission-check-no-seeds",
+        reason="no simulated session is accepted",
+    ),
+    "submit about": Screens(
+        "submit-about",
+        "submit-about-there submit-about-no-folder submit-about-no-file",
+    ),
+    "submit neurobench": Screens(
+        "submit-neurobench",
+        "submit-neurobench-no-task submit-neurobench-cut-off submit-neurobench-there"
+        " submit-neurobench-wrong-about",
+    ),
 }
 #: Screens that several commands share.
 SHARED = {"errors-files", "errors-idle", "errors-names", "errors-usage", "stopped"}

@@ -21,6 +21,7 @@ from rig.errors import Stopped
 from rig.host.stop import Stop
 from rig.session.session import open_bench
 from rig.store.events import Event, TrialFinished
+from rig.submission import about, build, entries
 from tests import screens
 from tests.conftest import ROOT, VIRTUAL_NULL
 from tests.recorded import recorded
@@ -75,6 +76,10 @@ def record(root: Path) -> None:
     (root / DAMAGED / "trial-2" / "trace.jls").write_bytes(b"no trace")
     (root / EDITED / "events.jsonl").write_text("{\n")
     (root / "empty").mkdir()
+    read = entries.read(root / GRID)
+    about_it = about.AuthorStatements()
+    request = build.SubmissionRequest(sessions=(read,), about=about_it, beside=root)
+    build.build(request, root / "submission")
     (root / "claim.toml").write_text("energy_infer = 1e-5\n", encoding="utf-8")
     (root / "small.toml").write_text(
         config.load(VIRTUAL_NULL, FEW).toml(), encoding="utf-8"
@@ -125,6 +130,20 @@ READ: dict[str, tuple[str, ...]] = {
     "resume-edited": ("resume", EDITED),
     "sessions-no-tagged": ("sessions", "--tag", "nosuch", "good"),
     "sessions-none-found": ("sessions", "nosuch"),
+    "submission-check": ("submission", "check", "submission"),
+    "submission-check-no-folder": ("submission", "check", "nosuch"),
+    "submission-check-no-submission": ("submission", "check", GOOD),
+    "submission-check-no-seeds": ("submission", "check", "submission", "--seeds", "a"),
+    "submit-neurobench-no-task": ("submit", "neurobench", GOOD, "--to", "new"),
+    "submit-neurobench-cut-off": ("submit", "neurobench", CUT_OFF, "--to", "new"),
+    "submit-neurobench-there": ("submit", "neurobench", GRID, "--to", "submission"),
+    "submit-neurobench-wrong-about": (
+        *("submit", "neurobench", GRID, "--to", "new"),
+        *("--about", "claim.toml"),
+    ),
+    "submit-about-there": ("submit", "about", "claim.toml"),
+    "submit-about-no-folder": ("submit", "about", "nosuch/about.toml"),
+    "submit-about-no-file": ("submit", "about"),
     "demo-no-bench": ("demo", "--bench", "nosuch.toml"),
     "demo-wrong-option": ("demo", "--trials", "3"),
     "demo-wrong-bench": ("demo", "--bench", "claim.toml"),
@@ -136,6 +155,8 @@ WRITING: dict[str, tuple[str, ...]] = {
     "demo": ("demo", "--bench", "small.toml", "--sessions", "new"),
     "bundle": ("bundle", GOOD),
     "qubo-rescore": ("qubo", "rescore", GRID),
+    "submit-about": ("submit", "about", "about.toml"),
+    "submit-neurobench": ("submit", "neurobench", GRID, "--to", "new"),
 }
 #: One of each kind of screen; details may take more.
 ONE_SCREEN = (
@@ -147,6 +168,8 @@ ONE_SCREEN = (
     "demo",
     "bundle",
     "qubo-rescore",
+    "submit-about",
+    "submit-neurobench",
 )
 
 

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`rig submit`: a folder that is submitted to a benchmark, from finished sessions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from rig.cli.lazy import LazyGroup
+from rig.cli.options import EXISTING_FILE, EXISTING_FOLDER, FILE, to_write
+from rig.errors import ConfigError
+
+
+@click.group(cls=LazyGroup)
+def submit() -> None:
+    """Make a folder of finished sessions that a benchmark takes."""
+
+
+@submit.command()
+@click.argument("file", type=FILE, callback=to_write)
+def about(file: Path) -> None:
+    """Write a template of an author's statements about a submission."""
+    from rig.cli.printed.terminal import say_plain
+    from rig.store.session_folder import write_text
+    from rig.submission.about import template
+
+    if file.exists():
+        raise ConfigError(
+            f"{file} is there already", path="FILE", try_next="another name"
+        )
+    write_text(file, template())
+    say_plain(f"{file}; then rig submit neurobench SESSION --about {file} --to FOLDER")
+
+
+@submit.command()
+@click.argument(
+    "sessions", nargs=-1, required=True, metavar="SESSION...", type=EXISTING_FOLDER
+)
+@click.option(
+    "--about",
+    "stated",
+    type=EXISTING_FILE,
+    help="A TOML file of your statements; rig submit about FILE writes a template.",
+)
+@click.option(
+    "--to", required=True, metavar="FOLDER", type=FILE, help="The folder to make."
+)
+@click.option(
+    "--raw",
+    default="",
+    metavar="URL",
+    help="Where the raw data are; without it they are in the folder.",
+)
+@click.option(
+    "--largest",
+    type=EXISTING_FILE,
+    help="QUBO: the evidence of the largest workload (rig qubo largest --out).",
+)
+def neurobench(
+    sessions: tuple[Path, ...],
+    stated: Path | None,
+    to: Path,
+    raw: str,
+    largest: Path | None,
+) -> None:
+    """Make a submission to NeuroBench's system track.
+
+    The format is that of docs/reference/SUBMISSION.md; rig submission check judges it.
+    """
+    from rig.cli.printed.submission import print_built
+    from rig.submission import about as about_file
+    from rig.submission import build, entries
+
+    request = build.SubmissionRequest(
+        sessions=tuple(entries.read(path) for path in sessions),
+        about=about_file.read(stated) if stated else about_file.AuthorStatements(),
+        beside=stated.parent if stated else Path(),
+        raw=raw,
+        largest=largest,
+    )
+    print_built(build.build(request, to), to)
