@@ -3,21 +3,25 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Self
 
+import numpy as np
 from annotated_types import Ge, Interval, Unit, doc
 
+from rig.arrays import Float64s
 from rig.interfaces.context import BenchContext
 from rig.interfaces.scenario import Scenario
 from rig.interfaces.task import Task
+from rig.model.columns import MeasuredColumns, WindowArrays
 from rig.model.declaration import DeclaredMetrics
 from rig.model.metric import Metric, Prominence, Repeatability, Statistic
 from rig.model.steps import Idle, Load, Plan, Query, Step
-from rig.model.trial import Measured, Sample
+from rig.model.trial import Measured
 from rig.settings.declare import Count, Or
 from rig.stats import early_stopping
 from rig.stats.summary import mean, ratio, ratio_value, standard_error
@@ -111,29 +115,29 @@ class SingleStream(Scenario):
 
     def summarise(self, measured: Measured, phases: Sequence[str]) -> dict[str, Metric]:
         """Reduce one trial: means with standard errors, percentiles of latency."""
-        return self._metrics(measured, phases, with_errors=True)
+        return self._metrics(measured.columns, phases, with_errors=True)
 
     def summarise_variation(
         self, measured: Measured, phases: Sequence[str]
     ) -> dict[str, Metric]:
         """Reduce a variation of a trial, without standard errors."""
-        return self._metrics(measured, phases, with_errors=False)
+        return self._metrics(measured.columns, phases, with_errors=False)
 
     def _metrics(
-        self, measured: Measured, phases: Sequence[str], with_errors: bool
+        self, columns: MeasuredColumns, phases: Sequence[str], with_errors: bool
     ) -> dict[str, Metric]:
-        metrics = _accuracy(measured.samples)
-        latencies_s = list(map(_latencies_s, measured.samples))
+        metrics = _accuracy(columns, with_errors)
+        samples = columns.samples.of_width(len(phases))
+        latencies_s = samples.latency_s
         for place, phase in enumerate(phases):
-            of_phase_s = [row[place] for row in latencies_s]
             name = f"latency_{phase}"
-            metrics |= _latency(name, of_phase_s, with_errors=with_errors)
-        totals_s = list(map(sum, latencies_s))
+            metrics |= _latency(name, latencies_s[:, place], with_errors=with_errors)
+        totals_s = _row_sums(latencies_s)
         metrics |= _latency(
             "latency_total", totals_s, Prominence.HEADLINE, with_errors=with_errors
         )
-        if not self.absent(measured):
-            estimate_s = early_stopping.estimate(totals_s, LOADGEN_PERCENT)
+        if not _no_estimate(columns.repeats.tolist()):
+            estimate_s = early_stopping.estimate(totals_s.tolist(), LOADGEN_PERCENT)
             assert estimate_s is not None
             metrics[EARLY_STOPPING] = Metric(
                 estimate_s,
@@ -144,7 +148,7 @@ class SingleStream(Scenario):
                 prominence=Prominence.DETAIL,
                 repeatability=Repeatability.COARSE,
             )
-        return metrics | _energies(measured, phases, latencies_s, with_errors)
+        return metrics | _energies(samples, columns.idles, phases, with_errors)
 
     def declared_metrics(
         self, task: Task, steps: Sequence[Step], phases: Sequence[str]
@@ -196,57 +200,48 @@ def _no_estimate(repeats: Sequence[int]) -> dict[str, str]:
     return {EARLY_STOPPING: f"needs {needed} samples, there are {len(repeats)}"}
 
 
-def _accuracy(samples: Sequence[Sample]) -> dict[str, Metric]:
+def _row_sums(table: Float64s) -> Float64s:
+    """Add the columns up, from left to right."""
+    return functools.reduce(np.add, table.T, np.zeros(len(table)))
+
+
+def _accuracy(columns: MeasuredColumns, with_error: bool) -> dict[str, Metric]:
     # A task whose single outputs give no answer, only scores, has no accuracy by the
     # sample.
-    if any(not sample.answer for sample in samples):
+    if not columns.answered.all():
         return {}
-    right = [sample.correct for sample in samples]
-    return {"accuracy": Metric.of_share(right, True, Prominence.HEADLINE)}
+    right = columns.right.tolist()
+    accuracy = Metric.of_share(right, True, Prominence.HEADLINE, with_error=with_error)
+    return {"accuracy": accuracy}
 
 
 def _latency(
     name: str,
-    values_s: Sequence[float],
+    values_s: Float64s,
     prominence: Prominence = Prominence.MAIN,
     *,
     with_errors: bool,
 ) -> dict[str, Metric]:
-    # Sorted here once: each percentile sorts its values, which then takes no time.
-    ordered_s = sorted(values_s)
-    percentiles = {
-        f"{name}_p{percent}": Metric.of_percentile(
-            ordered_s, percent, "s", higher_is_better=False, with_error=with_errors
-        )
-        for percent in PERCENTILES
-    }
+    ordered = Metric.of_percentiles(
+        values_s, PERCENTILES, "s", higher_is_better=False, with_error=with_errors
+    )
+    percentiles = {f"{name}_p{metric.percent}": metric for metric in ordered}
     mean_s = _metric(values_s, "s", prominence, with_errors)
     return {name: mean_s} | percentiles
 
 
 def _energies(
-    measured: Measured,
-    phases: Sequence[str],
-    latencies_s: Sequence[Sequence[float]],
-    with_errors: bool,
+    samples: WindowArrays, idles: WindowArrays, phases: Sequence[str], with_errors: bool
 ) -> dict[str, Metric]:
-    """Return powers and energies of the samples whose energies are known; `latencies_s`
-    has a row for each sample.
-    """
-    rows_j = []
-    rows_s = []
-    for sample, of_sample_s in zip(measured.samples, latencies_s, strict=True):
-        known_j = [window.energy_j for window in sample.windows]
-        of_sample_j = [energy_j for energy_j in known_j if energy_j is not None]
-        if len(of_sample_j) == len(known_j):
-            rows_j.append(of_sample_j)
-            rows_s.append(of_sample_s)
-    idles = [idle for idle in measured.idles if idle.energy_j is not None]
-    total_j = list(map(sum, rows_j))
-    total_s = list(map(sum, rows_s))
+    """Return powers and energies of the samples whose energies are known."""
+    known = ~samples.lost.any(axis=1)
+    rows_j = samples.energy_j[known]
+    rows_s = samples.latency_s[known]
+    total_j = _row_sums(rows_j)
+    total_s = _row_sums(rows_s)
     idle = _power(
-        [idle.energy_j or 0.0 for idle in idles],
-        [idle.latency_s for idle in idles],
+        idles.energy_j[~idles.lost],
+        idles.latency_s[~idles.lost],
         Prominence.MAIN,
         with_errors,
     )
@@ -257,8 +252,8 @@ def _energies(
         "power_dynamic": difference(active, idle),
     }
     for place, phase in enumerate(phases):
-        energies_j = [row[place] for row in rows_j]
-        durations_s = [row[place] for row in rows_s]
+        energies_j = rows_j[:, place]
+        durations_s = rows_s[:, place]
         metrics[f"power_{phase}"] = _power(
             energies_j, durations_s, Prominence.DETAIL, with_errors
         )
@@ -270,7 +265,12 @@ def _energies(
         )
     metrics["energy_total"] = _metric(total_j, "J", Prominence.HEADLINE, with_errors)
     metrics["energy_idle"] = _beyond_idle(
-        [0.0] * len(total_s), total_s, idle, Prominence.DETAIL, with_errors, sign=-1.0
+        np.zeros(len(total_s)),
+        total_s,
+        idle,
+        Prominence.DETAIL,
+        with_errors,
+        sign=-1.0,
     )
     metrics["energy_dynamic"] = _beyond_idle(
         total_j, total_s, idle, Prominence.HEADLINE, with_errors
@@ -279,8 +279,8 @@ def _energies(
 
 
 def _beyond_idle(
-    energies_j: Sequence[float],
-    durations_s: Sequence[float],
+    energies_j: Float64s,
+    durations_s: Float64s,
     idle: Metric,
     prominence: Prominence,
     with_error: bool,
@@ -289,14 +289,12 @@ def _beyond_idle(
     """Take idle power off each energy; its standard error is common to all samples, so
     it does not shrink with their number.
     """
-    beyond_j = [
-        sign * (e - idle.value * t)
-        for e, t in zip(energies_j, durations_s, strict=True)
-    ]
+    of_each_j: Float64s = sign * (energies_j - idle.value * durations_s)
+    beyond_j = of_each_j.tolist()
     single_j = standard_error(beyond_j) if with_error else None
     error_j = None
     if single_j is not None and idle.standard_error is not None:
-        error_j = math.hypot(single_j, mean(durations_s) * idle.standard_error)
+        error_j = math.hypot(single_j, mean(durations_s.tolist()) * idle.standard_error)
     return _single(
         value=mean(beyond_j),
         unit="J",
@@ -308,15 +306,16 @@ def _beyond_idle(
 
 
 def _power(
-    energies_j: Sequence[float],
-    durations_s: Sequence[float],
+    energies_j: Float64s,
+    durations_s: Float64s,
     prominence: Prominence,
     with_error: bool,
 ) -> Metric:
+    above, below = energies_j.tolist(), durations_s.tolist()
     if with_error:
-        value, error = ratio(energies_j, durations_s)
+        value, error = ratio(above, below)
     else:
-        value, error = ratio_value(energies_j, durations_s), None
+        value, error = ratio_value(above, below), None
     return _single(
         value=value,
         unit="W",
@@ -327,18 +326,15 @@ def _power(
     )
 
 
-def _latencies_s(sample: Sample) -> list[float]:
-    return [window.latency_s for window in sample.windows]
-
-
 def _metric(
-    values: Sequence[float], unit: str, prominence: Prominence, with_error: bool
+    values: Float64s, unit: str, prominence: Prominence, with_error: bool
 ) -> Metric:
+    single = values.tolist()
     return _single(
-        value=mean(values),
+        value=mean(single),
         unit=unit,
-        error=standard_error(values) if with_error else None,
-        count=len(values),
+        error=standard_error(single) if with_error else None,
+        count=len(single),
         statistic=Statistic.MEAN,
         prominence=prominence,
     )

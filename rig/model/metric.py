@@ -9,8 +9,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
+from rig.arrays import Float64s
 from rig.stats.binomial import Share
-from rig.stats.summary import mean, percentile, percentile_error, standard_error
+from rig.stats.summary import (
+    ascending,
+    mean,
+    of_ordered,
+    percentile_error,
+    standard_error,
+)
 
 
 class Statistic(Enum):
@@ -103,28 +110,44 @@ class Metric:
     @classmethod
     def of_percentile(
         cls,
-        values: Sequence[float],
+        values: Sequence[float] | Float64s,
         percent: float,
         unit: str,
         higher_is_better: bool | None = None,
-        with_error: bool = True,
     ) -> Metric:
         """Make a percentile with its standard error: a detail, which trials need not
         repeat.
         """
-        ordered = sorted(values)
-        return cls(
-            value=percentile(ordered, percent),
-            unit=unit,
-            standard_error=percentile_error(ordered, percent) if with_error else None,
-            n=len(values),
-            higher_is_better=higher_is_better,
-            statistic=Statistic.PERCENTILE,
-            prominence=Prominence.DETAIL,
-            repeatability=Repeatability.COARSE,
-            percent=percent,
-            values=tuple(ordered),
-        )
+        return cls.of_percentiles(values, (percent,), unit, higher_is_better)[0]
+
+    @classmethod
+    def of_percentiles(
+        cls,
+        values: Sequence[float] | Float64s,
+        percents: Sequence[float],
+        unit: str,
+        higher_is_better: bool | None = None,
+        with_error: bool = True,
+    ) -> list[Metric]:
+        """Make several percentiles of the same values."""
+        ordered = ascending(values)
+        return [
+            cls(
+                value=of_ordered(ordered, percent),
+                unit=unit,
+                standard_error=(
+                    percentile_error(ordered, percent) if with_error else None
+                ),
+                n=len(ordered),
+                higher_is_better=higher_is_better,
+                statistic=Statistic.PERCENTILE,
+                prominence=Prominence.DETAIL,
+                repeatability=Repeatability.COARSE,
+                percent=percent,
+                values=ordered,
+            )
+            for percent in percents
+        ]
 
     @classmethod
     def of_share(
@@ -133,13 +156,15 @@ class Metric:
         higher_is_better: bool | None = None,
         prominence: Prominence = Prominence.MAIN,
         repeatability: Repeatability = Repeatability.REPEATED,
+        *,
+        with_error: bool = True,
     ) -> Metric:
         """Make the share of outcomes that are true."""
         values = [float(outcome) for outcome in outcomes]
         return cls(
             value=mean(values),
             unit="1",
-            standard_error=standard_error(values),
+            standard_error=standard_error(values) if with_error else None,
             n=len(values),
             higher_is_better=higher_is_better,
             statistic=Statistic.SHARE,

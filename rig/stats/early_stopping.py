@@ -20,6 +20,7 @@ from rig.stats.binomial import at_most
 CONFIDENCE = 0.99
 
 
+@cache
 def discardable(n: int, percent: float) -> int:
     """Return the largest t; 0 where `n` queries are too few for any estimate."""
     above = 1 - percent / 100

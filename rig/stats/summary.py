@@ -6,6 +6,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+import numpy as np
+
+from rig.arrays import Float64s
 from rig.stats.binomial import places
 
 #: Standard deviations to each side that hold 95 % of a normal distribution.
@@ -42,9 +45,9 @@ def percentile_error(values: Sequence[float], percent: float) -> float | None:
     low, high = places(len(values), percent / 100)
     if not low or high > len(values):
         return None
-    ordered = sorted(values)
-    at = percentile(ordered, percent)
-    return max(at - float(ordered[low - 1]), float(ordered[high - 1]) - at) / NORMAL_95
+    ordered = ascending(values)
+    at = of_ordered(ordered, percent)
+    return max(at - ordered[low - 1], ordered[high - 1] - at) / NORMAL_95
 
 
 def half_width(uncertainty: float | None) -> float | None:
@@ -58,14 +61,23 @@ def percentile(values: Sequence[float], percent: float) -> float:
     """Return a percentile by linear interpolation between order statistics (Hyndman and
     Fan, type 7); NaN for no values.
 
-    The result equals numpy.percentile's to the last bit, in a twentieth of the time for
-    a few values: an uncertainty budget asks for thousands.
+    The result equals numpy.percentile's to the last bit, in a part of the time for a
+    few values: an uncertainty budget asks for thousands.
     """
-    if not values or any(map(math.isnan, values)):
+    return of_ordered(ascending(values), percent)
+
+
+def ascending(values: Sequence[float] | Float64s) -> tuple[float, ...]:
+    """Return values in ascending order, NaN last."""
+    return tuple(np.sort(np.asarray(values, np.float64)).tolist())
+
+
+def of_ordered(ordered: Sequence[float], percent: float) -> float:
+    """Return a percentile of values that are `ascending`; NaN where one of them is."""
+    if not ordered or math.isnan(ordered[-1]):
         return math.nan
-    if len(values) == 1 and math.isfinite(values[0]):
-        return float(values[0])
-    ordered = sorted(values)
+    if len(ordered) == 1 and math.isfinite(ordered[0]):
+        return float(ordered[0])
     place = (len(ordered) - 1) * (percent / 100)
     at = math.floor(place)
     below = ordered[at]

@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rig.arrays import Array, Float32s
+from rig.arrays import Float32s, Float64s
 
 #: Samples that are summed at once: of those whose current lies within one range none is
 #: looked at on its own.
@@ -31,7 +31,7 @@ class Sums:
         self._ends_a = np.array(self._ends, dtype=np.float64)
         # Kept: to give memory of this size back after each block, and take it again,
         # costs more than the arithmetic.
-        self._power = np.empty(most)
+        self._rows = np.empty((3, most))
         self.clear()
 
     def clear(self) -> None:
@@ -47,26 +47,31 @@ class Sums:
         count = len(current_a)
         if not count:
             return
-        power = np.multiply(
-            current_a, voltage_v, out=self._power[:count], dtype=np.float64
-        )
+        rows = self._rows[:, :count]
+        power, current, voltage = rows
+        current[:] = current_a
+        voltage[:] = voltage_v
+        np.multiply(current, voltage, out=power)
         self.least_w, self.most_w = (
             min(self.least_w, float(power.min())),
             max(self.most_w, float(power.max())),
         )
-        rows: tuple[Array, ...] = power, current_a, voltage_v
         if not self._ends:
-            self.sums[:, 0] += [row.sum(dtype=np.float64) for row in rows]
+            self.sums[:, 0] += rows.sum(axis=1)
             return
         whole = count - count % _CELL
-        apart = [row[whole:] for row in rows]
+        cells = rows[:, :whole].reshape(3, -1, _CELL)
+        place = self._place(float(current.min()), float(current.max()))
+        if place is not None:
+            for values in (cells.sum(axis=2), rows[:, whole:]):
+                if values.shape[1]:
+                    # One by one from the first on, as they are put into ranges below.
+                    self.sums[:, place] += np.cumsum(values, axis=1)[:, -1]
+            return
+        apart = rows[:, whole:]
         if whole:
-            cells = [row[:whole].reshape(-1, _CELL) for row in rows]
             mixed = self._add_pure(cells)
-            apart = [
-                np.append(values, row[mixed])
-                for values, row in zip(apart, cells, strict=True)
-            ]
+            apart = np.append(apart, cells[:, mixed].reshape(3, -1), axis=1)
         self._put(np.searchsorted(self._ends_a, np.abs(apart[1])), apart)
 
     def take(self, current_a: float, voltage_v: float, share: float) -> None:
@@ -79,20 +84,27 @@ class Sums:
         for row, value in enumerate((current_a * voltage_v, current_a, voltage_v)):
             self.sums[row, place] += share * value
 
-    def _add_pure(self, cells: Sequence[Array]) -> NDArray[np.intp]:
+    def _place(self, least_a: float, most_a: float) -> int | None:
+        """Return the range of all currents between two; None where it is not one, or
+        where one is no number.
+        """
+        if least_a != least_a:
+            return None
+        low, high = (bisect_left(self._ends, abs(end_a)) for end_a in (least_a, most_a))
+        is_one = low == high and (least_a >= 0 or most_a <= 0 or low == 0)
+        return low if is_one else None
+
+    def _add_pure(self, cells: Float64s) -> NDArray[np.intp]:
         """Add those cells whose current lies within one range; return the others."""
         least = cells[1].min(axis=1)
         most = cells[1].max(axis=1)
         low, high = np.searchsorted(self._ends_a, np.abs([least, most]))
         pure = (low == high) & ((least >= 0) | (most <= 0) | (low == 0))
         # This place is beyond all ranges, and dropped by the sum.
-        self._put(
-            np.where(pure, low, len(self._ends) + 1),
-            [cell.sum(axis=1, dtype=np.float64) for cell in cells],
-        )
+        self._put(np.where(pure, low, len(self._ends) + 1), cells.sum(axis=2))
         return np.flatnonzero(~pure)
 
-    def _put(self, places: NDArray[np.intp], rows: Iterable[Array]) -> None:
+    def _put(self, places: NDArray[np.intp], rows: Float64s) -> None:
         width = len(self._ends) + 1
         for sums, values in zip(self.sums, rows, strict=True):
             sums += np.bincount(places, values, minlength=width)[:width]

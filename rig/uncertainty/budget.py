@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from rig.host.stop import look
 from rig.model.effects import COMMON, OWN, TRIAL, Influence
@@ -16,6 +17,7 @@ from rig.model.trial import Measured, Trial
 from rig.stats.coverage_factor import coverage_factor
 from rig.stats.summary import NORMAL_95, mean, standard_error
 from rig.uncertainty.propagation import (
+    Movable,
     Moving,
     Summarise,
     correlated,
@@ -89,10 +91,12 @@ def influences(
     streams, and do not cancel in a difference.
     """
     by_metric: dict[str, dict[str, Influence]] = {name: {} for name in metrics}
+    columns = cache(lambda: measured.columns)
+    movable = cache(lambda group: Movable.of(measured, group, columns))
     for component, (kind, shape) in _components(measured).items():
         look()
         for group in _moved_together(measured, component, kind):
-            moving = Moving(measured, metrics, summarise, component, group)
+            moving = Moving(movable(group), metrics, summarise, component)
             deltas = independent(moving) if kind == OWN else correlated(moving)
             title = _title(component, group)
             for name, delta in deltas.items():

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache, partial
 from itertools import chain
 
 import numpy as np
@@ -20,7 +21,7 @@ import numpy as np
 from rig.arrays import Bools, Float64s
 from rig.model.catalogue import Entry
 from rig.model.metric import Metric
-from rig.model.trial import Measured, Trial
+from rig.model.trial import Measured, Trial, Varied
 from rig.stats.containing import Variance
 from rig.stats.few_clusters import LEAST, cr2
 from rig.stats.summary import percentile
@@ -173,17 +174,9 @@ def jackknife(
     rows = []
     present = []
     for trial, trial_indices in zip(trials, indices, strict=True):
-        whole = numbers(trial.metrics, cuts)
-        row = []
-        touched = []
-        for group in grouping.groups:
-            is_in = not group.isdisjoint(trial_indices)
-            touched.append(is_in)
-            if is_in:
-                row.append(numbers(summarise(without(trial.measured, group)), cuts))
-            else:
-                row.append(whole)
-        rows.append(row)
+        touched = [not group.isdisjoint(trial_indices) for group in grouping.groups]
+        left = _without_each(trial, grouping.groups, touched, summarise)
+        rows.append([numbers(metrics, cuts) for metrics in left])
         present.append(touched)
     deleted = {}
     wholes = {}
@@ -193,6 +186,25 @@ def jackknife(
             numbers(trial.metrics, cuts).get(name, _NONE) for trial in trials
         ]
     return Jackknife(grouping, deleted, wholes, shared)
+
+
+def _without_each(
+    trial: Trial,
+    groups: Sequence[frozenset[int]],
+    touched: Sequence[bool],
+    summarise: Summarise,
+) -> Iterator[Mapping[str, Metric]]:
+    """Yield a trial's metrics without each group in turn; where the trial has none of
+    it, those of the whole trial.
+    """
+    columns = cache(lambda: trial.measured.columns)
+
+    def left(gone: frozenset[int]) -> Measured:
+        whole = partial(without, trial.measured, gone)
+        return Varied(whole, lambda: columns().without(gone))
+
+    for group, is_touched in zip(groups, touched, strict=True):
+        yield summarise(left(group)) if is_touched else trial.metrics
 
 
 def _deleted(

@@ -7,40 +7,119 @@ It holds for any scenario, as it makes no assumption on how metrics are computed
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
-from rig.model.effects import OWN, Effect
+import numpy as np
+
+from rig.arrays import Bools, Float64s, Int64s
+from rig.model.columns import MeasuredColumns
 from rig.model.metric import Metric, Statistic
-from rig.model.trial import Measured, Sample, Window
+from rig.model.trial import Measured, Sample, Varied, Window
 
 Summarise = Callable[[Measured], Mapping[str, Metric]]
-Effects = Callable[[Window], Effect | None]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Movable:
+    """The windows of some groups ("samples", "idles", "streams") of a trial in a row:
+    their latencies, energies (NaN where there is none), and the `names` of phases,
+    which `phases` refers to. `columns` gives those of the trial.
+    """
+
+    measured: Measured
+    groups: Sequence[str]
+    columns: Callable[[], MeasuredColumns]
+    windows: Sequence[Window]
+    latency_s: Float64s
+    energy_j: Float64s
+    names: Sequence[str]
+    phases: Int64s
+
+    @classmethod
+    def of(
+        cls,
+        measured: Measured,
+        groups: Sequence[str],
+        columns: Callable[[], MeasuredColumns],
+    ) -> Movable:
+        """Collect the windows of these groups."""
+        windows = windows_of(measured, groups)
+        energies_j = [window.energy_j for window in windows]
+        numbers: dict[str, int] = {}
+        phases = [numbers.setdefault(window.phase, len(numbers)) for window in windows]
+        return cls(
+            measured=measured,
+            groups=groups,
+            columns=columns,
+            windows=windows,
+            latency_s=np.array([window.latency_s for window in windows], np.float64),
+            energy_j=np.array(energies_j, np.float64),
+            names=list(numbers),
+            phases=np.array(phases, np.int64),
+        )
+
+    def moved(self, by_s: Float64s, by_j: Float64s) -> Varied:
+        """Return the trial with other latencies and energies of its windows."""
+        latency_s = self.latency_s + by_s
+        energy_j = self.energy_j + by_j
+        return Varied(
+            whole=partial(_moved, self.measured, self.groups, latency_s, energy_j),
+            columns=partial(self._moved_columns, latency_s, energy_j),
+        )
+
+    def _moved_columns(
+        self, latency_s: Float64s, energy_j: Float64s
+    ) -> MeasuredColumns:
+        columns = self.columns()
+        tables = {"samples": columns.samples, "idles": columns.idles}
+        at = 0
+        for group, table in tables.items():
+            if group in self.groups:
+                part = slice(at, at + table.latency_s.size)
+                tables[group] = table.moved(latency_s[part], energy_j[part])
+                at = part.stop
+        streams = len(self.measured.streams) if "streams" in self.groups else 0
+        if at + streams != len(latency_s):
+            raise ValueError("samples with crossings, or of streams, have no columns")
+        return replace(columns, samples=tables["samples"], idles=tables["idles"])
 
 
 @dataclass(frozen=True, slots=True)
 class Moving:
-    """A component of the effects on groups of windows ("samples", "idles", "streams"),
-    and the metrics that it moves.
-    """
+    """A component of the effects on windows, and the metrics that it moves."""
 
-    measured: Measured
+    movable: Movable
     metrics: Mapping[str, Metric]
     summarise: Summarise
     component: str
-    groups: Sequence[str]
 
-    def deltas(self, effects: Effects) -> dict[str, float]:
-        """Compute the change of each metric when every window changes by its effect."""
-        shifted = self.summarise(_moved(self.measured, effects, self.groups))
+    def deltas(self, by_s: Float64s, by_j: Float64s) -> dict[str, float]:
+        """Compute the change of each metric when every window's latency and energy
+        change by these.
+        """
+        shifted = self.summarise(self.movable.moved(by_s, by_j))
         return {
             name: shifted[name].value - metric.value
             for name, metric in self.metrics.items()
         }
 
-    def of(self, window: Window) -> Effect | None:
-        """Return the component's effect on a window."""
-        return window.effects.of.get(self.component)
+    def effects(self) -> tuple[Float64s, Float64s, Bools]:
+        """Return the component's effects on latency and energy of each window, and
+        which windows have any.
+        """
+        found = [
+            window.effects.of.get(self.component) for window in self.movable.windows
+        ]
+        effects_s = [effect.latency_s if effect else 0.0 for effect in found]
+        effects_j = [effect.energy_j if effect else 0.0 for effect in found]
+        known = [effect is not None for effect in found]
+        return (
+            np.array(effects_s, np.float64),
+            np.array(effects_j, np.float64),
+            np.array(known, np.bool_),
+        )
 
     def count(self, metric: Metric) -> int:
         """Return the number of windows in a metric, which may depend on some samples
@@ -48,15 +127,17 @@ class Moving:
         """
         if metric.statistic is Statistic.PERCENTILE:
             return 1
-        windows = len(getattr(self.measured, self.groups[0]))
-        return max(min(windows, metric.n), 1) if "samples" in self.groups else windows
+        groups = self.movable.groups
+        windows = len(getattr(self.movable.measured, groups[0]))
+        return max(min(windows, metric.n), 1) if "samples" in groups else windows
 
 
 def correlated(moving: Moving) -> dict[str, float]:
     """Propagate one error that is common to all windows, with the size of each window's
     effect.
     """
-    return moving.deltas(moving.of)
+    effects_s, effects_j, _ = moving.effects()
+    return moving.deltas(effects_s, effects_j)
 
 
 def independent(moving: Moving) -> dict[str, float]:
@@ -68,10 +149,21 @@ def independent(moving: Moving) -> dict[str, float]:
     u**2, and c is its change if all windows change by one, divided by their number.
     "samples", "idles" and "streams" must be moved separately.
     """
+    effects_s, effects_j, known = moving.effects()
+    phases = moving.movable.phases
     squares = dict.fromkeys(moving.metrics, 0.0)
-    for phase, unit in _units(moving).items():
-        by_squares = moving.deltas(_squared(moving, phase, unit))
-        by_units = moving.deltas(_each(phase, unit))
+    for phase in dict.fromkeys(phases[known].tolist()):
+        of_phase = phases == phase
+        concerned = of_phase & known
+        unit_s = _largest(effects_s[concerned])
+        unit_j = _largest(effects_j[concerned])
+        by_squares = moving.deltas(
+            _squared(effects_s, concerned, unit_s),
+            _squared(effects_j, concerned, unit_j),
+        )
+        by_units = moving.deltas(
+            np.where(of_phase, unit_s, 0.0), np.where(of_phase, unit_j, 0.0)
+        )
         for name, metric in moving.metrics.items():
             squares[name] += abs(by_squares[name] * by_units[name]) / moving.count(
                 metric
@@ -102,106 +194,65 @@ def windows_of(measured: Measured, groups: Sequence[str]) -> list[Window]:
     return windows
 
 
-def _units(moving: Moving) -> dict[str, Effect]:
-    """Return the largest effect of the component in each phase that it concerns."""
-    units: dict[str, Effect] = {}
-    for window in windows_of(moving.measured, moving.groups):
-        effect = moving.of(window)
-        if effect is not None:
-            before = units.get(window.phase, Effect(OWN))
-            largest = (
-                max(before.latency_s, abs(effect.latency_s)),
-                max(before.energy_j, abs(effect.energy_j)),
-            )
-            units[window.phase] = Effect(OWN, *largest)
-    return units
+def _largest(effects: Float64s) -> float:
+    """Return the size of the largest effect that is a number."""
+    return float(np.fmax.reduce(np.abs(effects), initial=0.0))
 
 
-def _each(phase: str, unit: Effect) -> Effects:
-    return lambda window: unit if window.phase == phase else None
+def _squared(effects: Float64s, concerned: Bools, unit: float) -> Float64s:
+    """Square some effects, in units of the largest; the others are 0."""
+    squares = np.zeros(len(effects))
+    if unit:
+        # Not of NumPy, whose squares differ in the last digit now and then.
+        squares[concerned] = [
+            effect**2 / unit for effect in effects[concerned].tolist()
+        ]
+    return squares
 
 
-def _squared(moving: Moving, phase: str, unit: Effect) -> Effects:
-    """Square the effects on the windows of a phase, in units of the largest."""
-
-    def square(value: float, of_unit: float) -> float:
-        return value**2 / of_unit if of_unit else 0.0
-
-    def effects(window: Window) -> Effect | None:
-        effect = moving.of(window)
-        if effect is None or window.phase != phase:
-            return None
-        return Effect(
-            OWN,
-            square(effect.latency_s, unit.latency_s),
-            square(effect.energy_j, unit.energy_j),
-        )
-
-    return effects
-
-
-def _moved(measured: Measured, effects: Effects, groups: Sequence[str]) -> Measured:
-    def move(window: Window) -> Window:
-        by = effects(window)
-        if by is None:
-            return window
-        energy_j = None if window.energy_j is None else window.energy_j + by.energy_j
-        latency_s = window.latency_s + by.latency_s
-        # As dataclasses.replace, in a third of its time: every window moves with every
-        # component.
-        return Window(
-            phase=window.phase,
-            start_s=window.start_s,
-            stop_s=window.stop_s,
-            latency_s=latency_s,
-            energy_j=energy_j,
-            effects=window.effects,
-        )
-
-    def moved(sample: Sample) -> Sample:
-        windows = tuple(map(move, sample.windows))
-        hop = sample.hop
-        # Most samples have neither: this is the fast path.
-        if hop is None and not sample.crossings:
-            return _with_windows(sample, windows)
-        if hop is not None:
-            hop = replace(
-                hop, response=move(hop.response), since_onset=move(hop.since_onset)
-            )
-        crossings = tuple(
-            replace(crossing, window=crossing.window and move(crossing.window))
-            for crossing in sample.crossings
-        )
-        return replace(sample, windows=windows, hop=hop, crossings=crossings)
-
+def _moved(
+    measured: Measured, groups: Sequence[str], latency_s: Float64s, energy_j: Float64s
+) -> Measured:
+    """Return a trial with other latencies and energies, ordered as by `windows_of`."""
+    numbers = zip(latency_s.tolist(), energy_j.tolist(), strict=True)
     if "samples" in groups:
-        measured = replace(measured, samples=tuple(map(moved, measured.samples)))
+        samples = tuple(_sample(sample, numbers) for sample in measured.samples)
+        measured = replace(measured, samples=samples)
     if "idles" in groups:
-        measured = replace(measured, idles=tuple(map(move, measured.idles)))
+        idles = tuple(_window(window, numbers) for window in measured.idles)
+        measured = replace(measured, idles=idles)
     if "streams" in groups:
-        streams = (
-            replace(stream, whole=move(stream.whole)) for stream in measured.streams
-        )
+        streams = [
+            replace(stream, whole=_window(stream.whole, numbers))
+            for stream in measured.streams
+        ]
         measured = replace(measured, streams=tuple(streams))
     return measured
 
 
-def _with_windows(sample: Sample, windows: tuple[Window, ...]) -> Sample:
-    """Return a sample with other windows; as dataclasses.replace, in half its time."""
-    return Sample(
-        step=sample.step,
-        indices=sample.indices,
-        repeat=sample.repeat,
-        windows=windows,
-        label=sample.label,
-        answer=sample.answer,
-        correct=sample.correct,
-        scores=sample.scores,
-        case=sample.case,
-        timed=sample.timed,
-        each=sample.each,
-        hop=sample.hop,
-        solve=sample.solve,
-        costs=sample.costs,
-        crossings=sample.crossings,
+def _sample(sample: Sample, numbers: Iterator[tuple[float, float]]) -> Sample:
+    windows = tuple(_window(window, numbers) for window in sample.windows)
+    crossings = tuple(
+        replace(crossing, window=crossing.window and _window(crossing.window, numbers))
+        for crossing in sample.crossings
+    )
+    hop = sample.hop
+    if hop is not None:
+        response = _window(hop.response, numbers)
+        since_onset = _window(hop.since_onset, numbers)
+        hop = replace(hop, response=response, since_onset=since_onset)
+    return replace(sample, windows=windows, hop=hop, crossings=crossings)
+
+
+def _window(window: Window, numbers: Iterator[tuple[float, float]]) -> Window:
+    latency_s, energy_j = next(numbers)
+    # As dataclasses.replace, in a third of its time: every window moves with every
+    # component.
+    return Window(
+        phase=window.phase,
+        start_s=window.start_s,
+        stop_s=window.stop_s,
+        latency_s=latency_s,
+        energy_j=None if window.energy_j is None else energy_j,
+        effects=window.effects,
     )

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A trial as columns of numbers: a row for each sample, a column for each of its
+windows. Statistics of many samples are computed from them at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rig.arrays import Bools, Float64s, Int64s
+
+if TYPE_CHECKING:
+    from rig.model.trial import Sample, Window
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WindowArrays:
+    """Latencies and energies of windows, NaN where there is none; `lost` tells those
+    without an energy from those whose energy is not finite.
+    """
+
+    latency_s: Float64s
+    energy_j: Float64s
+    lost: Bools
+
+    @classmethod
+    def of(cls, windows: Sequence[Window], shape: tuple[int, ...]) -> WindowArrays:
+        """Read windows into a table of that shape, row by row."""
+        latencies_s = np.array([window.latency_s for window in windows], np.float64)
+        known_j = [window.energy_j for window in windows]
+        energies_j = np.array(known_j, np.float64)
+        lost = np.array([energy_j is None for energy_j in known_j], np.bool_)
+        return cls(
+            latencies_s.reshape(shape), energies_j.reshape(shape), lost.reshape(shape)
+        )
+
+    def of_width(self, width: int) -> WindowArrays:
+        """Return the table with so many columns, also where it has no row; raises
+        ValueError for another width.
+        """
+        shape = len(self.latency_s), width
+        return WindowArrays(
+            self.latency_s.reshape(shape),
+            self.energy_j.reshape(shape),
+            self.lost.reshape(shape),
+        )
+
+    def moved(self, latency_s: Float64s, energy_j: Float64s) -> WindowArrays:
+        """Return the windows with other latencies and energies, in the order of rows;
+        lost energies stay so.
+        """
+        shape = self.latency_s.shape
+        return replace(
+            self, latency_s=latency_s.reshape(shape), energy_j=energy_j.reshape(shape)
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MeasuredColumns:
+    """The samples of a trial, all with as many windows, and its idle times.
+
+    `right` is whether the answer of each sample is correct, `answered` whether it has
+    one; `repeats` are the runs in each window; `members` are the rows of the task's
+    samples, a pair (row, index) for each.
+    """
+
+    samples: WindowArrays
+    idles: WindowArrays
+    right: Bools
+    answered: Bools
+    repeats: Int64s
+    members: Int64s
+
+    @classmethod
+    def of(cls, samples: Sequence[Sample], idles: Sequence[Window]) -> MeasuredColumns:
+        """Make the columns of a trial; raises ValueError where its samples differ in
+        the number of their windows.
+        """
+        width = len(samples[0].windows) if samples else 0
+        windows: list[Window] = []
+        members: list[tuple[int, int]] = []
+        for row, sample in enumerate(samples):
+            windows += sample.windows
+            members += [(row, index) for index in sample.indices]
+        return cls(
+            samples=WindowArrays.of(windows, (len(samples), width)),
+            idles=WindowArrays.of(idles, (len(idles),)),
+            right=np.array([sample.correct for sample in samples], np.bool_),
+            answered=np.array([bool(sample.answer) for sample in samples], np.bool_),
+            repeats=np.array([sample.repeat for sample in samples], np.int64),
+            members=np.array(members, np.int64).reshape(-1, 2),
+        )
+
+    def without(self, gone: Collection[int]) -> MeasuredColumns:
+        """Return the trial without the task's samples `gone`: latencies and energies of
+        a batch without some of its samples are not known.
+        """
+        is_gone = np.isin(self.members[:, 1], list(gone))
+        rows = len(self.right)
+        gone_of = np.bincount(self.members[is_gone, 0], minlength=rows)
+        left_of = np.bincount(self.members[~is_gone, 0], minlength=rows)
+        kept = (left_of > 0) | (gone_of == 0)
+        unknown = (gone_of[kept] > 0)[:, None]
+        new_rows = np.cumsum(kept) - 1
+        members = self.members[~is_gone]
+        samples = WindowArrays(
+            np.where(unknown, np.nan, self.samples.latency_s[kept]),
+            np.where(unknown, np.nan, self.samples.energy_j[kept]),
+            self.samples.lost[kept],
+        )
+        return replace(
+            self,
+            samples=samples,
+            right=self.right[kept],
+            answered=self.answered[kept],
+            repeats=self.repeats[kept],
+            members=np.stack([new_rows[members[:, 0]], members[:, 1]], axis=1),
+        )
