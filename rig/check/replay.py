@@ -63,11 +63,13 @@ class Replay:
         seed, or of all `trials` where they are interleaved.
         """
         name = f"{trial.name}/{COMPLETIONS}"
-        count, wrong = yield from self._scored(trial)
+        read: list[list[StepRecord]] = []
+        count, wrong = yield from self._scored(trial, read)
         if wrong > SHOWN:
             yield Finding(name, False, f"{wrong - SHOWN} more lines differ")
         if wrong:
             return
+        context.recordings.keep(trial, read)
         told = list(chain.from_iterable(context.recordings.steps(trial)))
         try:
             differences = list(self.differences(seed, told, trials))
@@ -89,19 +91,23 @@ class Replay:
             )
             yield Finding(name, True, said)
 
-    def _scored(self, trial: Path) -> Generator[Finding, None, tuple[int, int]]:
+    def _scored(
+        self, trial: Path, read: list[list[StepRecord]]
+    ) -> Generator[Finding, None, tuple[int, int]]:
         """Yield the first lines that score otherwise; return how many lines there are,
-        and how many differ.
+        and how many differ. The steps of each segment are added to `read`.
         """
         count = 0
         wrong = 0
         for place in segments(trial):
             name = str((place / COMPLETIONS).relative_to(trial.parent))
             at = 0
+            read.append([])
             try:
                 lines = read_lines(place / COMPLETIONS)
-                for at, line, again in self.rescored(lines):
+                for at, (item, line, again) in enumerate(self.rescored(lines), start=1):
                     count += 1
+                    read[-1].append(item)
                     if text := difference_of(line, again):
                         wrong += 1
                         if wrong <= SHOWN:
@@ -121,16 +127,18 @@ class Replay:
 
     def rescored(
         self, lines: Sequence[Mapping[str, Any]]
-    ) -> Iterator[tuple[int, Mapping[str, Any], Any]]:
-        """Yield for each line of completions.jsonl its number, itself, and the line as
-        it must be.
+    ) -> Iterator[tuple[StepRecord, Mapping[str, Any], Any]]:
+        """Yield for each line of completions.jsonl its step, itself, and the line as it
+        must be.
         """
-        for number, line in enumerate(lines, start=1):
+        for line in lines:
             item = completion_lines.from_json(dict(line))
             _refuse_strange(item, len(self.task))
             again = completion_lines.to_json(self.score(item))
-            # As JSON has it: a tuple is a list there.
-            yield number, line, json.loads(json.dumps(again))
+            if again != line:
+                # As JSON has it: a tuple is a list there.
+                again = json.loads(json.dumps(again))
+            yield item, line, again
 
     def differences(
         self, seed: int, told: Sequence[StepRecord], trials: int

@@ -54,7 +54,7 @@ from rig.results.judging import Measurement
 from rig.results.metric_result import metric_result, statements
 from rig.store import provenance_file, session_folder
 from rig.store.provenance_file import Provenance
-from rig.store.segments import counted, segments, word
+from rig.store.segments import counted, cut, segments, word
 from rig.store.session_folder import BENCH, PROVENANCE, RESULTS, SessionFolder
 from rig.timebase.align import Alignment
 from rig.timebase.edge_clock import EDGE_CLOCK
@@ -102,6 +102,10 @@ class Recordings:
             self._steps = None
             self._steps = folder, counted(folder)
         return self._steps[1]
+
+    def keep(self, folder: Path, read: list[list[StepRecord]]) -> None:
+        """Take the steps of a trial as they were just read, segment by segment."""
+        self._steps = folder, cut(read)
 
     def of(self, context: Context, folder: Path, traces: Path) -> RecordedTrial:
         """Return the recording of a trial; of interleaved ones it is read once."""

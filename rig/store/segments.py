@@ -56,7 +56,13 @@ def counted(folder: Path) -> list[list[StepRecord]]:
     """Return the step records of a trial for each segment; of a segment that another
     one follows, only those that count.
     """
-    read = [completion_lines.read(place) for place in segments(folder)]
+    return cut([completion_lines.read(place) for place in segments(folder)])
+
+
+def cut(read: list[list[StepRecord]]) -> list[list[StepRecord]]:
+    """Leave out the step records of segments that do not count: all but the last may
+    have some.
+    """
     for early, late in pairwise(read):
         last = late[0].number if late else 0
         early[:] = [done for done in early if done.number <= last]
