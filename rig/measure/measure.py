@@ -436,5 +436,5 @@ def _summed(parts: Sequence[Energy | None]) -> Energy | None:
     if len(known) < len(parts):
         return None
     return Energy(
-        sum(part.energy_j for part in known), merged(part.effects for part in known)
+        sum(part.energy_j for part in known), merged([part.effects for part in known])
     )

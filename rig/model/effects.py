@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 COMMON = "common"
@@ -64,12 +64,15 @@ class Influence:
     value: float
 
 
-def merged(parts: Iterable[Effects]) -> Effects:
-    """Combine the effects on a sum of readings: those of the same component add up, as
-    it is the same error.
+def merged(parts: Sequence[Effects]) -> Effects:
+    """Combine the effects on a sum of one or more readings: those of the same component
+    add up, as it is the same error.
     """
-    total: dict[str, Effect] = {}
-    for part in parts:
+    first, *others = parts
+    if not others:
+        return first
+    total = dict(first.of)
+    for part in others:
         for name, effect in part.of.items():
             have = total.get(name)
             if have is None:

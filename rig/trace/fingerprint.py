@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from rig.arrays import Bools, Float32s, Int64s
@@ -107,19 +108,16 @@ def _hashes(
     starts = len(bits) - _WINDOW + 1
     mixed = bits[:starts] * _FIRST + bits[1 : starts + 1] * _SECOND
     begins = np.flatnonzero(mixed >> np.uint32(16) < (1 << 16) // _EVERY)
-    rows = bits[begins[:, None] + np.arange(_WINDOW)]
-    lively = (
-        np.count_nonzero(np.diff(rows.astype(np.int64), axis=1), axis=1) >= _CHANGES
-    )
+    rows = sliding_window_view(bits, _WINDOW)[begins]
+    lively = np.count_nonzero(rows[:, 1:] != rows[:, :-1], axis=1) >= _CHANGES
     factors = np.random.default_rng(1).integers(
         1, 2**63, _WINDOW, np.uint64
     ) * np.uint64(2) + np.uint64(1)
-    mixed_64 = (rows[lively].astype(np.uint64) * factors).sum(axis=1, dtype=np.uint64)
+    mixed_64 = rows[lively].astype(np.uint64) @ factors
     mixed_64 ^= mixed_64 >> np.uint64(31)
     hashes: NDArray[np.uint64] = mixed_64 * np.uint64(0x9E3779B97F4A7C15)
-    values = (
-        np.count_nonzero(np.diff(np.sort(rows[lively], axis=1), axis=1), axis=1) + 1
-    )
+    ordered = np.sort(rows[lively], axis=1)
+    values = np.count_nonzero(ordered[:, 1:] != ordered[:, :-1], axis=1) + 1
     return hashes, begins[lively].astype(np.int64), values >= _DISTINCT
 
 

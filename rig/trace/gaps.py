@@ -67,6 +67,8 @@ class GapIndex:
         return int(self._before[high] - self._before[low])
 
     def _range(self, start: float, stop: float) -> tuple[int, int]:
+        if not self._joined:
+            return 0, 0
         low = np.searchsorted(self._bounds[:, 1], start, side="right")
         high = np.searchsorted(self._bounds[:, 0], stop, side="left")
         return int(low), int(high)

@@ -64,6 +64,10 @@ def integral_of(
     lost: int,
     sample_hz: float,
     ends: tuple[EndPower, EndPower],
+    *,
+    stepped: bool = False,
+    cut: tuple[bool, bool] = (True, True),
+    apart_j: tuple[float, float] = (0.0, 0.0),
 ) -> Integral:
     """Return what sums over a window of so many samples say; `lost` of them were left
     out of the sums, and the mean of the others stands in for them.
@@ -90,6 +94,9 @@ def integral_of(
         range_volt_s=volt_s,
         lost_s=lost / sample_hz,
         beyond_j=beyond_j,
+        stepped=stepped,
+        cut=cut,
+        apart_j=apart_j,
     )
 
 

@@ -357,16 +357,18 @@ class Trace:
         for share in shares:
             sums.take(*share)
         at_start, at_stop = end_samples.of_window(around, ends, self.length, stepped)
-        integral = integral_of(
+        apart_j = at_start.apart_w / self.sample_hz, at_stop.apart_w / self.sample_hz
+        return integral_of(
             sums,
             between_s=(start_s, stop_s),
             samples=stop - start,
             lost=lost,
             sample_hz=self.sample_hz,
             ends=(seen(at_start.power, sums), seen(at_stop.power, sums)),
+            stepped=stepped,
+            cut=cut,
+            apart_j=apart_j,
         )
-        apart_j = at_start.apart_w / self.sample_hz, at_stop.apart_w / self.sample_hz
-        return replace(integral, stepped=stepped, cut=cut, apart_j=apart_j)
 
     def _sum(
         self, samples: Samples, first: int, last: int, sums: Sums, bridged: bool
