@@ -26,7 +26,7 @@ import dataclasses
 import math
 from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
-from functools import cache
+from functools import cache, partial
 from typing import Any, TypeVar, cast
 
 import cattrs
@@ -234,20 +234,30 @@ def _converter(schema: int) -> cattrs.Converter:
         ),
     )
     converter.register_unstructure_hook_factory(
-        dataclasses.is_dataclass,
-        lambda kind: _in_order(
-            make_dict_unstructure_fn(kind, converter, **_overrides(kind, schema)),
-            [_key(part, schema) for part in dataclasses.fields(kind)],
-            _marked(kind, _REST),
-            _marked(kind, _VERBATIM),
-            {
-                part.name: part.metadata[_BESIDE]
-                for part in dataclasses.fields(kind)
-                if _BESIDE in part.metadata
-            },
-        ),
+        dataclasses.is_dataclass, partial(_unstructuring, converter, schema)
     )
     return converter
+
+
+def _unstructuring(
+    converter: cattrs.Converter, schema: int, kind: Any
+) -> Callable[[Any], dict[str, Any]]:
+    """Return an unstructure hook of a class in the form of a schema."""
+    unstructure = make_dict_unstructure_fn(kind, converter, **_overrides(kind, schema))
+    parts = dataclasses.fields(kind)
+    if not any(part.metadata for part in parts):
+        return unstructure
+    return _in_order(
+        unstructure,
+        [_key(part, schema) for part in parts],
+        _marked(kind, _REST),
+        _marked(kind, _VERBATIM),
+        {
+            part.name: part.metadata[_BESIDE]
+            for part in parts
+            if _BESIDE in part.metadata
+        },
+    )
 
 
 def _in_order(
