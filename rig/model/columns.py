@@ -7,14 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rig.arrays import Bools, Float64s, Int64s
-
-if TYPE_CHECKING:
-    from rig.model.trial import Sample, Window
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -28,14 +24,18 @@ class WindowArrays:
     lost: Bools
 
     @classmethod
-    def of(cls, windows: Sequence[Window], shape: tuple[int, ...]) -> WindowArrays:
-        """Read windows into a table of that shape, row by row."""
-        latencies_s = np.array([window.latency_s for window in windows], np.float64)
-        known_j = [window.energy_j for window in windows]
-        energies_j = np.array(known_j, np.float64)
-        lost = np.array([energy_j is None for energy_j in known_j], np.bool_)
+    def of(
+        cls,
+        latencies_s: Sequence[float],
+        energies_j: Sequence[float | None],
+        shape: tuple[int, ...],
+    ) -> WindowArrays:
+        """Put windows into arrays of that shape, row by row."""
+        lost = np.array([energy_j is None for energy_j in energies_j], np.bool_)
         return cls(
-            latencies_s.reshape(shape), energies_j.reshape(shape), lost.reshape(shape)
+            np.array(latencies_s, np.float64).reshape(shape),
+            np.array(energies_j, np.float64).reshape(shape),
+            lost.reshape(shape),
         )
 
     def of_width(self, width: int) -> WindowArrays:
@@ -74,26 +74,6 @@ class MeasuredColumns:
     answered: Bools
     repeats: Int64s
     members: Int64s
-
-    @classmethod
-    def of(cls, samples: Sequence[Sample], idles: Sequence[Window]) -> MeasuredColumns:
-        """Make the columns of a trial; raises ValueError where its samples differ in
-        the number of their windows.
-        """
-        width = len(samples[0].windows) if samples else 0
-        windows: list[Window] = []
-        members: list[tuple[int, int]] = []
-        for row, sample in enumerate(samples):
-            windows += sample.windows
-            members += [(row, index) for index in sample.indices]
-        return cls(
-            samples=WindowArrays.of(windows, (len(samples), width)),
-            idles=WindowArrays.of(idles, (len(idles),)),
-            right=np.array([sample.correct for sample in samples], np.bool_),
-            answered=np.array([bool(sample.answer) for sample in samples], np.bool_),
-            repeats=np.array([sample.repeat for sample in samples], np.int64),
-            members=np.array(members, np.int64).reshape(-1, 2),
-        )
 
     def without(self, gone: Collection[int]) -> MeasuredColumns:
         """Return the trial without the task's samples `gone`: latencies and energies of

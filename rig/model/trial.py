@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import astuple, dataclass, field
 from typing import TYPE_CHECKING
 
-from rig.model.columns import MeasuredColumns
+import numpy as np
+
+from rig.model.columns import MeasuredColumns, WindowArrays
 from rig.model.effects import Effects, Influence
 from rig.model.grid import Covered
 from rig.model.metric import Metric
@@ -148,7 +150,28 @@ class Measured:
         """Its samples and idle times as columns, made anew each time; raises ValueError
         where samples differ in the number of their windows.
         """
-        return MeasuredColumns.of(self.samples, self.idles)
+        width = len(self.samples[0].windows) if self.samples else 0
+        windows: list[Window] = []
+        members: list[tuple[int, int]] = []
+        for row, sample in enumerate(self.samples):
+            windows += sample.windows
+            members += [(row, index) for index in sample.indices]
+        right = [sample.correct for sample in self.samples]
+        answered = [bool(sample.answer) for sample in self.samples]
+        repeats = [sample.repeat for sample in self.samples]
+        return MeasuredColumns(
+            samples=_arrays(windows, (len(self.samples), width)),
+            idles=_arrays(self.idles, (len(self.idles),)),
+            right=np.array(right, np.bool_),
+            answered=np.array(answered, np.bool_),
+            repeats=np.array(repeats, np.int64),
+            members=np.array(members, np.int64).reshape(-1, 2),
+        )
+
+
+def _arrays(windows: Sequence[Window], shape: tuple[int, ...]) -> WindowArrays:
+    latencies_s = [window.latency_s for window in windows]
+    return WindowArrays.of(latencies_s, [window.energy_j for window in windows], shape)
 
 
 class Varied(Measured):

@@ -69,7 +69,7 @@ def coverage_factor(components: Sequence[Component]) -> float:
 
 
 # A report, a check and a comparison use the same budgets several times.
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=512)
 def _of(live: tuple[Component, ...]) -> float:
     if not live or not all(math.isfinite(scale) for scale, _ in live):
         return 2.0
@@ -175,7 +175,7 @@ def _characteristic(frequencies: Float64s, shape: Shape) -> Float64s:
     return values
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=8)
 def _student(freedom: int) -> tuple[Float64s, Float64s]:
     """Return frequencies, and minus the logarithm of Student's characteristic function
     there.
