@@ -14,7 +14,7 @@ PRODUCT    := rig drivers sut_backends scenarios gui
 PACKAGES := $(VENV)/$(if $(LOCKED),installed,ready)
 
 .PHONY: gui docs screenshots demo test coverage check setup lock firmware clean fuzz pairs
-.PHONY: peers mutants
+.PHONY: peers mutants release
 
 demo: firmware
 	$(BIN)/rig demo --bench benches/posix-asc.toml
@@ -29,6 +29,11 @@ docs:
 	@test -x build/docs/bin/zensical || { $(PYTHON) -m venv build/docs && \
 	    build/docs/bin/python -m pip install -qq -c constraints.txt $(DOCS_TOOLS); }
 	build/docs/bin/zensical build --clean --strict
+
+# Wheel, source distribution, SBOM and checksums in dist/, from the last commit. KEY=FILE: an SSH
+# key that signs the checksums.
+release: setup
+	$(BIN)/python tools/release.py $(if $(KEY),--key $(KEY))
 
 # The pictures of the pages: the window, without a display, and a terminal.
 screenshots: setup
