@@ -178,6 +178,8 @@ class KeysightN6705(Driver):
         if settings.sync == "voltage":
             place = "auxiliary input" if settings.sync_input == "aux" else "terminals"
             to = Pin("monitor", f"channel {settings.sync_channel}, {place}")
+            # The modules' outputs float against one another.
+            back = Pin("monitor", f"channel {settings.sync_channel} -")
             note = "logged as a voltage"
         elif settings.sync == "trigger":
             rear = settings.trigger == "EXT"
@@ -187,15 +189,13 @@ class KeysightN6705(Driver):
                 if rear
                 else f"digital pin {settings.trigger.removeprefix('PIN')}",
             )
+            back = Pin("monitor", "shield of the BNC" if rear else "common, pin 8")
             note = "the first falling edge starts the log"
         else:
             to = Pin("io manager", "8 (ICP1)")
             note = "stamps each edge: docs/how-to/IO_MANAGER.md"
-            connections.append(
-                Connection(
-                    WireName.GROUND, Pin("dut", "ground"), Pin("io manager", "GND")
-                )
-            )
+            back = Pin("io manager", "GND")
+        connections.append(Connection(WireName.GROUND, Pin("dut", "ground"), back))
         connections.append(Connection(WireName.SYNC, Pin("dut", "SYNC"), to, note))
         return connections
 

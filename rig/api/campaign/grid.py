@@ -299,6 +299,18 @@ def _slug(text: str) -> str:
     return re.sub(r"[^\w.+-]+", "_", text).lstrip(".")
 
 
+def _model(grid: Grid, name: str) -> Path:
+    path = (grid.folder / name).resolve()
+    if not path.is_file():
+        raise ConfigError(
+            f"there is no model file {path}",
+            path=f"axis.{MODEL}",
+            evidence=f"{name} in {grid.path}",
+            try_next=f"a path from {grid.folder}, or an absolute one",
+        )
+    return path
+
+
 def _cell(
     *,
     grid: Grid,
@@ -314,7 +326,7 @@ def _cell(
     for key, value in values.items():
         if key == MODEL:
             key = f"task.{base.task.kind}.model"
-            value = str((grid.folder / str(value)).resolve())
+            value = str(_model(grid, str(value)))
         if key != BENCH:
             _set(tree, key, value, place=f"axis.{key}", bench=bench)
     try:

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from rig.bench import config, plugins
+from rig.bench import config, packages, plugins
 from rig.bench.config import Config, PluginChoice
 from rig.bench.doctor.installed import core_rows, extra_rows, name_rows
 from rig.bench.doctor.ports import linux_rows, port_rows
@@ -15,6 +15,7 @@ from rig.bench.doctor.programs import program_rows
 from rig.bench.doctor.row import DoctorRow, LinuxRoot, RowState
 from rig.bench.doctor.storage import storage_rows
 from rig.bench.doctor.system import display_row, system_rows
+from rig.bench.place_settings import LENT, LabgridSettings, is_lent
 from rig.errors import ConfigError, RigError
 from rig.interfaces.context import BenchContext
 from rig.model.need import Need, NeedKind
@@ -64,7 +65,7 @@ def _of_bench(
             raise
         return [], [_unmet(_BENCH, error)]
     needs: list[Need] = []
-    unmet = []
+    unmet = [] if resolved.labgrid is None else [_place_row(resolved.labgrid)]
     for section, choice in _parts(resolved):
         context = BenchContext(folder=resolved.folder)
         kind = plugins.find(section, choice.kind)
@@ -72,7 +73,25 @@ def _of_bench(
             needs += kind.needs(choice.settings, context)
         except RigError as error:
             unmet.append(_unmet(f"{section}.{choice.kind}", error))
-    return list(dict.fromkeys(needs)), unmet
+    # The ports of a place are known once it is acquired.
+    here = [need for need in dict.fromkeys(needs) if not is_lent(need.name)]
+    return here, unmet
+
+
+def _place_row(settings: LabgridSettings) -> DoctorRow:
+    name = settings.place or settings.environment
+    missing = packages.missing(LENT)
+    if missing:
+        return DoctorRow(
+            _BENCH,
+            LENT,
+            RowState.MISSING,
+            f"{', '.join(missing)} is not installed",
+            f"pip install 'neurorig[{LENT}]'",
+            needed=True,
+        )
+    detail = f"the place {name} and its ports are asked for when the bench is opened"
+    return DoctorRow(_BENCH, LENT, RowState.OK, detail, needed=True)
 
 
 def _parts(resolved: Config) -> Iterator[tuple[str, PluginChoice]]:

@@ -121,6 +121,9 @@ def test_several_benches_are_an_axis_and_paths_start_at_the_grid(
         "[sut.virtual]\n[monitor.virtual]\n[scenario.single_stream]\n"
         "[task.network]\nsamples = 3\n"
     )
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "net.nir").touch()
     cells = cells_of(
         tmp_path,
         '[grid]\nbench = ["mine.toml", "cpu-network-virtual"]\n'
@@ -150,6 +153,7 @@ REFUSED = {
     "wrong value": ("[axis]\nsut.virtual.idle_w = ['a']", "sut.virtual.idle_w"),
     "empty": ("[axis]\nsut.virtual.idle_w = []", "the axis has no values"),
     "no list": ("[axis]\nsut.virtual.idle_w = 0.1", "not a list of values"),
+    "no model": ("[axis]\nmodel = ['no.nir']", "there is no model file .*no.nir"),
     "twice": ("[axis]\nsut.virtual.idle_w = [0.1, 0.1]", "the value 0.1 2 times"),
     "a name": ("[settings]\nbench.name = 'mine'", "the grid names its cells"),
     "a value": ("[settings]\nbench.name.first = 1", "name is a value, not a table"),
