@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Base class of drivers of instruments at a serial port that supply the DUT."""
+"""Base class of drivers of instruments, most at a serial port, that supply the DUT."""
 
 from __future__ import annotations
 

@@ -70,14 +70,14 @@ class StreamRecording(ThreadRecording):
 
     def __init__(
         self,
-        stream: ByteStream,
+        stream: ByteStream | None,
         info: MonitorInfo,
         folder: Path,
         clock: RecordingClock,
         settings: Any,
     ) -> None:
         super().__init__(folder, info.name)
-        self._source = stream
+        self._stream_of = stream
         self._info = info
         self._clock = clock
         self._settings = settings
@@ -175,6 +175,11 @@ class StreamRecording(ThreadRecording):
             self._open_writer = None
             writer.said(**self._findings())
             writer.close()
+
+    @property
+    def _source(self) -> ByteStream:
+        assert self._stream_of is not None
+        return self._stream_of
 
     def _drain(self) -> None:
         try:

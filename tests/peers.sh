@@ -28,6 +28,8 @@ peer peers tests/drivers/peers/requirements.txt "the simulated N6705 is not trie
     PEERS_PYTHON tests/drivers/peers/test_n6705.py
 peer peers-ppk2 tests/drivers/peers/ppk2_requirements.txt "the simulated PPK2 is not tried with ppk2-api" \
     PPK2_API_PYTHON tests/drivers/peers/test_ppk2.py
+peer peers-otii tests/drivers/peers/otii_requirements.txt "the simulated Otii is not tried with its maker's client" \
+    OTII_CLIENT_PYTHON tests/drivers/peers/test_otii.py
 # The firmware with CMSIS-NN, where CMSIS_NN names its folder.
 [ -z "${CMSIS_NN:-}" ] || "$python" -m pytest -q -p no:cacheprovider tests/firmware/test_cmsis_nn.py
 peer peers-tflite tests/vectors/tflite/requirements.txt "tflite-micro is not compared" \

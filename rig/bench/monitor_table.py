@@ -34,6 +34,11 @@ _SIMULATED = {
     "Joulescope JS110": ("joulescope", ("device=simulator", "simulator.model=js110")),
     "Joulescope JS320": ("joulescope", ("device=simulator", "simulator.model=js320")),
     "Keysight N6705, N6781A": ("keysight_n6705", ("resource=simulator",)),
+    "Otii Arc": ("otii", ("server=simulator",)),
+    "Otii Ace": (
+        "otii",
+        ("server=simulator", "simulator.model=Ace", "sample_hz=50000"),
+    ),
     "Nordic PPK2": ("nordic_ppk2", ("port=simulator",)),
     "ST X-NUCLEO-LPM01A": ("st_lpm01a", ("port=simulator",)),
     "INA3221": ("ina3221", ("root=simulator",)),

@@ -28,6 +28,7 @@ from drivers.joulescope.sim.simulator import (
 )
 from drivers.keysight_n6705.driver import KeysightN6705
 from drivers.nordic_ppk2.driver import NordicPpk2
+from drivers.otii.driver import Otii
 from drivers.playback import Playback
 from drivers.st_lpm01a.driver import StLpm01a
 from drivers.virtual import VirtualMonitor
@@ -83,6 +84,7 @@ EDGED: dict[str, Callable[[BenchContext], EnergyMonitor]] = {
     "lpm01a": lpm01a,
     "lpm01a energy": lambda context: lpm01a(context, output="energy", sample_hz=1000),
     "ppk2": ppk2,
+    "otii": lambda context: Otii.open(Otii.Settings(server="simulator"), context),
     "n6705": n6705,
     "n6705 io manager": lambda context: n6705(context, sync="io_manager"),
 }
@@ -116,6 +118,9 @@ FOUND_ON: dict[str, Callable[[BenchContext], EnergyMonitor]] = {
     ),
     "ppk2": lambda context: NordicPpk2.open(
         faulty(NordicPpk2.Settings(port="simulator"), supply_found_on=True), context
+    ),
+    "otii": lambda context: Otii.open(
+        faulty(Otii.Settings(server="simulator"), supply_found_on=True), context
     ),
     "n6705": lambda context: KeysightN6705.open(
         faulty(KeysightN6705.Settings(resource="simulator"), output_on=(1,)), context

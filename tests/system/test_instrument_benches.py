@@ -30,6 +30,7 @@ BENCHES = {
     "posix-asc-n6705": length(10, 4),
     "posix-asc-ppk2": length(10, 4),
     "posix-asc-ina226": length(10, 4),
+    "posix-asc-otii": length(10, 4),
 }
 #: The largest relative uncertainty of a difference; a PPK2's limits are its maker's 10 %.
 LARGEST = {"posix-asc-ppk2": 0.16}

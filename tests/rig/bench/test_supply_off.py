@@ -101,6 +101,7 @@ SIMULATORS = {
     "joulescope": 'device = "simulator"',
     "keysight_n6705": 'resource = "simulator"',
     "nordic_ppk2": 'port = "simulator"',
+    "otii": 'server = "simulator"',
     "st_lpm01a": 'port = "simulator"',
 }
 

@@ -136,6 +136,7 @@ def test_of_the_uart_the_row_that_fails_is_the_wire_that_is_broken(
             },
         ),
         ("posix-asc-ppk2", {WireName.SECOND_SUPPLY, WireName.SUPPLY}),
+        ("posix-asc-otii", {WireName.LEVEL, WireName.POLARITY}),
         ("posix-asc-n6705", set()),
     ],
 )
