@@ -7,7 +7,8 @@ minutes, almost all of it idle times, on the virtual device, with a virtual moni
 10 kHz: 2.4 GB in eight hours, in a temporary folder. The least memory during each trial
 is printed. The results of a trial, with the effects on each of its windows, stay in
 memory until the verdict: of these eight queries some 0.1 MB. Exit code 1 where memory
-grows after the third trial by more than twice that a trial, or a trial is not valid.
+grows after the third trial by more than twice that a trial, two standard errors aside,
+or a trial is not valid.
 """
 
 from __future__ import annotations
@@ -74,7 +75,7 @@ def main() -> int:
     idle_s = _QUICK_S if options.quick else _IDLE_S
     trials = 8
     if not options.quick:
-        trials = max(round(options.hours * 3600 / (_IDLES * idle_s)), _WARM_UP + 2)
+        trials = max(round(options.hours * 3600 / (_IDLES * idle_s)), _WARM_UP + 4)
     with tempfile.TemporaryDirectory() as name:
         sessions = Path(name) / "sessions"
         words = ["run", str(BENCH), "--trials", str(trials)]
@@ -96,17 +97,19 @@ def main() -> int:
         sizes_b = points(process, sessions)
         _, said = process.communicate()
     hours = trials * _IDLES * idle_s / 3600
-    if process.returncode != 0 or len(sizes_b) < _WARM_UP + 2:
+    if process.returncode != 0 or len(sizes_b) < _WARM_UP + 4:
         print(f"  exit {process.returncode}, {len(sizes_b)} trials: {said[-300:]}")
         return 1
     late_b = np.array(sizes_b[_WARM_UP:], dtype=np.float64)
-    slope_b = float(np.polyfit(np.arange(len(late_b)), late_b, 1)[0])
+    (slope_b, _), covariance = np.polyfit(np.arange(len(late_b)), late_b, 1, cov=True)
+    error_b = float(np.sqrt(covariance[0, 0]))
     print(
         f"  {hours:.2f} virtual hours in {trials} trials, SIMULATED:"
-        f" {slope_b / 1e3:+.1f} kB a trial after trial {_WARM_UP},"
+        f" {slope_b / 1e3:+.1f} kB a trial after trial {_WARM_UP}, standard error"
+        f" {error_b / 1e3:.1f} kB,"
         f" {late_b[0] / 1e6:.1f} MB then, {max(sizes_b) / 1e6:.1f} MB at most"
     )
-    return 0 if slope_b < _LIMIT_B else 1
+    return 0 if slope_b - 2 * error_b < _LIMIT_B else 1
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -73,17 +74,18 @@ class Movable:
         self, latency_s: Float64s, energy_j: Float64s
     ) -> MeasuredColumns:
         columns = self.columns()
-        tables = {"samples": columns.samples, "idles": columns.idles}
         at = 0
+        tables = {"samples": columns.samples, "idles": columns.idles}
+        moved: dict[str, Any] = {}
         for group, table in tables.items():
             if group in self.groups:
                 part = slice(at, at + table.latency_s.size)
-                tables[group] = table.moved(latency_s[part], energy_j[part])
+                moved[group] = table.moved(latency_s[part], energy_j[part])
                 at = part.stop
         streams = len(self.measured.streams) if "streams" in self.groups else 0
         if at + streams != len(latency_s):
             raise ValueError("samples with crossings, or of streams, have no columns")
-        return replace(columns, samples=tables["samples"], idles=tables["idles"])
+        return replace(columns, **moved)
 
 
 @dataclass(frozen=True, slots=True)
