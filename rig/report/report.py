@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib.style
-from jinja2 import Environment, StrictUndefined, Template
+from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
 from rig.errors import DataError
@@ -45,6 +45,7 @@ from rig.store.session_folder import SessionFolder
 from rig.trace.trace import TRACE
 from rig.units import not_known, quantity, share
 
+_TEMPLATE = "report.html"
 _NO_CURVE = (
     "Not drawn for several supplies: each rail has a clock of its own; rig measure"
     " shows each."
@@ -94,14 +95,16 @@ def rendered(folder: Path, hashed: bool = False, trials: Sequence[Trial] = ()) -
     session.refuse_other()
     session.refuse_unfinished()
     results = changed.marked(read(session, trials), verified.changes(session))
-    page = _page(session, results)
+    page = content(session, results)
     with matplotlib.style.context(["default", STYLE]):
         pictures = of_scenario(session)
         special = {
             f"scenario.{picture.name}": _plot(picture, results) for picture in pictures
         }
         plots = _plots(session, results, hashed) | special
-    return _template().render(page, plots=plots, pictures=pictures)
+    return templates().get_template(_TEMPLATE).render(
+        page, plots=plots, pictures=pictures
+    )
 
 
 def labels_of(folder: Path, trials: Sequence[Trial] = ()) -> tuple[Label, ...]:
@@ -111,8 +114,12 @@ def labels_of(folder: Path, trials: Sequence[Trial] = ()) -> tuple[Label, ...]:
 
 
 @cache
-def _template() -> Template:
+def templates() -> Environment:
+    """Return the templates of rig/report, which escape every value, and the filters of
+    numbers.
+    """
     environment = Environment(
+        loader=FunctionLoader(_source),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -126,9 +133,11 @@ def _template() -> Template:
         "share": share,
         "known": _known,
     }
-    return environment.from_string(
-        (files("rig.report") / "report.html").read_text(encoding="utf-8")
-    )
+    return environment
+
+
+def _source(name: str) -> str:
+    return files("rig.report").joinpath(name).read_text(encoding="utf-8")
 
 
 def _seen(value: object) -> object:
@@ -140,7 +149,8 @@ def _seen(value: object) -> object:
     return visible(value) if isinstance(value, str) else value
 
 
-def _page(session: SessionFolder, results: Results) -> dict[str, Any]:
+def content(session: SessionFolder, results: Results) -> dict[str, Any]:
+    """Return what the template of a report states, but for its figures."""
     main, further = _split(results)
     provenance = results.provenance.stored
     targets = results.targets or ()
