@@ -40,14 +40,15 @@ screenshots: setup
 	QT_QPA_PLATFORM=offscreen $(BIN)/python -m benchmarks.screenshots
 	$(BIN)/python -m benchmarks.terminal_pictures
 
-# The emulator of the Raspberry Pi Pico, for the tests: by its hash, where there is npm.
-build/node/node_modules: tools/rp2040js/package-lock.json
-	@mkdir -p build/node && cp tools/rp2040js/package*.json build/node/
+# For the tests, by their hashes, where there is npm: the emulator of the Raspberry Pi Pico, and
+# playwright-core, which drives an installed Chromium.
+build/node/node_modules: tools/node/package-lock.json
+	@mkdir -p build/node && cp tools/node/package*.json build/node/
 	@npm ci --silent --prefix build/node && touch $@
 
 test: setup
 	@command -v npm >/dev/null && $(MAKE) --no-print-directory build/node/node_modules || \
-	    echo "make test: there is no npm or no rp2040js, so tests of the emulated Pico are skipped"
+	    echo "make test: without npm, tests of the emulated Pico and of pages in a browser are skipped"
 	@$(MAKE) --no-print-directory firmware || \
 	    echo "make test: the firmware is not built, so its tests are skipped"
 	@$(BIN)/python tests/run.py $(JOBS) $(if $(COVERAGE),--coverage) $(if $(FULL),--full)

@@ -11,8 +11,8 @@ import pytest
 from tests.builds import built, built_with
 from tests.conftest import ROOT
 
-#: Where npm has put the emulator of the Pico.
-RP2040JS = ROOT / "build" / "node" / "node_modules"
+#: The folder of npm's packages: the emulator of the Pico, playwright-core.
+NODE_MODULES = ROOT / "build" / "node" / "node_modules"
 #: Folder of the port -> name of the machine in QEMU.
 BOARDS = {"mps2": "mps2-an385", "stm32f405": "netduinoplus2", "microbit": "microbit"}
 _PACKAGES = {
@@ -54,6 +54,6 @@ def need_rp2040js(monkeypatch: pytest.MonkeyPatch) -> None:
     """
     if shutil.which("node") is None:
         pytest.skip("node is missing (Debian: apt-get install nodejs npm)")
-    if not (RP2040JS / "rp2040js").is_dir():
+    if not (NODE_MODULES / "rp2040js").is_dir():
         pytest.skip("rp2040js is missing (make build/node/node_modules)")
-    monkeypatch.setenv("NODE_PATH", str(RP2040JS))
+    monkeypatch.setenv("NODE_PATH", str(NODE_MODULES))

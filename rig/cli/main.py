@@ -96,6 +96,10 @@ COMMANDS = {
         "rig.cli.sessions:sessions",
         "List sessions with verdict and tags; search, tag",
     ),
+    "site": (
+        "rig.cli.site:site",
+        "Write a static site of sessions, with leaderboards",
+    ),
     "start": (
         "rig.cli.boards.start:start",
         "Go from a board on the desk to a first result, by questions",

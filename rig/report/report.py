@@ -102,8 +102,8 @@ def rendered(folder: Path, hashed: bool = False, trials: Sequence[Trial] = ()) -
             f"scenario.{picture.name}": _plot(picture, results) for picture in pictures
         }
         plots = _plots(session, results, hashed) | special
-    return templates().get_template(_TEMPLATE).render(
-        page, plots=plots, pictures=pictures
+    return (
+        templates().get_template(_TEMPLATE).render(page, plots=plots, pictures=pictures)
     )
 
 
@@ -150,7 +150,7 @@ def _seen(value: object) -> object:
 
 
 def content(session: SessionFolder, results: Results) -> dict[str, Any]:
-    """Return what the template of a report states, but for its figures."""
+    """Collect all that the template of a report states, but for its figures."""
     main, further = _split(results)
     provenance = results.provenance.stored
     targets = results.targets or ()
@@ -201,6 +201,11 @@ def content(session: SessionFolder, results: Results) -> dict[str, Any]:
         "hashes": [event for event in session.journal().measured if event.files],
         "head": session.journal().head,
     }
+
+
+def metric_rows(results: Results) -> list[str]:
+    """Return the metrics that have a row of their own."""
+    return _split(results)[0]
 
 
 def _split(results: Results) -> tuple[list[str], list[str]]:
@@ -317,7 +322,7 @@ def _plots(session: SessionFolder, results: Results, hashed: bool) -> dict[str, 
     plots |= {
         what: distributions(what, measured, results) for what in ("latency", "energy")
     }
-    return plots | {"trials": dots(_split(results)[0], results)}
+    return plots | {"trials": dots(metric_rows(results), results)}
 
 
 def _plot(picture: Picture, results: Results) -> Plot:

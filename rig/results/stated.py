@@ -9,6 +9,7 @@ import math
 from dataclasses import dataclass
 
 from rig import units
+from rig.model.metric import Statistic
 from rig.results.document import IntervalResult, MetricResult
 from rig.units import scale
 
@@ -53,6 +54,14 @@ def stated(metric: MetricResult) -> Stated:
         other_samples=ends(other, value, factor),
         standard_error="" if error is None else _two_digits(error * factor),
     )
+
+
+def shown_interval(metric: MetricResult) -> IntervalResult:
+    """Return the interval of a table that shows one of the two: of a share that for
+    other samples, as the same ones give the same answers.
+    """
+    is_share = metric.statistic is Statistic.SHARE
+    return metric.other_samples if is_share else metric.same_samples
 
 
 def ends(interval: IntervalResult, value: float | None, factor: float = 1.0) -> str:

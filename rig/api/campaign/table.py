@@ -16,10 +16,11 @@ from rig.api.sessions.session import Session
 from rig.api.sessions.tables import column
 from rig.errors import DataError
 from rig.files import table_file
-from rig.model.metric import Prominence, Statistic
+from rig.model.metric import Prominence
 from rig.results import repeated
-from rig.results.document import IntervalResult, MetricResult, Results
+from rig.results.document import MetricResult, Results
 from rig.results.labels import Label
+from rig.results.stated import shown_interval
 from rig.results.verdict import Outcome
 
 
@@ -38,14 +39,6 @@ class CampaignRow:
     labels: tuple[Label, ...]
     metrics: Mapping[str, MetricResult]
     notes: tuple[str, ...] = ()
-
-
-def shown_interval(metric: MetricResult) -> IntervalResult:
-    """Return the interval that the table shows: of a share that for other samples, as
-    the same ones give the same answers.
-    """
-    is_share = metric.statistic is Statistic.SHARE
-    return metric.other_samples if is_share else metric.same_samples
 
 
 def rows(grid: Grid, survey: Survey) -> list[CampaignRow]:

@@ -21,7 +21,7 @@ from rig.cli.printed.terminal import (
     table_width,
 )
 from rig.results.document import MetricResult
-from rig.results.stated import Notes, ends, stated
+from rig.results.stated import Notes, ends, shown_interval, stated
 
 _INTERVALS = (
     "intervals of 95 %: a session's own; of several sessions, that of their mean, with"
@@ -106,7 +106,7 @@ def _metric(metric: MetricResult | None, notes: Notes) -> str:
     if metric is None:
         return "-"
     shown = stated(metric)
-    interval = tables.shown_interval(metric)
+    interval = shown_interval(metric)
     interval_text = notes.cell(ends(interval, metric.value, shown.factor))
     if interval_text and not interval_text.startswith("±"):
         interval_text = f"({interval_text})"

@@ -168,6 +168,7 @@ TABLE = {
         "sessions sessions-none-found sessions-unreadable",
         "sessions-no-folder sessions-no-option sessions-no-tagged",
     ),
+    "site": Screens("site", "site-no-folder site-no-sessions site-no-to"),
     "start": Screens(
         "",
         "start-address start-no-answer start-no-board",

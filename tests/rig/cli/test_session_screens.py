@@ -128,6 +128,9 @@ READ: dict[str, tuple[str, ...]] = {
     "resume-finished": ("resume", GOOD),
     "resume-no-session": ("resume", "empty"),
     "resume-edited": ("resume", EDITED),
+    "site-no-folder": ("site", GOOD, "--to", "claim.toml"),
+    "site-no-sessions": ("site", "empty", "--to", "site"),
+    "site-no-to": ("site", GOOD),
     "sessions-no-tagged": ("sessions", "--tag", "nosuch", "good"),
     "sessions-none-found": ("sessions", "nosuch"),
     "submission-check": ("submission", "check", "submission"),
@@ -157,6 +160,7 @@ WRITING: dict[str, tuple[str, ...]] = {
     "qubo-rescore": ("qubo", "rescore", GRID),
     "submit-about": ("submit", "about", "about.toml"),
     "submit-neurobench": ("submit", "neurobench", GRID, "--to", "new"),
+    "site": ("site", GOOD, OTHER, CUT_OFF, "--to", "site"),
 }
 #: One of each kind of screen; details may take more.
 ONE_SCREEN = (

@@ -23,7 +23,7 @@ from rig.interfaces.context import BenchContext
 from rig.model.steps import Idle, Load, Query, Sync
 from rig.session.session import open_bench
 from sut_backends.hosted.rp2040js import Rp2040jsSut
-from tests.boards import RP2040JS, need_rp2040js, pico
+from tests.boards import NODE_MODULES, need_rp2040js, pico
 from tests.checking import check
 from tests.conftest import ROOT
 from tests.programs import captured
@@ -208,7 +208,7 @@ def test_what_is_missing_is_named(
 
 
 def test_the_version_that_is_fetched_is_the_one_that_is_named() -> None:
-    lock = json.loads((ROOT / "tools/rp2040js/package-lock.json").read_text("utf-8"))
+    lock = json.loads((ROOT / "tools/node/package-lock.json").read_text("utf-8"))
     package = lock["packages"]["node_modules/rp2040js"]
     assert package["integrity"].startswith("sha512-") and "resolved" not in package
     for path in ("rig/firmware/rp2040js.cjs", "docs/how-to/EMULATION.md"):
@@ -256,7 +256,7 @@ def test_the_package_may_lie_beside_the_image(
         Rp2040jsSut.open(settings, context)
     assert caught.value.evidence.endswith("Cannot find module 'rp2040js'")
     assert "npm install rp2040js" in caught.value.try_next
-    (tmp_path / "project" / "node_modules").symlink_to(RP2040JS)
+    (tmp_path / "project" / "node_modules").symlink_to(NODE_MODULES)
     sut = Rp2040jsSut.open(settings, context)
     assert sut.info.details["emulator"].startswith("rp2040js 1.")
     sut.close()

@@ -1,0 +1,242 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Leaderboards: the sessions of one task and scenario side by side, for each headline
+metric in the order of their values.
+
+A rank is one more than the number of sessions that are shown to be better, by intervals
+that lie wholly beyond its own: sessions without a shown difference share one. Simulated
+sessions have boards of their own, as their numbers are no results of a device.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+from rig.api.archive.collected import Collected
+from rig.model.metric import Prominence, Statistic
+from rig.results.document import IntervalResult, MetricResult
+from rig.results.stated import ends, shown_interval, stated
+
+#: From this ratio of the largest to the least value on, bars are logarithmic.
+_WIDE = 50.0
+#: An axis with decades begins so far below its least value that this has a bar.
+_BELOW = 0.7
+_BETTER = {True: "higher is better", False: "lower is better", None: ""}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoardCell:
+    """A metric of a session: as text, its place in the order, its rank (None where
+    there is none), and value and ends of the interval on the axis, in per cent.
+    """
+
+    value: str
+    unit: str
+    interval: str
+    number: str
+    reason: str
+    place: int
+    rank: int | None
+    at: float | None
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoardMetric:
+    """A metric of a board: which direction is better, the question that its intervals
+    answer, and whether its bars are logarithmic.
+    """
+
+    name: str
+    better: str
+    question: str
+    is_logarithmic: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Leaderboard:
+    """The sessions of one task and scenario, in the order of the first metric, and the
+    cells of each by metric.
+    """
+
+    task: str
+    scenario: str
+    simulated: bool
+    metrics: tuple[BoardMetric, ...]
+    rows: tuple[tuple[Collected, dict[str, BoardCell]], ...]
+
+
+def boards(sessions: Sequence[Collected]) -> list[Leaderboard]:
+    """Return a board for each task and scenario, of measurements first."""
+    groups: dict[tuple[bool, str, str], list[Collected]] = {}
+    for each in sessions:
+        if each.results is not None:
+            told = each.results
+            key = (told.simulated, told.task, told.scenario)
+            groups.setdefault(key, []).append(each)
+    return [_board(*key, groups[key]) for key in sorted(groups)]
+
+
+def _board(
+    simulated: bool, task: str, scenario: str, sessions: Sequence[Collected]
+) -> Leaderboard:
+    names = list(dict.fromkeys(chain.from_iterable(map(_headlines, sessions))))
+    cells: list[dict[str, BoardCell]] = [{} for _ in sessions]
+    metrics = []
+    for name in names:
+        metrics.append(_metric(name, sessions))
+        column = _column(name, sessions, metrics[-1].is_logarithmic)
+        for of_session, cell in zip(cells, column, strict=True):
+            of_session[name] = cell
+    rows = list(zip(sessions, cells, strict=True))
+    if names:
+        rows.sort(key=lambda row: row[1][names[0]].place)
+    return Leaderboard(
+        task=task,
+        scenario=scenario,
+        simulated=simulated,
+        metrics=tuple(metrics),
+        rows=tuple(rows),
+    )
+
+
+def _headlines(session: Collected) -> Iterator[str]:
+    if session.results is not None:
+        for name, metric in session.results.metrics.items():
+            if metric.prominence is Prominence.HEADLINE:
+                yield name
+
+
+def _found(name: str, session: Collected) -> MetricResult | None:
+    """Return a metric that has a value."""
+    metric = session.results.metrics.get(name) if session.results else None
+    return metric if metric is not None and _finite(metric.value) else None
+
+
+def _finite(value: float | None) -> bool:
+    return value is not None and math.isfinite(value)
+
+
+def _metric(name: str, sessions: Sequence[Collected]) -> BoardMetric:
+    found = [metric for each in sessions if (metric := _found(name, each))]
+    directions = {metric.higher_is_better for metric in found}
+    better = _BETTER[directions.pop()] if len(directions) == 1 else ""
+    shares = {metric.statistic is Statistic.SHARE for metric in found}
+    question = "other samples" if shares == {True} else "the same samples again"
+    values = [metric.value for metric in found if metric.value is not None]
+    least = min(values, default=0.0)
+    wide = least > 0 and max(values) / least > _WIDE
+    return BoardMetric(name=name, better=better, question=question, is_logarithmic=wide)
+
+
+@dataclass(frozen=True, slots=True)
+class _Axis:
+    """The range of the bars of a metric."""
+
+    least: float
+    most: float
+    is_logarithmic: bool
+
+    @classmethod
+    def of(cls, found: Sequence[MetricResult], is_logarithmic: bool) -> _Axis:
+        values = [metric.value or 0.0 for metric in found]
+        highs = [shown_interval(metric).high or 0.0 for metric in found]
+        lows = [shown_interval(metric).low or 0.0 for metric in found]
+        most = max(filter(math.isfinite, (*values, *highs)), default=0.0)
+        if is_logarithmic:
+            return cls(_BELOW * min(values), most, True)
+        if any(metric.statistic is Statistic.SHARE for metric in found):
+            most = max(most, 1.0)
+        least = min(filter(math.isfinite, (*values, *lows)), default=0.0)
+        return cls(min(least, 0.0), max(most, 0.0), False)
+
+    def place(self, value: float | None) -> float | None:
+        """Return the place of a value in per cent."""
+        if value is None or not math.isfinite(value) or self.most <= self.least:
+            return None
+        least, most, at = self.least, self.most, value
+        if self.is_logarithmic:
+            if value <= 0:
+                return 0.0
+            least, most, at = (math.log10(each) for each in (least, most, value))
+        return round(min(max((at - least) / (most - least), 0.0), 1.0) * 100, 2)
+
+
+def _column(
+    name: str, sessions: Sequence[Collected], is_logarithmic: bool
+) -> list[BoardCell]:
+    """Return the cells of a metric, in the order of the sessions."""
+    found = [_found(name, each) for each in sessions]
+    axis = _Axis.of([metric for metric in found if metric], is_logarithmic)
+    order = sorted(range(len(sessions)), key=lambda at: _key(sessions[at], found[at]))
+    counted = [
+        metric if metric and each.counts else None
+        for each, metric in zip(sessions, found, strict=True)
+    ]
+    others = [metric for metric in counted if metric]
+    ranks = [_rank(metric, others) for metric in counted]
+    return [
+        _cell(metric, axis, place=order.index(at), rank=ranks[at])
+        for at, metric in enumerate(found)
+    ]
+
+
+def _key(session: Collected, metric: MetricResult | None) -> tuple[bool, bool, float]:
+    """Sort the best first, then sessions without a value, then invalid ones."""
+    value = 0.0 if metric is None or metric.value is None else metric.value
+    sign = -1 if metric is not None and metric.higher_is_better else 1
+    return not session.counts, metric is None, sign * value
+
+
+def _rank(metric: MetricResult | None, others: Sequence[MetricResult]) -> int | None:
+    if metric is None or metric.higher_is_better is None or not _known(metric):
+        return None
+    return 1 + sum(_is_better(other, metric) for other in others if _known(other))
+
+
+def _known(metric: MetricResult) -> bool:
+    return not shown_interval(metric).reason
+
+
+def _is_better(other: MetricResult, metric: MetricResult) -> bool:
+    """Check whether the interval of `other` lies wholly on the better side."""
+    one, own = shown_interval(other), shown_interval(metric)
+    better, worse = (one, own) if metric.higher_is_better else (own, one)
+    low = -math.inf if better.low is None else better.low
+    high = math.inf if worse.high is None else worse.high
+    return low > high
+
+
+def _cell(
+    metric: MetricResult | None, axis: _Axis, *, place: int, rank: int | None
+) -> BoardCell:
+    if metric is None:
+        return BoardCell(
+            value="–",
+            unit="",
+            interval="",
+            number="",
+            reason="",
+            place=place,
+            rank=None,
+            at=None,
+            low=None,
+            high=None,
+        )
+    text = stated(metric)
+    interval: IntervalResult = shown_interval(metric)
+    return BoardCell(
+        value=text.value,
+        unit=text.unit,
+        interval=ends(interval, metric.value, text.factor),
+        number=repr(metric.value),
+        reason=interval.reason,
+        place=place,
+        rank=rank,
+        at=axis.place(metric.value),
+        low=axis.place(interval.low),
+        high=axis.place(interval.high),
+    )
