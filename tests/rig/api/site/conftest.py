@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sessions of a site, recorded once: two devices of which one is slower, one with a
+"""Sessions of a site, recorded once: a quick device and a slow one, one with a
 foreign name, and one that was cut off.
 """
 
@@ -28,7 +28,7 @@ def record(root: Path, name: str, *overrides: str, trials: int = 2) -> Path:
 
 
 def forge(session: Path) -> None:
-    """Put a foreign text wherever a site shows one, and make the hashes fit."""
+    """Put a foreign text into all fields that a site shows, with hashes that fit."""
     for name in ("results.json", "provenance.json"):
         path = session / name
         content = json.loads(path.read_text(encoding="utf-8"))

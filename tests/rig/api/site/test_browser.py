@@ -30,7 +30,7 @@ def session(sessions: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def seen(site: MadeSite, session: Path) -> dict[str, Any]:
-    """Return what a browser showed."""
+    """Return the findings of clicks.cjs."""
     browser = next(filter(None, map(shutil.which, _BROWSERS)), None)
     if browser is None:
         pytest.skip("there is no Chromium (Debian: apt-get install chromium)")

@@ -8,6 +8,7 @@ import json
 import re
 import zipfile
 from html.parser import HTMLParser
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from tests.rig.api.site.conftest import HOSTILE
 pytestmark = pytest.mark.computes
 
 
-class Page(HTMLParser):
+class SitePage(HTMLParser):
     """Rows of the leaderboards, tags, and the text of a page."""
 
     def __init__(self, path: Path) -> None:
@@ -57,8 +58,8 @@ class Page(HTMLParser):
 
 
 @pytest.fixture(scope="module")
-def index(site: MadeSite) -> Page:
-    return Page(site.path / "index.html")
+def index(site: MadeSite) -> SitePage:
+    return SitePage(site.path / "index.html")
 
 
 def named(sessions: Path, part: str) -> Path:
@@ -72,7 +73,7 @@ def headlines(session: Path) -> dict[str, Any]:
 
 
 def test_numbers_of_the_leaderboards_are_those_of_results_json(
-    index: Page, site: MadeSite
+    index: SitePage, site: MadeSite
 ) -> None:
     assert len(index.rows) == len(site.sessions) == 3
     for session in site.sessions:
@@ -85,7 +86,7 @@ def test_numbers_of_the_leaderboards_are_those_of_results_json(
 
 
 def test_every_row_has_its_labels_verdict_and_the_outcome_of_its_check(
-    index: Page, sessions: Path
+    index: SitePage, sessions: Path
 ) -> None:
     for row in index.rows.values():
         assert "SIMULATED" in row["text"]
@@ -99,7 +100,7 @@ def test_every_row_has_its_labels_verdict_and_the_outcome_of_its_check(
 
 
 def test_the_slower_session_has_a_later_rank_and_equal_ones_share_theirs(
-    index: Page,
+    index: SitePage,
 ) -> None:
     ranks = re.findall(
         r'<td class="rank[^>]*data-metric="latency_total"[^>]*>(.)', index.source
@@ -108,7 +109,7 @@ def test_the_slower_session_has_a_later_rank_and_equal_ones_share_theirs(
 
 
 def test_a_session_without_results_is_named_with_its_state(
-    index: Page, sessions: Path
+    index: SitePage, sessions: Path
 ) -> None:
     cut = named(sessions, "cut").name
     assert cut not in index.rows and f"{cut}killed" in index.text.replace("\n", "")
@@ -118,8 +119,10 @@ def test_the_page_of_a_session_states_its_report_and_nothing_from_outside(
     site: MadeSite, sessions: Path
 ) -> None:
     session = named(sessions, "quick")
-    page = Page(site.path / "sessions" / session.name / "index.html")
-    report = Page(session / "report.html") if (session / "report.html").exists() else ""
+    page = SitePage(site.path / "sessions" / session.name / "index.html")
+    report = (
+        SitePage(session / "report.html") if (session / "report.html").exists() else ""
+    )
     assert "rig check: PASS" in page.text and "SIMULATED" in page.text
     rows = re.compile(r'<tr><th scope="row"><code>.*?</tr>', re.DOTALL)
     if report:
@@ -131,14 +134,14 @@ def test_the_page_of_a_session_states_its_report_and_nothing_from_outside(
 
 
 def test_foreign_text_is_text_and_scripts_are_files_of_the_site(
-    site: MadeSite, index: Page
+    site: MadeSite, index: SitePage
 ) -> None:
-    pages = [Page(path) for path in site.path.rglob("*.html")]
+    pages = [SitePage(path) for path in site.path.rglob("*.html")]
     assert len(pages) == 4 and HOSTILE in index.text
     for page in pages:
         for tag, about in page.tags:
             assert tag != "script" or set(about) == {"src", "defer"}
-            assert not [name for name in about if name.startswith("on")]
+            assert not any(map(re.compile("on").match, about))
         policy = [about for tag, about in page.tags if tag == "meta" and len(about) > 1]
         assert "script-src 'self' file:;" in str(policy)
         assert "<script>window.hurt" not in page.source
@@ -146,10 +149,10 @@ def test_foreign_text_is_text_and_scripts_are_files_of_the_site(
 
 
 def test_a_session_whose_name_is_no_plain_word_has_a_folder_of_another_name(
-    site: MadeSite, index: Page, sessions: Path
+    site: MadeSite, index: SitePage, sessions: Path
 ) -> None:
     plain = re.compile(r"sessions/[A-Za-z0-9._-]+/index\.html")
-    links = [link for row in index.rows.values() for link in row["links"]]
+    links = list(chain.from_iterable(row["links"] for row in index.rows.values()))
     assert len(links) == 3 and all(map(plain.fullmatch, links))
     assert all((site.path / link).is_file() for link in links)
 
@@ -177,7 +180,7 @@ def test_a_whole_session_from_the_site_passes_the_check(
     options = SiteOptions(checked=False, whole_sessions=True)
     made = write_site([session], tmp_path / "site", options)
     page = made.path / "sessions" / session.name
-    assert "rig check: NOT RUN" in Page(page / "index.html").text
+    assert "rig check: NOT RUN" in SitePage(page / "index.html").text
     with zipfile.ZipFile(page / "session.zip") as content:
         content.extractall(tmp_path / "unpacked")
     assert check(tmp_path / "unpacked" / session.name).ok
