@@ -42,6 +42,8 @@ ELSEWHERE = {
     "gui/memory.py": (1, OWN_CACHE),
     "gui/widgets/file_dialog.py": (1, WIDGET),
     "gui/trace/screen.py": (2, WIDGET),
+    "rig/api/site/download.py": (1, OWN_OUTPUT),
+    "rig/report/site/pages.py": (1, SHIPPED),
     "rig/api/archive/kept_rows.py": (1, OWN_CACHE),
     "rig/api/backends/images.py": (1, OWN_CACHE),
     "rig/api/backends/trains.py": (1, MEMORY),
