@@ -73,6 +73,15 @@ class RigError(Exception):
         self.try_next = try_next
         super().__init__(self.cause)
 
+    def joined(self, between: str) -> str:
+        """Return the cause and, where there is one, the evidence after `between`."""
+        return between.join(filter(None, (self.cause, self.evidence)))
+
+    @property
+    def with_evidence(self) -> str:
+        """The cause, with the evidence in brackets where there is one."""
+        return f"{self.cause} ({self.evidence})" if self.evidence else self.cause
+
     def __str__(self) -> str:
         lines = [self.cause]
         if self.evidence:

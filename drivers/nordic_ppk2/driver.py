@@ -219,7 +219,7 @@ class NordicPpk2(SerialInstrument):
             except RigError as error:
                 raise BenchError(
                     "the PPK2 may not have switched the DUT's supply off",
-                    evidence="; ".join(filter(None, (error.cause, error.evidence))),
+                    evidence=error.joined("; "),
                     try_next="the supply may still be on: unplug the PPK2",
                     see=MAY_BE_ON,
                 ) from error

@@ -48,7 +48,7 @@ class LpmSupply:
         except RigError as error:
             raise BenchError(
                 "the PowerShield does not switch the DUT's supply off",
-                evidence="; ".join(filter(None, (error.cause, error.evidence))),
+                evidence=error.joined("; "),
                 try_next=(
                     "the supply may still be on: unplug the board, and plug it in again"
                 ),

@@ -40,9 +40,7 @@ def basis(row: StepGroup) -> str:
 
 def summary(estimate: Estimate) -> list[PlanLine]:
     """Return what will happen, line by line."""
-    known = estimate.trial.expected_s is not None
     clock = " of virtual time" if estimate.virtual else ""
-    about = "about" if known else "at least"
     trials = "1 trial" if estimate.trials == 1 else f"{estimate.trials} trials"
     each_trial = f"{duration(estimate.trial.known_s)} a trial"
     if estimate.interleaved:
@@ -54,20 +52,13 @@ def summary(estimate: Estimate) -> list[PlanLine]:
         ),
         PlanLine(
             "Time",
-            f"{about} {duration(estimate.session.known_s)}{clock},"
+            f"{estimate.certainty} {duration(estimate.session.known_s)}{clock},"
             f" {each_trial};"
             f" {duration(estimate.session.most_s)} if every limit is reached",
         ),
     ]
-    if estimate.interleaved is not None and estimate.trials > 1:
-        other = estimate.in_order(interleaved=not estimate.interleaved)
-        other_s = duration(other.known_s)
-        how = (
-            "trial by trial"
-            if estimate.interleaved
-            else "interleaved, each sample loaded once"
-        )
-        lines.append(PlanLine("", f"{how}: {about} {other_s}"))
+    if other_order := estimate.other_order:
+        lines.append(PlanLine("", other_order))
     if estimate.virtual:
         lines.append(
             PlanLine(
@@ -93,7 +84,7 @@ def summary(estimate: Estimate) -> list[PlanLine]:
             f"{name} = {value:g}" for name, value in estimate.claim.items()
         )
         lines.append(PlanLine("Claim", f"{claimed} (SI units)"))
-    lines.append(_disk(estimate, known))
+    lines.append(_disk(estimate))
     return lines
 
 
@@ -106,9 +97,9 @@ def _rail(rail: RailRate) -> str:
     )
 
 
-def _disk(estimate: Estimate, known: bool) -> PlanLine:
+def _disk(estimate: Estimate) -> PlanLine:
     needed = f"about {bytes_text(estimate.known_b)}"
-    if estimate.rails and not known:
+    if estimate.rails and not estimate.trial.expected:
         needed = f"{bytes_text(estimate.known_b)} to {bytes_text(estimate.most_b)}"
     if estimate.free_b is None:
         return PlanLine("Disk", f"{needed}; what is free is not known", "warn")

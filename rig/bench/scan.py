@@ -126,7 +126,7 @@ def _instruments(
     except RigError as error:
         if isinstance(error.__cause__, ImportError):
             return [ScanRow(kind, error.cause, MISSING, try_next=error.try_next)]
-        problem = f"{error.cause}: {error.evidence}" if error.evidence else error.cause
+        problem = error.joined(": ")
         hint = error.try_next
     except Exception as error:
         # A vendor's library may raise anything, and the others are to be looked for.

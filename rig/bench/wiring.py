@@ -271,5 +271,4 @@ def _supply_row(
 
 
 def _failed(wire: WireName, error: RigError, cause: str) -> WireFinding:
-    detail = f"{error.cause} ({error.evidence})" if error.evidence else error.cause
-    return WireFinding(wire, False, detail, cause, error.try_next)
+    return WireFinding(wire, False, error.with_evidence, cause, error.try_next)

@@ -140,24 +140,16 @@ def _of_estimate(estimated: Estimate) -> Iterator[str]:
     space.
     """
     clock = " of virtual time" if estimated.virtual else ""
-    known = "about" if estimated.trial.expected_s is not None else "at least"
     all_s = duration(estimated.session.known_s)
     times = (
         f"{all_s}{clock} in all, {estimated.trials} trials interleaved"
         if estimated.interleaved
         else f"{duration(estimated.trial.known_s)}{clock} a trial, {all_s} in all"
     )
-    yield f"time: {known} {times}; {duration(estimated.session.most_s)} at most"
-    if estimated.interleaved is not None and estimated.trials > 1:
-        other_s = duration(
-            estimated.in_order(interleaved=not estimated.interleaved).known_s
-        )
-        how = (
-            "trial by trial"
-            if estimated.interleaved
-            else "interleaved, each sample loaded once"
-        )
-        yield f"  {how}: {known} {other_s}"
+    most = duration(estimated.session.most_s)
+    yield f"time: {estimated.certainty} {times}; {most} at most"
+    if other_order := estimated.other_order:
+        yield f"  {other_order}"
     for row in estimated.unknown:
         yield (
             f"  only a limit is known of {row.count} x {row.group}: "

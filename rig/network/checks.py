@@ -53,7 +53,7 @@ def findings(graph: Any, dt_s: float | None = None) -> list[ModelFinding]:
     try:
         nodes, edges = taken_apart(graph)
     except DataError as error:
-        return [ModelFinding(True, "graph", _said(error), error.try_next)]
+        return [ModelFinding(True, "graph", error.with_evidence, error.try_next)]
     if len(graph.edges) != len(set(map(tuple, graph.edges))):
         listed.append(
             ModelFinding(False, "graph", "an edge is there twice; it counts once")
@@ -69,7 +69,7 @@ def findings(graph: Any, dt_s: float | None = None) -> list[ModelFinding]:
     try:
         known = network(graph)
     except DataError as error:
-        listed.append(ModelFinding(True, "graph", _said(error), error.try_next))
+        listed.append(ModelFinding(True, "graph", error.with_evidence, error.try_next))
         return listed
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
         listed.append(ModelFinding(True, "graph", f"it has no shapes: {error!r}"))
@@ -98,10 +98,6 @@ def require_sound(graph: Any, dt_s: float | None = None) -> None:
             evidence="; ".join(wrong[:5]),
             try_next="rig model check, which lists all that is wrong or doubtful",
         )
-
-
-def _said(error: DataError) -> str:
-    return f"{error.cause} ({error.evidence})" if error.evidence else error.cause
 
 
 def _of_numbers(name: str, node: Any) -> Iterator[ModelFinding]:

@@ -34,7 +34,7 @@ from rig.model.steps import Load, Query, Step, Sync
 from rig.session import planning
 from rig.trace.reduced import MARGIN_S, MEAN_HZ, may_be_thinned
 from rig.trace.write_room import RESERVE_B
-from rig.units import bytes_text
+from rig.units import bytes_text, duration
 
 #: Bytes of a sample of current or voltage, of eight samples of a digital line, and
 #: the index of a trace (measured: 1.009 to 1.053).
@@ -143,6 +143,26 @@ class Estimate:
     def unknown(self) -> tuple[StepGroup, ...]:
         """The rows with a limit only."""
         return tuple(row for row in self.rows if not row.each.expected)
+
+    @property
+    def certainty(self) -> str:
+        """The word before a time: whether it is an estimate, or the least."""
+        return "about" if self.trial.expected else "at least"
+
+    @property
+    def other_order(self) -> str:
+        """The time of the trials in the other order, in words; empty where there is
+        none.
+        """
+        if self.interleaved is None or self.trials == 1:
+            return ""
+        other_s = self.in_order(interleaved=not self.interleaved).known_s
+        order = (
+            "trial by trial"
+            if self.interleaved
+            else "interleaved, each sample loaded once"
+        )
+        return f"{order}: {self.certainty} {duration(other_s)}"
 
     @property
     def known_b(self) -> int:

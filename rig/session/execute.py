@@ -28,9 +28,7 @@ def do(
         # The backend may refuse a payload beyond the device's stated room.
         if not kind.may_be_refused(step):
             raise
-        return Completion(
-            (), refusal=" ".join(filter(None, (error.cause, error.evidence)))
-        )
+        return Completion((), refusal=error.joined(" "))
     return None if kind.loads else completion
 
 

@@ -19,7 +19,6 @@ from rig.model.steps import Load, Step, Sync
 from rig.model.trial import Trial
 from rig.results import results
 from rig.session.execute import do, done
-from rig.session.mark_count import MarkCount
 from rig.session.open_parts import BenchParts
 from rig.session.resume import Begun
 from rig.session.time_left import TimeLeft
@@ -36,7 +35,7 @@ from rig.store.events import (
 from rig.store.segments import segment
 from rig.store.session_folder import LINES, SAMPLES, SessionFolder, hashes
 from rig.store.writer import Store
-from rig.trace.thinning import QuietTimes
+from rig.trace.thinning import Quiet, QuietTimes
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +51,31 @@ class Running:
     keeper: Store
     emit: Subscriber
     time_left: TimeLeft
+
+
+class _MarkCount:
+    """The number of marks that the device has made, and the times of the last two;
+    quiet times are added to `times`, where traces are to be thinned.
+    """
+
+    def __init__(self, times: QuietTimes | None, tick_hz: float) -> None:
+        self._times = times
+        self._tick_hz = tick_hz
+        self._count = 0
+        self._last: tuple[int, ...] = ()
+
+    def add(self, completion: Completion) -> Completion:
+        """Count the marks of a completion, and return it."""
+        ticks = [mark.tick for mark in completion.marks]
+        self._count += len(ticks)
+        self._last = (*self._last, *ticks)[-2:]
+        return completion
+
+    def quiet(self) -> None:
+        """Note that the device only receives data until its next mark."""
+        if self._times is not None and len(self._last) == 2:
+            earlier, later = self._last
+            self._times.add(Quiet(self._count, (later - earlier) / self._tick_hz))
 
 
 def run_trial(running: Running, number: int, begun: Begun | None = None) -> Trial:
@@ -101,7 +125,7 @@ def _record(running: Running, number: int, seed: int, begun: Begun | None) -> No
         emit(TrialResumed(number, begun.segment, begun.step, place, hashes(path)))
     running.time_left.trial(number)
     times = QuietTimes() if bench.config.bench.between_windows == REDUCED_RATE else None
-    count = MarkCount(times, bench.sut.info.tick_hz)
+    count = _MarkCount(times, bench.sut.info.tick_hz)
     with ExitStack() as stack:
         recordings = [
             bench.record(stack, rail, _rail_folder(place, rail), times)
@@ -134,7 +158,7 @@ def _carry_out(
     trial: int,
     seed: int,
     recordings: Sequence[Recording],
-    count: MarkCount,
+    count: _MarkCount,
     before: Sequence[StepRecord] = (),
 ) -> Iterator[StepRecord]:
     """Do the steps of one recording between two SYNC bursts; those in `before` are done

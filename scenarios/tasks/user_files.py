@@ -16,6 +16,35 @@ from rig.model.need import Need, NeedKind
 from rig.network import array_file
 
 
+def has_files(settings: Any) -> bool:
+    """Check whether a bench file names a model, samples or labels."""
+    return bool(settings.model or settings.inputs or settings.labels)
+
+
+def source_of(settings: Any, default: str) -> str:
+    """Return the source of the samples: that of the bench file, or its default."""
+    owners = "files of the bench's owner" if settings.inputs else default
+    return settings.source or owners
+
+
+def facts_of_data(
+    source: str, judged: str, count: int, available: int
+) -> dict[str, Any]:
+    """Return the facts of samples that are no benchmark's: `judged` says how, and
+    `count` of the `available` ones are used.
+    """
+    generated = source.lower().startswith(("generated", "random"))
+    return {
+        "source": source,
+        "official": False,
+        "unofficial": "OWN DATA",
+        "statement": f"{source}; {judged}"
+        + ("" if generated else ": no benchmark's data"),
+        "samples": count,
+        "subset": "all" if count == available else f"the first {count} of {available}",
+    }
+
+
 def path_of(folder: Path, name: str) -> Path | None:
     """Return the path of a file that a bench in a folder names; None without a name."""
     return folder / expanded(name) if name else None

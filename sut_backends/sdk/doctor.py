@@ -59,7 +59,7 @@ def examine(sdk: SdkKind, interpreter: str = "") -> Diagnosis:
             about = worker.about
             wrote = worker.wrote
     except RigError as error:
-        problem = f"{error.cause}: {error.evidence}" if error.evidence else error.cause
+        problem = error.joined(": ")
         return Diagnosis(sdk.kind, path, "", (problem,))
     tried = Tried(**about.details)
     problems = _problems(sdk, tried.versions, tried.imports)

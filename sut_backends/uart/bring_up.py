@@ -206,5 +206,4 @@ def _at(settings: PortSettings, context: BenchContext) -> Finding:
 
 
 def _failed(name: str, error: RigError) -> Finding:
-    detail = f"{error.cause} ({error.evidence})" if error.evidence else error.cause
-    return Finding(name, False, detail, error.try_next, see=error.see)
+    return Finding(name, False, error.with_evidence, error.try_next, see=error.see)

@@ -134,7 +134,7 @@ class FrameExchange:
             try:
                 self.ask(MessageKind.BAUD, BaudMessage(baud).pack())
             except SutError as error:
-                return Switch(self.line.baud, f"{error.cause} ({error.evidence})")
+                return Switch(self.line.baud, error.with_evidence)
             if self._moved(baud):
                 return Switch(baud)
         return Switch(self.line.baud, f"no answer at {baud} baud")

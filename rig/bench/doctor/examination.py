@@ -102,12 +102,11 @@ def _parts(resolved: Config) -> Iterator[tuple[str, PluginChoice]]:
 
 
 def _unmet(name: str, error: RigError) -> DoctorRow:
-    detail = f"{error.cause} ({error.evidence})" if error.evidence else error.cause
     return DoctorRow(
         _BENCH,
         name,
         RowState.MISSING,
-        detail,
+        error.with_evidence,
         error.try_next,
         needed=True,
         see=error.see,

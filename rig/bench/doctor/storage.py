@@ -50,7 +50,7 @@ def storage_rows(sessions: Path) -> Iterator[DoctorRow]:
     try:
         limited("file in the folder", lambda: refuse_unwritable(sessions))
     except RigError as error:
-        detail = f"{error.cause}: {error.evidence}" if error.evidence else error.cause
+        detail = error.joined(": ")
         hint = error.try_next or _ANOTHER
         yield DoctorRow(
             GROUP,

@@ -45,7 +45,6 @@ from scenarios.tasks.network.replica import (
     sums_and_membranes,
 )
 
-GENERATED = "generated"
 #: Made by examples/make_networks.py.
 EXAMPLE = Path(__file__).with_name("example.nir")
 
@@ -152,7 +151,10 @@ class NetworkTask(Task):
     ) -> NetworkReplica:
         """Return a stand-in that has labels and scores, and no samples."""
         refuse_other(
-            facts, source=source_of(settings), official=False, samples=len(entries)
+            facts,
+            source=user_files.source_of(settings, SOURCE),
+            official=False,
+            samples=len(entries),
         )
         return NetworkReplica.of(cls.name, cls.phases, facts, entries)
 
@@ -161,7 +163,7 @@ class NetworkTask(Task):
         """Return the example network over random spikes; files of the bench's owner are
         not known.
         """
-        if _has_files(settings):
+        if user_files.has_files(settings):
             return Regeneration(
                 {}, unknown="network, samples or labels are not at hand"
             )
@@ -294,7 +296,7 @@ class NetworkTask(Task):
         """Return the network and the inputs, where they are files of the bench's
         owner.
         """
-        if not _has_files(self._settings):
+        if not user_files.has_files(self._settings):
             return {}
         inputs = self._files.inputs
         return kept.files(
@@ -345,23 +347,13 @@ class NetworkTask(Task):
 
     def provenance(self) -> dict[str, Any]:
         """Return what identifies network and data."""
-        settings = self._settings
-        source = source_of(settings)
-        generated = source.lower().startswith((GENERATED, "random"))
-        facts: dict[str, Any] = {
-            "source": source,
-            "official": False,
-            "unofficial": "OWN DATA",
-            "statement": (
-                f"{source}; {self._labelled()}{self._left_out()}"
-                + ("" if generated else ": no benchmark's data")
-            ),
-            "samples": len(self),
-            "subset": (
-                "all"
-                if len(self) == self._available
-                else f"the first {len(self)} of {self._available}"
-            ),
+        facts = user_files.facts_of_data(
+            user_files.source_of(self._settings, SOURCE),
+            f"{self._labelled()}{self._left_out()}",
+            len(self),
+            self._available,
+        )
+        facts |= {
             "labelled": self._files.labels is not None,
             "outputs": self._fixed.answers,
             "steps": int(self._numbers.shape[1]),
@@ -400,10 +392,6 @@ class NetworkTask(Task):
         return f"right is what the network decides in floating point with {weights}"
 
 
-def _has_files(settings: NetworkTask.Settings) -> bool:
-    return bool(settings.model or settings.inputs or settings.labels)
-
-
 def choice_of(settings: NetworkTask.Settings) -> ConventionChoice:
     """Return the conventions that the bench file chooses."""
     return ConventionChoice(
@@ -411,11 +399,4 @@ def choice_of(settings: NetworkTask.Settings) -> ConventionChoice:
         settings.reset or None,
         settings.spikes_max or None,
         settings.start or None,
-    )
-
-
-def source_of(settings: NetworkTask.Settings) -> str:
-    """Return the source of the samples: that of the bench file, or its default."""
-    return settings.source or (
-        "files of the bench's owner" if settings.inputs else SOURCE
     )

@@ -23,7 +23,6 @@ from rig.errors import (
     DeadlineError,
     LocalProtocolError,
     RemoteProtocolError,
-    RigError,
     SutError,
 )
 from rig.files import typed
@@ -173,11 +172,11 @@ class Prober:
         try:
             output = self._searched(payload)
         except (SutError, LocalProtocolError) as error:
-            return Try(*described, "refused", _words(error))
+            return Try(*described, "refused", error.joined("; "))
         except (DeadlineError, RemoteProtocolError, BenchError) as error:
             # It may be in any state now, or gone.
             self.close()
-            return Try(*described, "failed", _words(error))
+            return Try(*described, "failed", error.joined("; "))
         return _judged(Try(*described, "good"), graph, output)
 
     def _searched(self, payload: bytes) -> bytes:
@@ -305,7 +304,3 @@ def _refuse_unfit(bench: Bench) -> None:
             path="sut",
             try_next="firmware that knows OPTIMIZE",
         )
-
-
-def _words(error: RigError) -> str:
-    return "; ".join(filter(None, (error.cause, error.evidence)))

@@ -28,9 +28,16 @@ from scenarios.tasks.tflite.data import LabelledInputs
 from scenarios.tasks.tflite.generate import SOURCE
 from scenarios.tasks.tflite.programs import NAME, programs, routine
 from scenarios.tasks.tflite.replica import TfliteReplica
-from scenarios.tasks.user_files import digest, needs, path_of, reader_of
+from scenarios.tasks.user_files import (
+    digest,
+    facts_of_data,
+    has_files,
+    needs,
+    path_of,
+    reader_of,
+    source_of,
+)
 
-GENERATED = ("generated", "random")
 #: Made by examples/make_tflite.py.
 EXAMPLE = Path(__file__).with_name("example.tflite")
 
@@ -93,7 +100,10 @@ class TfliteTask(Task):
     ) -> TfliteReplica:
         """Return a stand-in that has labels and scores, and no samples."""
         refuse_other(
-            facts, source=source_of(settings), official=False, samples=len(entries)
+            facts,
+            source=source_of(settings, SOURCE),
+            official=False,
+            samples=len(entries),
         )
         return TfliteReplica.of(cls.name, phases_of(settings), facts, entries)
 
@@ -102,7 +112,7 @@ class TfliteTask(Task):
         """Return the example over random inputs; files of the bench's owner are not
         known.
         """
-        if _has_files(settings):
+        if has_files(settings):
             return Regeneration({}, unknown="model, samples or labels are not at hand")
         task = cls.open(settings, BenchContext())
         return Regeneration(task.provenance(), task.catalogue(), task)
@@ -223,7 +233,7 @@ class TfliteTask(Task):
         """Return the model and the inputs, where they are files of the bench's
         owner.
         """
-        if not _has_files(self._settings):
+        if not has_files(self._settings):
             return {}
         return kept.files(self._path, self._network, self._values)
 
@@ -237,23 +247,19 @@ class TfliteTask(Task):
     def provenance(self) -> dict[str, Any]:
         """Return the facts that identify model and data."""
         settings = self._settings
-        source = source_of(settings)
-        generated = source.lower().startswith(GENERATED)
         judged = (
             "right is the output with the label's number"
             if self._labelled
             else "no labels: right are the bytes of tflite-micro's arithmetic, so that"
             " accuracy says whether the device computes alike, and nothing of the task"
         )
-        whole = len(self) == self._available
-        return {
-            "source": source,
-            "official": False,
-            "unofficial": "OWN DATA",
-            "statement": f"{source}; {judged}{self._left_out()}"
-            + ("" if generated else ": no benchmark's data"),
-            "samples": len(self),
-            "subset": "all" if whole else f"the first {len(self)} of {self._available}",
+        facts = facts_of_data(
+            source_of(settings, SOURCE),
+            f"{judged}{self._left_out()}",
+            len(self),
+            self._available,
+        )
+        return facts | {
             "labelled": self._labelled,
             "outputs": self._outputs,
             "input_b": int(self._values[0].nbytes),
@@ -266,7 +272,7 @@ class TfliteTask(Task):
 
     def _left_out(self) -> str:
         """Return that the inputs are not in the session, where they are not."""
-        if not _has_files(self._settings) or kept.fits(self._values):
+        if not has_files(self._settings) or kept.fits(self._values):
             return ""
         return (
             f"; the inputs, more than {kept.INPUTS_TEXT}, are not in the session, only"
@@ -289,14 +295,3 @@ class TfliteTask(Task):
 def phases_of(settings: TfliteTask.Settings) -> tuple[str, ...]:
     """Return the phases that a device marks."""
     return ("preprocess", "infer") if settings.real_input else ("infer",)
-
-
-def source_of(settings: TfliteTask.Settings) -> str:
-    """Return the source of the samples: that of the bench file, or its default."""
-    return settings.source or (
-        "files of the bench's owner" if settings.inputs else SOURCE
-    )
-
-
-def _has_files(settings: TfliteTask.Settings) -> bool:
-    return bool(settings.model or settings.inputs or settings.labels)
