@@ -115,12 +115,17 @@ def open_parts(
     overrides: Sequence[str] = (),
     subscribers: Sequence[Subscriber] = (),
     stop: Stop | None = None,
+    *,
     again: int = 0,
     observers: Sequence[Observer] = (),
     listeners: Sequence[Wire] = (),
 ) -> Iterator[_PartsT]:
-    """Open all parts; on leaving, the DUT's supply is off and every port closed,
-    whatever happened.
+    """Open everything a bench file names; on leaving, the DUT's supply is off and every
+    port closed, also after errors.
+
+    `subscribers` get the events of opening, and those of each session that is run.
+    `observers` get live blocks, `listeners` the blocks on the line to the device, from
+    the beginning on.
 
     `again`: how often it was opened for the same session before. What is random on the
     bench is then drawn again: a simulated monitor that began with the same noise once

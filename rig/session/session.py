@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import closing, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -103,35 +104,8 @@ class Bench(BenchParts):
             )
 
 
-@contextmanager
-def open_bench(
-    path: Path | str,
-    overrides: Sequence[str] = (),
-    subscribers: Sequence[Subscriber] = (),
-    stop: Stop | None = None,
-    *,
-    again: int = 0,
-    observers: Sequence[Observer] = (),
-    listeners: Sequence[Wire] = (),
-) -> Iterator[Bench]:
-    """Open everything a bench file names; on leaving, the DUT's supply is off and every
-    port closed, also after errors.
-
-    `subscribers` get the events of opening, and those of each session that is run.
-    `observers` get live blocks, `listeners` the blocks on the line to the device, from
-    the beginning on. `again`: how often it was opened for the same session before.
-    """
-    with open_parts(
-        kind=Bench,
-        path=path,
-        overrides=overrides,
-        subscribers=subscribers,
-        stop=stop,
-        again=again,
-        observers=observers,
-        listeners=listeners,
-    ) as it:
-        yield it
+#: Opens a Bench, with the arguments of `open_parts` after its `kind`.
+open_bench = partial(open_parts, Bench)
 
 
 def run(
