@@ -41,6 +41,9 @@ _SIMULATED = {
     ),
     "Nordic PPK2": ("nordic_ppk2", ("port=simulator",)),
     "ST X-NUCLEO-LPM01A": ("st_lpm01a", ("port=simulator",)),
+    "INA219, 0.1 ohm": ("ina_monitor", ("port=simulator", "chip=ina219")),
+    "INA226, 0.1 ohm": ("ina_monitor", ("port=simulator", "chip=ina226")),
+    "INA228, 0.1 ohm": ("ina_monitor", ("port=simulator", "chip=ina228")),
     "INA3221": ("ina3221", ("root=simulator",)),
 }
 _COLUMNS = (
