@@ -6,7 +6,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import Any
+from typing import Any, Self
 
 from drivers.stream_recording import StreamRecording
 from rig.errors import BenchError, RigError
@@ -46,6 +46,19 @@ class SerialInstrument(Driver, ABC):
         self._stack = ExitStack()
         self._answered = False
         self._recording: StreamRecording | None = None
+
+    def _ready(self, stack: ExitStack) -> Self:
+        """Set the instrument up and return it; it closes the contents of the stack,
+        also after an error.
+        """
+        self._stack = stack.pop_all()
+        with closed_after_error(self.close):
+            self._set_up()
+        return self
+
+    @abstractmethod
+    def _set_up(self) -> None:
+        """Make all settings; the supply is off."""
 
     @abstractmethod
     def _switch(self, on: bool) -> None:

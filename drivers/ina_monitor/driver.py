@@ -22,11 +22,7 @@ from drivers.ina_monitor.link import InaLink, conversation
 from drivers.ina_monitor.recording import STEP_S, InaRecording
 from drivers.ina_monitor.settings import InaMonitorSettings
 from drivers.ina_monitor.sim.simulator import InaMonitorSimulator
-from drivers.serial_instrument import (
-    SIMULATOR,
-    SerialInstrument,
-    closed_after_error,
-)
+from drivers.serial_instrument import SIMULATOR, SerialInstrument
 from drivers.stream_recording import RecordingClock
 from rig.errors import BenchError, ConfigError, RigError
 from rig.interfaces.context import BenchContext
@@ -94,11 +90,7 @@ class InaMonitor(SerialInstrument):
             )
             link = InaLink.open(port, settings.baud, heard)
             stack.callback(link.close)
-            monitor = cls(settings, context, link)
-            monitor._stack = stack.pop_all()
-        with closed_after_error(monitor.close):
-            monitor._set_up()
-        return monitor
+            return cls(settings, context, link)._ready(stack)
 
     @staticmethod
     def wires(settings: Settings) -> Sequence[Connection]:

@@ -26,7 +26,6 @@ from drivers.serial_instrument import (
     MAY_BE_ON,
     SIMULATOR,
     SerialInstrument,
-    closed_after_error,
 )
 from drivers.stream_recording import RecordingClock
 from rig.errors import BenchError, ConfigError, DeviceLost, RigError
@@ -102,11 +101,7 @@ class NordicPpk2(SerialInstrument):
             heard = context.contact.tap(part, conversation(settings.port))
             link = Ppk2Link.open(port, heard)
             stack.callback(link.close)
-            monitor = cls(settings, context, link, simulator)
-            monitor._stack = stack.pop_all()
-        with closed_after_error(monitor.close):
-            monitor._set_up()
-        return monitor
+            return cls(settings, context, link, simulator)._ready(stack)
 
     @staticmethod
     def wires(settings: Settings) -> Sequence[Connection]:

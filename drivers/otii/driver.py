@@ -26,7 +26,6 @@ from drivers.serial_instrument import (
     MAY_BE_ON,
     SIMULATOR,
     SerialInstrument,
-    closed_after_error,
 )
 from drivers.stream_recording import RecordingClock
 from rig.errors import (
@@ -117,10 +116,7 @@ class Otii(SerialInstrument):
             stack.callback(link.close)
             monitor = cls(settings, context, link, server)
             monitor._details["licence"] = licence.reserve(link, stack)
-            monitor._stack = stack.pop_all()
-        with closed_after_error(monitor.close):
-            monitor._set_up()
-        return monitor
+            return monitor._ready(stack)
 
     @staticmethod
     def wires(settings: Settings) -> Sequence[Connection]:

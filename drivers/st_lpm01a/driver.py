@@ -22,7 +22,6 @@ from serial.tools import list_ports
 from drivers.serial_instrument import (
     SIMULATOR,
     SerialInstrument,
-    closed_after_error,
 )
 from drivers.st_lpm01a.binary import BinaryParser
 from drivers.st_lpm01a.recording import MOST_A, LpmRecording, LpmRecordingContext
@@ -104,11 +103,7 @@ class StLpm01a(SerialInstrument):
             )
             shell = ShellClient.open(port, settings.baud, heard)
             stack.callback(shell.close)
-            monitor = cls(settings, context, shell)
-            monitor._stack = stack.pop_all()
-        with closed_after_error(monitor.close):
-            monitor._set_up()
-        return monitor
+            return cls(settings, context, shell)._ready(stack)
 
     @staticmethod
     def wires(settings: Settings) -> Sequence[Connection]:
