@@ -24,7 +24,7 @@ from drivers.host_counters.recording import CounterRecording, Polling
 from drivers.keysight_n6705.driver import KeysightN6705
 from drivers.keysight_n6705.sim.settings import N6705SimulatorSettings, SimulatorFaults
 from rig.bench.supply_watchdog import SupplyWatchdog
-from rig.check import signature
+from rig.check import signature, witness
 from rig.errors import BenchError, ConfigError, DataError, DeadlineError, DeviceNotFound
 from rig.host.kill_with_parent import KillWithParent
 from rig.host.python_child import PythonChild
@@ -32,6 +32,7 @@ from rig.host.serial_port import SerialPort
 from rig.interfaces.context import BenchContext
 from rig.live.observers import Observers
 from rig.store import provenance
+from rig.submission import mlperf_tiny
 from rig.trace import fingerprint, recovery
 from scenarios.tasks.qubo.library import Library
 from sut_backends.hosted.posix import DutProcess
@@ -207,6 +208,29 @@ def test_a_signature_that_is_never_judged(
     monkeypatch.setattr(signature, "_PROGRAM", str(hanging))
     with pytest.raises(ConfigError, match="was not done after"):
         signature._run(["verify"], b"")
+
+
+@limit("rig.check.witness._LIMIT_S")
+@pytest.mark.usefixtures("short")
+def test_a_time_stamp_that_is_never_judged(
+    hanging: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(witness, "_PROGRAM", str(hanging))
+    with pytest.raises(ConfigError, match="was not done after"):
+        witness._run(["ts"])
+
+
+@limit("rig.submission.mlperf_tiny._CHECKER_S")
+@pytest.mark.usefixtures("short")
+def test_a_submission_checker_that_hangs(
+    hanging: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "executable", str(hanging))
+    program = tmp_path / "tools" / "submission" / "submission_checker.py"
+    program.parent.mkdir(parents=True)
+    program.touch()
+    with pytest.raises(DeadlineError):
+        mlperf_tiny.checked(tmp_path, tmp_path)
 
 
 @limit("rig.store.provenance._GIT_S")

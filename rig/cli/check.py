@@ -46,6 +46,17 @@ from rig.errors import ConfigError
     metavar="FILE",
     help="File of trusted signers (ssh-keygen).",
 )
+@click.option(
+    "--witness",
+    metavar="HASH|FILE",
+    help="The first hash from the time of the run: itself, a list, or a time stamp.",
+)
+@click.option(
+    "--roots",
+    type=EXISTING_FILE,
+    metavar="FILE",
+    help="Root certificates of the time stamp (PEM).",
+)
 def check(
     path: Path,
     claimed: Path | None,
@@ -54,15 +65,23 @@ def check(
     as_json: bool,
     explain: bool,
     signers: Path | None,
+    witness: str | None,
+    roots: Path | None,
 ) -> int:
     """Recompute every number of a session from its raw files and compare; test a claim
     on them."""
-    from rig.cli.check_session import check_session
+    from rig.cli.check_session import OutsideEvidence, check_session
 
     if replacement and claimed is None:
         raise ConfigError(
             "--replacement is of a claim",
             try_next="--claim FILE beside it: the claim that replaces another",
         )
+    if roots is not None and witness is None:
+        raise ConfigError(
+            "--roots is of a time stamp",
+            try_next="--witness FILE beside it: the token of the time stamp",
+        )
     form = PrintedForm(wide=wide, as_json=as_json, explain=explain)
-    return check_session(path, claimed, form, replacement=replacement, signers=signers)
+    outside = OutsideEvidence(signers=signers, witness=witness, roots=roots)
+    return check_session(path, claimed, form, replacement=replacement, outside=outside)

@@ -7,11 +7,11 @@ import gc
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from rig.check import signature
+from rig.check import signature, witness
 from rig.check.check import UNREAD, Check
 from rig.check.check import check as recompute
 from rig.cli import exit_codes
@@ -49,19 +49,40 @@ def _uncollected() -> Iterator[None]:
             gc.enable()
 
 
+@dataclass(frozen=True, slots=True)
+class OutsideEvidence:
+    """Evidence from outside of a session's folder: a file of trusted signers, and a
+    witness of its first hash with the root certificates of a time stamp.
+    """
+
+    signers: Path | None = None
+    witness: str | None = None
+    roots: Path | None = None
+
+    def findings(self, path: Path) -> list[Finding]:
+        """Compare a session with it."""
+        found = (
+            signature.unverified(path)
+            if self.signers is None
+            else [signature.verified(path, self.signers)]
+        )
+        if self.witness is None:
+            return found
+        return [*found, witness.verified(path, self.witness, self.roots)]
+
+
 def check_session(
     path: Path,
     claimed: Path | None,
     form: PrintedForm,
     *,
     replacement: bool,
-    signers: Path | None,
+    outside: OutsideEvidence,
 ) -> int:
     """Recompute a session, test the claim in the file `claimed`, print both, and return
     the exit code.
 
-    `replacement`: the claim replaces one whose audit failed. `signers`: the file of
-    trusted signers.
+    `replacement`: the claim replaces one whose audit failed.
     """
     tested = claim.read(claimed) if claimed else None
     if tested:
@@ -70,7 +91,7 @@ def check_session(
         checked = recompute(path, begun=print_recovery)
     marked: tuple[Label, ...] = ()
     if checked.status != UNREAD:
-        signed = _signature_findings(path, signers)
+        signed = outside.findings(path)
         checked = replace(checked, findings=(*checked.findings, *signed))
         marked = of_session(path)
     measured = _measured(path, checked, tested)
@@ -101,12 +122,6 @@ def check_session(
     if verdicts:
         return exit_codes.of_outcomes(verdict.judged for verdict in verdicts.values())
     return exit_codes.of_outcomes([checked.outcome])
-
-
-def _signature_findings(path: Path, signers: Path | None) -> Sequence[Finding]:
-    if signers is None:
-        return signature.unverified(path)
-    return [signature.verified(path, signers)]
 
 
 def _measured(path: Path, checked: Check, tested: Claim | None) -> Results | None:

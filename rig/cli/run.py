@@ -32,6 +32,14 @@ from rig.cli.options import (
 @wide_option
 @json_option
 @explain_option
+@click.option(
+    "--witness",
+    is_flag=True,
+    help=(
+        "Print the session's first hash before the first trial, and add it to"
+        " witness.txt beside the sessions."
+    ),
+)
 def run(
     bench: Path,
     overrides: tuple[str, ...],
@@ -40,6 +48,7 @@ def run(
     wide: bool,
     as_json: bool,
     explain: bool,
+    witness: bool,
 ) -> int:
     """Run all trials of a bench file; print the verdict and the results."""
     from rig.cli.run_bench import run_bench
@@ -47,4 +56,4 @@ def run(
     if as_json:
         refuse_idle("beside --json", "wide")
     form = PrintedForm(wide=wide, as_json=as_json, explain=explain)
-    return run_bench(bench, overrides, trials, sessions, form)
+    return run_bench(bench, overrides, trials, sessions, form, witness=witness)

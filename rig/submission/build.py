@@ -3,14 +3,12 @@
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from rig.errors import ConfigError, storage_error
+from rig.errors import ConfigError
 from rig.results.submission_file import (
     CRATE,
     FIRMWARE,
@@ -29,7 +27,6 @@ from rig.store.provenance import utc_now
 from rig.store.session_folder import (
     COMPLETIONS,
     EVENTS,
-    PARTIAL_SUFFIX,
     RECORDED,
     SIGNATURE,
     UART,
@@ -40,6 +37,7 @@ from rig.store.session_folder import (
 from rig.submission import crate, entries, report, workflow
 from rig.submission.about import AuthorStatements
 from rig.submission.entries import FinishedSession
+from rig.submission.whole_folder import copy, new_folder
 
 #: The texts that the rules ask for are those of this revision.
 RULES = {
@@ -84,11 +82,11 @@ def build(request: SubmissionRequest, to: Path) -> Submission:
             try_next="sessions of the tasks asc or qubo",
         )
     files = _named_files(request)
-    with _new_folder(to) as folder:
+    with new_folder(to) as folder:
         for session in request.sessions:
             _copy_session(session, folder, bool(request.raw))
         for name, path in files.items():
-            _copy(path, folder / name)
+            copy(path, folder / name)
         made = _stated(request, benchmark, tuple(files))
         write_text(folder / WORKFLOW, workflow.drawing(_phases(request.sessions)))
         write_text(folder / REPORT, report.text(made))
@@ -102,25 +100,6 @@ def build(request: SubmissionRequest, to: Path) -> Submission:
         made = replace(made, files=dict(sorted(listed.items())))
         write_text(folder / SUBMISSION, text(made))
     return made
-
-
-@contextmanager
-def _new_folder(to: Path) -> Iterator[Path]:
-    """Yield a folder that gets its name once it is whole."""
-    if to.exists():
-        raise ConfigError(
-            f"{to} is there already", path="--to", try_next="a folder that is not"
-        )
-    partial = to.with_name(to.name + PARTIAL_SUFFIX)
-    try:
-        shutil.rmtree(partial, ignore_errors=True)
-        partial.mkdir(parents=True)
-        yield partial
-        partial.rename(to)
-    except OSError as error:
-        raise storage_error(error, to) from error
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
 
 
 def _named_files(request: SubmissionRequest) -> dict[str, Path]:
@@ -155,11 +134,6 @@ def _below(path: Path, place: str, name: str) -> dict[str, Path]:
     }
 
 
-def _copy(path: Path, to: Path) -> None:
-    to.parent.mkdir(parents=True, exist_ok=True)
-    shutil.copyfile(path, to)
-
-
 def _copy_session(session: FinishedSession, folder: Path, without_raw: bool) -> None:
     """Copy the files of a session that its events.jsonl names, and that file."""
     path = session.folder.path
@@ -168,7 +142,7 @@ def _copy_session(session: FinishedSession, folder: Path, without_raw: bool) -> 
     for name, source in there.items():
         is_raw = name.rpartition("/")[2] in _RAW
         if name in named and not (is_raw and without_raw):
-            _copy(source, folder / SESSIONS / session.name / name)
+            copy(source, folder / SESSIONS / session.name / name)
 
 
 def _stated(

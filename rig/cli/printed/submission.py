@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from rich.table import Table
@@ -19,6 +20,8 @@ from rig.cli.printed.verdicts import BADGES
 from rig.judge.judge import Judgement
 from rig.judge.row import JudgedRow
 from rig.results.submission_file import SUBMISSION, Submission
+from rig.results.verdict import Outcome
+from rig.submission.mlperf_tiny import CheckerVerdict
 
 _COLOURS = {True: "green", False: "red", None: "yellow"}
 #: So many missing entries are named.
@@ -43,6 +46,23 @@ def print_built(made: Submission, folder: Path) -> None:
         print_named(out, "missing", shown + (f", and {more} more" if more > 0 else ""))
     sign = f"ssh-keygen -Y sign -n neurorig -f KEY {folder / SUBMISSION}"
     print_named(out, "next", f"{sign}; rig submission check {folder}")
+
+
+def print_tiny(
+    folder: Path, modes: Sequence[str], verdict: CheckerVerdict | None
+) -> None:
+    """Print a submission to MLPerf Tiny, and the verdict of its checker."""
+    out = Terminal()
+    print_line(out, escape(f"wrote {folder}: {', '.join(modes)}"), 2)
+    if verdict is None:
+        said = "rig submit mlperf-tiny --checker CLONE runs the submission checker"
+        print_named(out, "next", said)
+        return
+    outcome = Outcome.PASS if verdict.ok else Outcome.FAIL
+    said = "the submission checker of mlcommons/tiny"
+    print_line(out, f"{BADGES[outcome]} {escape(said)}", 7)
+    for line in verdict.lines:
+        print_line(out, escape(f"   {line}"), 5)
 
 
 def print_judgement(out: Terminal, folder: Path, found: Judgement) -> None:

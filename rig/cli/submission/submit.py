@@ -19,18 +19,28 @@ def submit() -> None:
 
 @submit.command()
 @click.argument("file", type=FILE, callback=to_write)
-def about(file: Path) -> None:
+@click.option(
+    "--mlperf-tiny",
+    "is_system",
+    is_flag=True,
+    help="The description of a system for MLPerf Tiny, SYSTEM.json.",
+)
+def about(file: Path, is_system: bool) -> None:
     """Write a template of an author's statements about a submission."""
     from rig.cli.printed.terminal import say_plain
     from rig.store.session_folder import write_text
-    from rig.submission.about import template
+    from rig.submission import about as about_file
+    from rig.submission import mlperf_tiny as tiny
 
     if file.exists():
         raise ConfigError(
             f"{file} is there already", path="FILE", try_next="another name"
         )
-    write_text(file, template())
-    say_plain(f"{file}; then rig submit neurobench SESSION --about {file} --to FOLDER")
+    write_text(file, tiny.template() if is_system else about_file.template())
+    then = f"neurobench SESSION --about {file}"
+    if is_system:
+        then = f"mlperf-tiny SESSION --system {file}"
+    say_plain(f"{file}; then rig submit {then} --to FOLDER")
 
 
 @submit.command()
@@ -80,3 +90,53 @@ def neurobench(
         largest=largest,
     )
     print_built(build.build(request, to), to)
+
+
+@submit.command("mlperf-tiny")
+@click.argument(
+    "sessions", nargs=-1, required=True, metavar="SESSION...", type=EXISTING_FOLDER
+)
+@click.option(
+    "--division",
+    type=click.Choice(["closed", "open"]),
+    required=True,
+    help="The division.",
+)
+@click.option("--submitter", required=True, metavar="NAME", help="The organisation.")
+@click.option(
+    "--system",
+    type=EXISTING_FILE,
+    required=True,
+    metavar="SYSTEM.json",
+    help="The description of the system, and its name: rig submit about.",
+)
+@click.option(
+    "--to", required=True, metavar="FOLDER", type=FILE, help="The folder to make."
+)
+@click.option("--code", type=EXISTING_FOLDER, help="A folder of sources to add.")
+@click.option(
+    "--checker",
+    type=EXISTING_FOLDER,
+    metavar="CLONE",
+    help="A clone of mlcommons/tiny, whose submission checker is then run.",
+)
+def mlperf_tiny(
+    sessions: tuple[Path, ...],
+    division: str,
+    submitter: str,
+    system: Path,
+    to: Path,
+    code: Path | None,
+    checker: Path | None,
+) -> int:
+    """Make a submission to MLPerf Tiny, in the layout of its checker v1.4."""
+    from rig.cli.printed.submission import print_tiny
+    from rig.submission import entries
+    from rig.submission import mlperf_tiny as tiny
+
+    found = tuple(entries.read(path) for path in sessions)
+    made = tiny.TinySubmission(found, division, submitter, system, code)
+    modes = tiny.build(made, to)
+    verdict = tiny.checked(to, checker) if checker is not None else None
+    print_tiny(to, modes, verdict)
+    return 0 if verdict is None or verdict.ok else 1

@@ -192,6 +192,12 @@ TABLE = {
         "submit-about",
         "submit-about-there submit-about-no-folder submit-about-no-file",
     ),
+    "submit mlperf-tiny": Screens(
+        "",
+        "submit-mlperf-tiny-no-division submit-mlperf-tiny-other-task"
+        " submit-mlperf-tiny-wrong-system submit-mlperf-tiny-simulated",
+        reason="no simulated session is accepted",
+    ),
     "submit neurobench": Screens(
         "submit-neurobench",
         "submit-neurobench-no-task submit-neurobench-cut-off submit-neurobench-there"

@@ -21,7 +21,7 @@ from rig.errors import Stopped
 from rig.host.stop import Stop
 from rig.session.session import open_bench
 from rig.store.events import Event, TrialFinished
-from rig.submission import about, build, entries
+from rig.submission import about, build, entries, mlperf_tiny
 from tests import screens
 from tests.conftest import ROOT, VIRTUAL_NULL
 from tests.recorded import recorded
@@ -39,6 +39,12 @@ GRID = "sessions/20261124T124500Z-virtual-qubo"
 CHANGED = "sessions/20261124T130000Z-virtual-null"
 DAMAGED = "sessions/20261124T131500Z-virtual-null"
 EDITED = "sessions/20261124T133000Z-virtual-null"
+WORDS = "sessions/20261124T134500Z-virtual-tiny"
+#: Options of a submission to MLPerf Tiny.
+TINY = (
+    *("--division", "open", "--submitter", "lab"),
+    *("--system", "board.json", "--to", "new"),
+)
 
 
 def record(root: Path) -> None:
@@ -66,6 +72,10 @@ def record(root: Path) -> None:
     small = ("task.qubo.nodes=[10]",)
     with open_bench(ROOT / "benches" / "virtual-qubo.toml", small) as bench:
         bench.run(1, sessions).folder.rename(root / GRID)
+    quick = ("monitor.virtual.sample_hz=5000", "sut.virtual.sync_hold_us=800")
+    with open_bench(ROOT / "benches" / "virtual-tiny.toml", quick) as bench:
+        bench.run(1, sessions).folder.rename(root / WORDS)
+    (root / "board.json").write_text(mlperf_tiny.template())
     for name in (CHANGED, DAMAGED, EDITED):
         shutil.copytree(root / GOOD, root / name)
     results = root / CHANGED / "results.json"
@@ -147,6 +157,13 @@ READ: dict[str, tuple[str, ...]] = {
     "submit-about-there": ("submit", "about", "claim.toml"),
     "submit-about-no-folder": ("submit", "about", "nosuch/about.toml"),
     "submit-about-no-file": ("submit", "about"),
+    "submit-mlperf-tiny-no-division": ("submit", "mlperf-tiny", GOOD, *TINY[2:]),
+    "submit-mlperf-tiny-other-task": ("submit", "mlperf-tiny", GOOD, *TINY),
+    "submit-mlperf-tiny-wrong-system": (
+        *("submit", "mlperf-tiny", GOOD, *TINY[:4]),
+        *("--system", "claim.toml", "--to", "new"),
+    ),
+    "submit-mlperf-tiny-simulated": ("submit", "mlperf-tiny", WORDS, *TINY),
     "demo-no-bench": ("demo", "--bench", "nosuch.toml"),
     "demo-wrong-option": ("demo", "--trials", "3"),
     "demo-wrong-bench": ("demo", "--bench", "claim.toml"),

@@ -1,0 +1,256 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A virtual submission of searches passes the judge up to its label; each cell, seed and
+try that lacks or was changed is refused.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import shutil
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import networkx
+import pytest
+from click.testing import CliRunner
+
+from rig.cli.main import rig as command
+from rig.judge import evidence
+from rig.judge.judge import judge
+from rig.judge.rules import Rules, of_benchmark
+from rig.report.report import write_report
+from rig.session.session import open_bench
+from tests import checking
+from tests.conftest import ROOT
+from tests.recorded import recorded
+from tests.submissions import built, edited, hashed_again, statements
+
+BENCH = ROOT / "benches" / "virtual-qubo.toml"
+SEEDS = (5, 6, 7, 8, 9)
+NODES = 10
+DENSITY = 0.25
+CELL = "10n_25pct"
+#: Short searches: those of 100 s give the judge no other work.
+QUICK = (
+    "scenario.optimization.timeouts_s=[0.01,0.1]",
+    "scenario.optimization.target_limit_s=0.1",
+    "scenario.optimization.curve=[]",
+    "scenario.optimization.best_known=false",
+    "scenario.optimization.idle_s=0.1",
+    "sut.virtual.solve.rate_hz=10000.0",
+    "sut.virtual.sync_hold_us=800",
+    "monitor.virtual.sample_hz=5000",
+    f"task.qubo.nodes=[{NODES}]",
+    f"task.qubo.densities=[{DENSITY}]",
+    f"task.qubo.seeds={list(SEEDS)}",
+)
+REASONS = """
+"10n_[!2]*" = "not searched"
+"25n_*" = "not searched"
+"25[0]*" = "not searched"
+"50n_*" = "not searched"
+"500n_*" = "not searched"
+"100*" = "not searched"
+"""
+Edit = Callable[[dict[str, Any]], object]
+LABEL = {"measured"}
+
+
+def rules() -> Rules:
+    """Return the rules with the time-outs that were searched."""
+    own = of_benchmark("qubo")
+    assert own.grid is not None
+    return replace(
+        own,
+        settings=replace(own.settings, values={"timeouts_s": [0.01, 0.1]}),
+        grid=replace(own.grid, timeouts=("10ms", "100ms")),
+    )
+
+
+def optimum(seed: int) -> int:
+    """Return the least cost of a graph, by trying every vector."""
+    edges = int(0.5 * DENSITY * NODES**2)
+    graph = networkx.gnm_random_graph(NODES, edges, seed)
+    costs = []
+    for bits in itertools.product((0, 1), repeat=NODES):
+        clashes = sum(bits[one] * bits[other] for one, other in graph.edges)
+        costs.append(8 * clashes - sum(bits))
+    return min(costs)
+
+
+def make(root: Path) -> None:
+    """Record a session, and build a submission of it."""
+    root.mkdir(parents=True)
+    rows = [f"{NODES},{DENSITY},{seed},{optimum(seed)}\n" for seed in SEEDS]
+    official = root / "official.csv"
+    official.write_text("num_vertices,density,random_seed,c_optimal\n" + "".join(rows))
+    words = [*QUICK, f'task.qubo.official="{official}"']
+    with open_bench(BENCH, words) as bench:
+        folder = bench.run(5, root / "recorded").folder
+    folder = folder.rename(root / "recorded" / "virtual-qubo")
+    write_report(folder)
+    stated = statements(root / "stated")
+    stated.write_text(stated.read_text() + REASONS)
+    built([folder], stated, root / "submission")
+    words = ["--edges-max", "60", "--timeout", "0.01", "--out", str(root / "largest")]
+    done = CliRunner().invoke(command, ["qubo", "largest", str(BENCH), *words])
+    assert (root / "largest").exists(), done.output
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return recorded(tmp_path_factory, "searched-submission", make)
+
+
+@pytest.fixture
+def folder(place: Path, tmp_path: Path) -> Path:
+    """A submission that may be changed."""
+    return Path(shutil.copytree(place / "submission", tmp_path / "submission"))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _checked_once(place: Path) -> Any:
+    """Check the session once: no edit here changes it."""
+    once = evidence.check(
+        place / "submission/sessions/virtual-qubo", checking.fingerprints
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(evidence, "check", lambda *_: once)
+        yield
+
+
+def failing(folder: Path, seeds: tuple[int, ...] = SEEDS) -> dict[str, str]:
+    found = judge(folder, rules=rules(), seeds=seeds, read=checking.fingerprints)
+    return {row.requirement: row.evidence for row in found.rows if row.passed is False}
+
+
+def test_a_virtual_submission_passes_up_to_its_label(place: Path) -> None:
+    folder = place / "submission"
+    found = judge(folder, rules=rules(), seeds=SEEDS, read=checking.fingerprints)
+    assert failing(folder).keys() == LABEL, failing(folder)
+    said = {row.requirement: row.evidence for row in found.rows}
+    assert "1 cells measured, a reason for each other one" in said["cells"]
+    assert said["seeds"] == "seeds [5, 6, 7, 8, 9]; tuned with [0, 1, 2]"
+
+
+def test_without_the_announced_seeds_they_are_not_checked(place: Path) -> None:
+    found = judge(place / "submission", rules=rules(), read=checking.fingerprints)
+    [row] = [row for row in found.rows if row.requirement == "announced seeds"]
+    assert row.passed is None
+    assert "announced seeds" in failing(place / "submission", (5, 6, 7, 8, 10))
+
+
+def test_by_the_rules_it_lacks_time_outs(place: Path) -> None:
+    found = judge(place / "submission", read=checking.fingerprints)
+    wrong = {row.requirement: row for row in found.rows if row.passed is False}
+    assert "timeouts_s = (0.01, 0.1), not [0.001" in (
+        wrong["scenario and durations"].evidence
+    )
+    assert f"has no gap_{CELL}_1ms, and no reason" in wrong["cells"].evidence
+
+
+def metrics(tree: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = tree["configurations"][0]["sessions"][0]["metrics"]
+    return found
+
+
+MUTATIONS: Mapping[str, tuple[Edit, str]] = {
+    "a gap less": (lambda tree: metrics(tree).pop(f"gap_{CELL}_10ms"), "cells"),
+    "a power less": (lambda tree: metrics(tree).pop(f"power_{CELL}_100ms"), "cells"),
+    "a latency less": (
+        lambda tree: metrics(tree).pop(f"latency_to_1pct_{CELL}"),
+        "cells",
+    ),
+    "an energy of none": (
+        lambda tree: metrics(tree)[f"energy_to_5pct_{CELL}"].update(value=None),
+        "cells",
+    ),
+    "a cell without a reason": (
+        lambda tree: tree["no_result"].update({"5000n_*": ""}),
+        "cells",
+    ),
+    "cells without a reason": (lambda tree: tree["no_result"].pop("25n_*"), "cells"),
+    "the largest without a reason": (
+        lambda tree: tree["no_result"].pop("largest"),
+        "largest",
+    ),
+    "a largest that is not there": (
+        lambda tree: tree.update(largest="largest.json"),
+        "largest",
+    ),
+    "tuned with a seed of the results": (
+        lambda tree: tree.update(tuning_seeds=[0, 5]),
+        "seeds",
+    ),
+    "a better gap": (
+        lambda tree: metrics(tree)[f"gap_{CELL}_10ms"].update(value=-0.5),
+        "numbers",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MUTATIONS)
+def test_a_change_is_refused_by_the_row_about_it(name: str, folder: Path) -> None:
+    edit, row = MUTATIONS[name]
+    edited(folder, edit)
+    assert row in failing(folder)
+
+
+def with_largest(place: Path, folder: Path, edit: Edit) -> str:
+    """Add evidence of the largest workload, changed; return why it is refused."""
+    tree = json.loads((place / "largest").read_text())
+    stored = folder / "sessions" / "virtual-qubo" / "provenance.json"
+    tree["simulated"] = False
+    tree["sut"]["firmware"] = json.loads(stored.read_text())["sut"]["firmware"]
+    edit(tree)
+    (folder / "largest.json").write_text(json.dumps(tree))
+    edited(folder, lambda own: own.update(largest="largest.json"))
+    hashed_again(folder)
+    return failing(folder).get("largest", "")
+
+
+def one_good(tree: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = next(
+        one for one in tree["tries"] if one["outcome"] == "good"
+    )
+    return found
+
+
+@pytest.mark.parametrize(
+    ("edit", "said"),
+    [
+        (lambda tree: None, ""),
+        (lambda tree: tree.update(simulated=True), "of a simulated device"),
+        (lambda tree: tree["sut"].update(name="other"), "of another device"),
+        (
+            lambda tree: tree["largest"]["A"].update(nodes=5000),
+            "A is not the largest good size",
+        ),
+        (lambda tree: tree["largest"].pop("B"), "B is missing"),
+        (
+            lambda tree: tree["largest"]["A"].update(limit=None),
+            "A: the next size was not tried",
+        ),
+        (
+            lambda tree: one_good(tree).update(cost=-999, claimed=-999),
+            "not found again from their vectors",
+        ),
+        (
+            lambda tree: one_good(tree).update(vector=""),
+            "not found again from their vectors",
+        ),
+        (
+            lambda tree: one_good(tree).update(graph_sha256="0" * 64),
+            "not found again from their vectors",
+        ),
+        (lambda tree: tree.pop("tries"), "cannot be read"),
+    ],
+)
+def test_the_evidence_of_the_largest_workload_is_evaluated_again(
+    edit: Edit, said: str, place: Path, folder: Path
+) -> None:
+    found = with_largest(place, folder, edit)
+    assert said in found and bool(said) is bool(found)

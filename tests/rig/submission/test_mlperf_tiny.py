@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A folder for MLPerf Tiny has the layout that its submission checker takes, and no
+simulated number.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lab.faults import forger
+from rig.errors import ConfigError
+from rig.session.session import open_bench
+from rig.submission import entries
+from rig.submission import mlperf_tiny as tiny
+from tests.conftest import ROOT
+from tests.recorded import recorded
+
+CLONE = os.environ.get("MLPERF_TINY_CLONE", "")
+needs_clone = pytest.mark.skipif(
+    not CLONE, reason="MLPERF_TINY_CLONE: a clone of mlcommons/tiny"
+)
+QUICK = ("monitor.virtual.sample_hz=5000", "sut.virtual.sync_hold_us=800")
+MODES = ("accuracy", "performance", "energy")
+
+
+def record(root: Path) -> None:
+    """Record a virtual session of each mode."""
+    for mode in MODES:
+        words = [*QUICK, f"scenario.tiny.mode={mode}"]
+        with open_bench(ROOT / "benches" / "virtual-tiny.toml", words) as bench:
+            bench.run(1, root).folder.rename(root / mode)
+
+
+@pytest.fixture(scope="module")
+def simulated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return recorded(tmp_path_factory, "tiny-modes", record)
+
+
+def measured(session: Path) -> None:
+    """Write the facts of a board with the whole data into a session."""
+
+    def of_a_board(about: dict[str, Any]) -> None:
+        about["simulated"] = about["sut"]["simulated"] = False
+        for monitor in about["monitors"].values():
+            monitor["simulated"] = False
+        about["task"] |= {"source": "folder", "official": True, "subset": "all"}
+
+    forger.edit_json(session / "provenance.json", of_a_board)
+    lines = session / "trial-1" / "results.txt"
+    text = lines.read_text().replace(
+        "neurorig, simulated, generated data:", "neurorig:"
+    )
+    lines.write_text(text.replace("[simulated] ", ""))
+    forger.rehash(session)
+
+
+@pytest.fixture(scope="module")
+def sessions(simulated: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same sessions, as if they had been recorded on a board."""
+    root = tmp_path_factory.mktemp("of-a-board") / "sessions"
+    shutil.copytree(simulated, root)
+    for mode in MODES:
+        measured(root / mode)
+    return root
+
+
+@pytest.fixture
+def system(tmp_path: Path) -> Path:
+    path = tmp_path / "my_board.json"
+    path.write_text(tiny.template())
+    return path
+
+
+def made(
+    folder: Path, system: Path, *modes: str, division: str = "open"
+) -> tiny.TinySubmission:
+    found = tuple(entries.read(folder / mode) for mode in modes)
+    return tiny.TinySubmission(found, division, "our_lab", system)
+
+
+def test_three_files_a_mode_and_the_system(
+    sessions: Path, system: Path, tmp_path: Path
+) -> None:
+    to = tmp_path / "made"
+    modes = tiny.build(made(sessions, system, *MODES), to)
+    assert modes == ["kws/accuracy", "kws/energy", "kws/performance"]
+    top = to / "open" / "our_lab"
+    for mode in MODES:
+        place = top / "results" / "my_board" / "kws" / mode
+        assert {path.name for path in place.iterdir()} == {
+            "log.txt",
+            "results.json",
+            "results.txt",
+        }
+        assert (place / "results.json").read_bytes() == (
+            sessions / mode / "results.json"
+        ).read_bytes()
+        assert (top / "code/my_board/kws" / mode / "bench.toml").is_file()
+    assert json.loads((top / "systems/my_board.json").read_text())["Status"]
+
+
+def test_simulated_sessions_are_refused_in_both_divisions(
+    simulated: Path, system: Path, tmp_path: Path
+) -> None:
+    for division in ("open", "closed"):
+        with pytest.raises(ConfigError, match="is no measurement") as refused:
+            tiny.build(
+                made(simulated, system, *MODES, division=division), tmp_path / "made"
+            )
+        assert "SIMULATED" in refused.value.evidence
+    assert not (tmp_path / "made").exists()
+
+
+def test_other_data_are_for_the_open_division_alone(
+    sessions: Path, system: Path, tmp_path: Path
+) -> None:
+    root = tmp_path / "sessions"
+    shutil.copytree(sessions, root)
+    for mode in MODES:
+        forger.edit_json(
+            root / mode / "provenance.json",
+            lambda about: about["task"].update(official=False),
+        )
+        forger.rehash(root / mode)
+    with pytest.raises(ConfigError, match="for the closed division") as refused:
+        tiny.build(made(root, system, *MODES, division="closed"), tmp_path / "made")
+    assert "NOT THE EVALUATION SET" in refused.value.evidence
+    tiny.build(made(root, system, *MODES), tmp_path / "made")
+
+
+def test_a_mode_that_lacks_or_is_there_twice_is_named(
+    sessions: Path, system: Path, tmp_path: Path
+) -> None:
+    to = tmp_path / "made"
+    with pytest.raises(ConfigError, match="no session of kws/performance"):
+        tiny.build(made(sessions, system, "accuracy"), to)
+    with pytest.raises(ConfigError, match="two sessions are of kws/accuracy"):
+        tiny.build(made(sessions, system, "accuracy", "accuracy"), to)
+
+
+def test_a_wrong_system_is_named(sessions: Path, system: Path, tmp_path: Path) -> None:
+    to = tmp_path / "made"
+    wanted = made(sessions, system, "accuracy", "performance")
+    system.write_text("[]")
+    with pytest.raises(ConfigError, match="is no description of a system"):
+        tiny.build(wanted, to)
+    system.write_text('{"Status": "soon"}')
+    with pytest.raises(ConfigError, match="has Status 'soon'") as refused:
+        tiny.build(wanted, to)
+    assert "rig submit about FILE --mlperf-tiny" in refused.value.try_next
+
+
+def stand_in(folder: Path, program: str) -> Path:
+    """Write a clone whose checker is another program."""
+    path = folder / "clone" / "tools" / "submission" / "submission_checker.py"
+    path.parent.mkdir(parents=True)
+    path.write_text(program)
+    return folder / "clone"
+
+
+@pytest.mark.parametrize(
+    ("program", "said"),
+    [
+        (
+            "raise UnboundLocalError('is_valid')",
+            "no mode has a result: the checker ended with UnboundLocalError: is_valid",
+        ),
+        (
+            "import nosuchpackage",
+            "the checker needs a package: ModuleNotFoundError: No module named"
+            " 'nosuchpackage'",
+        ),
+        ("print('ERROR:main:kws has issues')", "kws has issues"),
+    ],
+)
+def test_an_exception_of_the_checker_is_translated(
+    program: str, said: str, tmp_path: Path
+) -> None:
+    verdict = tiny.checked(tmp_path, stand_in(tmp_path, program))
+    assert verdict == tiny.CheckerVerdict(False, (said,))
+
+
+def test_a_folder_without_a_checker_is_no_clone(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="has no tools/submission"):
+        tiny.checked(tmp_path, tmp_path)
+
+
+@needs_clone
+def test_their_checker_takes_the_folder(
+    sessions: Path, system: Path, tmp_path: Path
+) -> None:
+    tiny.build(made(sessions, system, *MODES), tmp_path / "made")
+    verdict = tiny.checked(tmp_path / "made", Path(CLONE))
+    assert verdict == tiny.CheckerVerdict(True, ())
+
+
+@needs_clone
+def test_their_checker_asks_for_the_quality_of_the_closed_division(
+    sessions: Path, system: Path, tmp_path: Path
+) -> None:
+    to = tmp_path / "made"
+    tiny.build(made(sessions, system, *MODES, division="closed"), to)
+    verdict = tiny.checked(to, Path(CLONE))
+    assert not verdict.ok
+    assert any("accuracy not met: expected=90" in line for line in verdict.lines)
+
+
+@needs_clone
+def test_their_checker_s_crash_without_results_is_a_sentence(
+    sessions: Path, system: Path, tmp_path: Path
+) -> None:
+    to = tmp_path / "made"
+    tiny.build(made(sessions, system, *MODES), to)
+    (to / "open/our_lab/systems/my_board.json").rename(
+        to / "open/our_lab/systems/other.json"
+    )
+    verdict = tiny.checked(to, Path(CLONE))
+    assert not verdict.ok
+    assert "no mode has a result" in verdict.lines[-1]
