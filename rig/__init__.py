@@ -14,6 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from rig.api.archive.results_table import results_table
     from rig.api.bench import OpenBench, open_bench
     from rig.api.sessions.metric import Comparison, Metrics, SessionMetric
     from rig.api.sessions.session import (
@@ -55,11 +56,13 @@ __all__ = [
     "open_trace",
     "overlay",
     "pictures",
+    "results_table",
     "save_picture",
     "sessions",
 ]
 
 _HOMES = {
+    "rig.api.archive.results_table": ("results_table",),
     "rig.api.bench": ("OpenBench", "open_bench"),
     "rig.api.sessions.metric": ("Comparison", "Metrics", "SessionMetric"),
     "rig.api.trials.overlay": ("Overlay", "occasions", "overlay"),

@@ -11,7 +11,14 @@ import click
 
 from rig.cli.lazy import LateCommand
 from rig.cli.models.conventions_options import conventions_options, dt_option
-from rig.cli.options import FILE, json_option, refuse_idle, sessions_option, set_option
+from rig.cli.options import (
+    EXISTING_FOLDER,
+    FILE,
+    json_option,
+    refuse_idle,
+    sessions_option,
+    set_option,
+)
 from rig.errors import ConfigError
 from rig.network.conventions import ConventionChoice
 
@@ -74,6 +81,26 @@ _PLACE = click.Path(exists=True, path_type=Path)
     metavar="FOLDER",
     help="Write a table (csv, md), data (json) and a picture (png, svg) there.",
 )
+@click.option(
+    "--baseline",
+    type=EXISTING_FOLDER,
+    metavar="FOLDER",
+    help="Tell whether SESSION is worse than this session, or those of this folder.",
+)
+@click.option(
+    "--false-alarms",
+    type=float,
+    default=0.01,
+    show_default=True,
+    help="With --baseline: rate at which a session without a change may fail.",
+)
+@click.option(
+    "--metric",
+    "metrics",
+    multiple=True,
+    metavar="NAME",
+    help="With --baseline: compare this metric [default: the headline ones].",
+)
 @sessions_option
 @json_option
 def compare(
@@ -89,6 +116,9 @@ def compare(
     dt_s: float | None,
     choice: ConventionChoice,
     output: Path | None,
+    baseline: Path | None,
+    false_alarms: float,
+    metrics: tuple[str, ...],
     sessions: Path,
     as_json: bool,
 ) -> int:
@@ -109,6 +139,9 @@ def compare(
     --reset. For a task that was trained in whole numbers it is the task's own answers;
     for a .tflite or ONNX file those of tflite-micro's arithmetic.
 
+    With --baseline, SESSION is compared with earlier ones of the same bench: the exit
+    code is 1 if a metric is worse by more than the stated rate of false alarms allows.
+
     Two sessions are compared by their metrics and by how they came about. Three or
     more sessions of one model are shown as the table of several backends.
 
@@ -120,6 +153,13 @@ def compare(
     from rig.cli.compare_backends import of_models, of_sessions
     from rig.cli.compare_sessions import two_sessions
 
+    if baseline is None:
+        refuse_idle("without --baseline", "false_alarms", "metrics")
+    else:
+        refuse_idle("beside --baseline", *_OF_SUTS, "suts", "everything", "output")
+        from rig.cli.compare_baseline import against
+
+        return against(places, baseline, false_alarms, metrics, as_json=as_json)
     if suts:
         refuse_idle("beside --suts", "everything")
         models = _models(places)

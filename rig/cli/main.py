@@ -89,6 +89,10 @@ COMMANDS = {
         "Test the bench step by step; name faults and what to try",
     ),
     "report": ("rig.cli.report:report", "Write the report of a session: one HTML page"),
+    "results": (
+        "rig.cli.results:results",
+        "Show metrics of many sessions in one table, or over time",
+    ),
     "resume": ("rig.cli.resume:resume", "Resume a session that was cut off"),
     "run": ("rig.cli.run:run", "Run all trials of a bench file; print the verdict"),
     "scan": ("rig.cli.scan:scan", "List attached instruments and serial ports"),

@@ -5,7 +5,8 @@ explains it.
     def test_energy(rig_session):
         assert rig_session.metrics["energy_infer"].surely_below(2e-3)
 
-`rig_bench` is the open bench, `rig_session` one finished session of it. A test runs on
+`rig_bench` is the open bench, `rig_session` one finished session of it,
+`rig_regression` that session against the baseline of `--rig-baseline`. A test runs on
 each bench of `--rig-bench` (default: the built-in virtual one), or on that of its
 marker:
 
@@ -35,6 +36,7 @@ from rig.units import quantity
 
 if TYPE_CHECKING:
     from rig.api.bench import OpenBench
+    from rig.api.comparing.regression import SessionRegression
     from rig.pytest_plugin.tested import TestedSession
 
 VIRTUAL = DEMO
@@ -94,6 +96,20 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=None,
         metavar="DIR",
         help="keep the sessions here (default: pytest's own folder)",
+    )
+    group.addoption(
+        "--rig-baseline",
+        type=Path,
+        default=None,
+        metavar="DIR",
+        help="a session, or a folder of them, that rig_regression compares with",
+    )
+    group.addoption(
+        "--rig-false-alarms",
+        type=float,
+        default=0.01,
+        metavar="P",
+        help="how often rig_regression may fail a session without a change (0.01)",
     )
     group.addoption(
         "--rig-skip",
@@ -216,6 +232,22 @@ def rig_session(
             pytrace=False,
         )
     return session
+
+
+@pytest.fixture(scope="session")
+def rig_regression(
+    rig_session: TestedSession, pytestconfig: pytest.Config
+) -> SessionRegression:
+    """Compare the session with the baseline of `--rig-baseline`; true where no metric
+    is shown to be worse. Without a baseline the test is skipped.
+    """
+    from rig.api.comparing.regression import against_baseline
+
+    baseline = pytestconfig.getoption("--rig-baseline")
+    if baseline is None:
+        pytest.skip("there is no baseline: --rig-baseline DIR")
+    rate = pytestconfig.getoption("--rig-false-alarms")
+    return against_baseline(rig_session.path, baseline, rate)
 
 
 def _ran(bench: OpenBench, choice: BenchChoice, root: Path) -> Path | RigError:

@@ -57,6 +57,31 @@ def test_an_invalid_session_fails_the_test_of_the_readme_and_says_why(
     )
 
 
+def test_a_session_that_is_worse_than_its_baseline_fails(
+    pytester: pytest.Pytester,
+) -> None:
+    pytester.makepyfile(
+        """
+        def test_no_regression(rig_regression):
+            assert rig_regression
+        """
+    )
+    pytest_in(pytester, *BENCH).assert_outcomes(skipped=1)
+    kept = ("--rig-sessions", "kept")
+    pytest_in(pytester, *BENCH, *kept).assert_outcomes(skipped=1)
+    baseline = ("--rig-baseline", "kept")
+    pytest_in(pytester, *BENCH, *baseline).assert_outcomes(passed=1)
+    slower = ("--rig-set", "sut.virtual.infer.duration_s=0.05")
+    done = pytest_in(pytester, *BENCH, *baseline, *slower)
+    done.assert_outcomes(failed=1)
+    done.stdout.fnmatch_lines(
+        [
+            "E  *assert FAIL: * metrics against 1 session; false alarms in at most 0.01*",
+            "E  *latency_total is worse by 0.008* s, more than *",
+        ]
+    )
+
+
 def test_a_failed_comparison_shows_value_interval_and_verdict(
     pytester: pytest.Pytester,
 ) -> None:

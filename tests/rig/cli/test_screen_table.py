@@ -52,7 +52,7 @@ TABLE = {
     ),
     "compare": Screens(
         "compare compare-all compare-cut-off compare-networks",
-        "compare-backends compare-changed compare-no-session compare-nothing",
+        "compare-baseline compare-baseline-none compare-backends compare-changed compare-no-session compare-nothing",
     ),
     "coverage": Screens(
         "coverage", "coverage-edited coverage-no-grid coverage-no-session"
@@ -147,6 +147,10 @@ TABLE = {
     ),
     "report": Screens("report", "report-changed report-cut-off report-no-session"),
     "resume": Screens("resume", "resume-edited resume-finished resume-no-session"),
+    "results": Screens(
+        "results results-history",
+        "results-no-history results-no-metric results-no-session",
+    ),
     "run": Screens(
         "run-claim run-not-tested run-pass run-qubo",
         "run-fail run-invalid run-no-bench run-not-toml run-wrong-setting",

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`rig compare SESSION --baseline FOLDER`: whether a session is a regression."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.table import Table
+
+from rig.api.comparing.regression import (
+    MetricRegression,
+    Regressed,
+    SessionRegression,
+    against_baseline,
+)
+from rig.cli.exit_codes import of_outcomes
+from rig.cli.printed.labels import badge_lines, of_session
+from rig.cli.printed.terminal import (
+    Terminal,
+    borderless_table,
+    escape,
+    print_line,
+    print_table,
+)
+from rig.cli.printed.verdicts import BADGES
+from rig.errors import ConfigError
+from rig.files import typed
+from rig.units import scale
+
+_COLOURS = {Regressed.WORSE: "red", Regressed.NOT_TESTED: "dim"}
+
+
+def against(
+    places: Sequence[Path],
+    baseline: Path,
+    false_alarms: float,
+    metrics: Sequence[str],
+    *,
+    as_json: bool,
+) -> int:
+    """Compare a session with a baseline, print the verdict, return the exit code."""
+    if len(places) != 1 or not places[0].is_dir():
+        raise ConfigError(
+            "--baseline goes with one SESSION",
+            try_next="rig compare SESSION --baseline FOLDER",
+        )
+    [session] = places
+    out = Terminal(stderr=as_json)
+    found = against_baseline(session, baseline, false_alarms, metrics)
+    if as_json:
+        Terminal().out(json.dumps(_tree(found), indent=1))
+    print_line(out, f" {BADGES[found.outcome]}  {escape(found.statement)}", 3)
+    for line in badge_lines(of_session(session), out.width):
+        print_line(out, line, 7)
+    out.print()
+    print_table(out, *(_table(found.metrics, wide=wide) for wide in (True, False)))
+    return of_outcomes([found.outcome])
+
+
+def _table(metrics: Sequence[MetricRegression], *, wide: bool) -> Table:
+    table = borderless_table()
+    table.add_column(" metric", no_wrap=True)
+    for head in ("baseline", "session", "worse by", "alarm above"):
+        table.add_column(head, justify="right", no_wrap=True)
+    table.add_column("outcome")
+    if wide:
+        table.add_column("method")
+    for one in metrics:
+        cells = [_text(one.baseline, one), _text(one.value, one)]
+        cells += [_text(one.worse_by, one), _text(one.threshold, one)]
+        cells += [one.outcome.value] + [one.method] * wide
+        style = _COLOURS.get(one.outcome, "")
+        table.add_row(f" {escape(one.name)}", *map(escape, cells), style=style)
+    return table
+
+
+def _text(number: float, one: MetricRegression) -> str:
+    """Format a number in the unit that suits the metric's value."""
+    if not math.isfinite(number):
+        return "-"
+    factor, unit = scale(one.value, one.unit)
+    return f"{number * factor:.4g} {unit}".rstrip()
+
+
+def _finite(content: dict[str, object]) -> dict[str, object]:
+    """Replace numbers that do not exist by None."""
+    return {
+        key: None if isinstance(value, float) and not math.isfinite(value) else value
+        for key, value in content.items()
+    }
+
+
+def _tree(found: SessionRegression) -> dict[str, object]:
+    """Return the comparison as JSON, in SI units; null for a missing number."""
+    metrics = [_finite(typed.to_json(one)) for one in found.metrics]
+    return {
+        "session": str(found.session),
+        "outcome": found.outcome,
+        "reason": found.reason,
+        "statement": found.statement,
+        "false_alarms": found.false_alarms,
+        "labels": list(found.labels),
+        "baseline": list(map(str, found.baseline)),
+        "metrics": metrics,
+    }

@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`rig results`: metrics of many sessions in one table, or one metric over time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+from rich.table import Table
+
+from rig.cli.options import EXISTING_FOLDER, FILE, refuse_idle, to_write
+from rig.cli.printed.labels import badge
+from rig.cli.printed.terminal import (
+    Terminal,
+    borderless_table,
+    escape,
+    print_line,
+    print_table,
+)
+from rig.results.labels import Label
+
+if TYPE_CHECKING:
+    from rich.console import JustifyMethod
+
+    from rig.api.archive.results_table import TableRow
+    from rig.results.stated import Notes
+
+_COMMIT = 10
+_DATE = 16
+
+
+@click.command()
+@click.argument(
+    "places",
+    metavar="SESSIONS...",
+    nargs=-1,
+    required=True,
+    type=EXISTING_FOLDER,
+)
+@click.option(
+    "--metric", "metrics", multiple=True, metavar="NAME", help="Show this metric."
+)
+@click.option("--all", "everything", is_flag=True, help="Show all metrics.")
+@click.option(
+    "--history",
+    metavar="METRIC",
+    default="",
+    help="Show one metric over time, with the commit of each session.",
+)
+@click.option(
+    "--picture",
+    type=FILE,
+    callback=to_write,
+    metavar="FILE",
+    help="Draw the history: .svg or .png.",
+)
+@click.option(
+    "--csv", type=FILE, callback=to_write, metavar="FILE", help="Write the table."
+)
+@click.option(
+    "--parquet",
+    type=FILE,
+    callback=to_write,
+    metavar="FILE",
+    help="Write the table; needs pyarrow.",
+)
+def results(
+    places: tuple[Path, ...],
+    metrics: tuple[str, ...],
+    everything: bool,
+    history: str,
+    picture: Path | None,
+    csv: Path | None,
+    parquet: Path | None,
+) -> None:
+    """Show metrics of sessions, or of folders of sessions, in one table: value, 95 %
+    interval, device, monitor, labels.
+
+    The headline metrics are shown, or those that --metric names. Intervals are those
+    for the same samples measured again, of shares for other samples. The files have
+    both, in SI units.
+    """
+    # Imported here: the help does without numpy.
+    from rig.api.archive import results_table as tables
+
+    if not history:
+        refuse_idle("without --history", "picture")
+    out = Terminal()
+    sessions = tables.collect(places)
+    names = [history] if history else metrics
+    found = tables.rows(sessions, names, every=everything)
+    _print_labels(out, found)
+    forms = [_table(found, columns) for columns in _FORMS[bool(history)]]
+    print_table(out, *forms)
+    for session in sessions:
+        if session.results is None:
+            told = f"{session.listed.name} has no results: {session.listed.outcome}"
+            print_line(out, f" [yellow]{escape(told)}[/]", 1)
+    if csv is not None:
+        tables.write_csv(csv, found)
+    if parquet is not None:
+        tables.write_parquet(parquet, found)
+    if picture is not None:
+        from rig.api.archive.history_picture import save
+
+        save(picture, history, found)
+    for path in filter(None, (csv, parquet, picture)):
+        print_line(out, f" wrote {escape(str(path))}", 7)
+
+
+#: Columns of the table, of a history after the first; the widest form first.
+_FORMS = {
+    False: (
+        ("session", "device", "monitor", "metric", "value", "interval", "outcome"),
+        ("session", "metric", "value", "interval", "outcome"),
+        ("session", "metric", "value", "interval"),
+    ),
+    True: (
+        ("date", "commit", "device", "value", "interval", "against", "outcome"),
+        ("date", "commit", "value", "interval", "against"),
+        ("date", "value", "interval"),
+    ),
+}
+_RIGHT = ("value",)
+
+
+def _table(found: Sequence[TableRow], columns: Sequence[str]) -> Table:
+    from rig.results.stated import Notes
+
+    notes = Notes()
+    table = borderless_table()
+    for head in columns:
+        name = _HEADS.get(head, head)
+        side: JustifyMethod = "right" if head in _RIGHT else "left"
+        table.add_column(f" {name}" if head == columns[0] else name, justify=side)
+    before: TableRow | None = None
+    for each in found:
+        cells = _cells(each, before, notes)
+        first, *others = (escape(cells[head]) for head in columns)
+        table.add_row(f" {first}", *others)
+        before = each
+    table.caption = "\n".join(map(escape, notes.lines)) or None
+    table.caption_justify = "left"
+    return table
+
+
+_HEADS = {"interval": "95 % interval", "against": "against the one before"}
+
+
+def _cells(each: TableRow, before: TableRow | None, notes: Notes) -> dict[str, str]:
+    from rig.results.stated import ends, shown_interval, stated
+
+    row = each.row
+    text = stated(each.metric)
+    interval = ends(shown_interval(each.metric), each.metric.value, text.factor)
+    return {
+        "session": row.session,
+        "device": row.device,
+        "monitor": row.monitor,
+        "metric": row.metric,
+        "value": f"{text.value} {text.unit}".rstrip(),
+        "interval": notes.cell(interval),
+        "outcome": row.outcome,
+        "date": row.created_utc[:_DATE].replace("T", " "),
+        "commit": row.commit[:_COMMIT],
+        "against": _against(each, before),
+    }
+
+
+def _against(each: TableRow, before: TableRow | None) -> str:
+    """State whether the interval meets that of the session before."""
+    from rig.api.archive.results_table import numbers_of
+
+    if before is None:
+        return ""
+    value, low, high = numbers_of(each.metric)
+    earlier, earlier_low, earlier_high = numbers_of(before.metric)
+    if low > earlier_high or high < earlier_low:
+        return f"{(value - earlier) / abs(earlier):+.2%}" if earlier else "differs"
+    return "no difference shown"
+
+
+def _print_labels(out: Terminal, found: Sequence[TableRow]) -> None:
+    """Print each label with the number of sessions that have it."""
+    sessions = {each.row.session: each.session for each in found}
+    having: dict[str, list[str]] = {}
+    for name, session in sessions.items():
+        for label in session.labels:
+            having.setdefault(label.text, []).append(name)
+    for text, names in having.items():
+        count = len(names)
+        said = f"all {count} sessions" if count == len(sessions) else ", ".join(names)
+        print_line(out, f"{badge(Label(text, ''))} {escape(said)}", 2)
