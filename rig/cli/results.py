@@ -190,6 +190,6 @@ def _print_labels(out: Terminal, found: Sequence[TableRow]) -> None:
         for label in session.labels:
             having.setdefault(label.text, []).append(name)
     for text, names in having.items():
-        count = len(names)
-        said = f"all {count} sessions" if count == len(sessions) else ", ".join(names)
-        print_line(out, f"{badge(Label(text, ''))} {escape(said)}", 2)
+        is_in_all = len(names) == len(sessions)
+        place = "every session" if is_in_all else ", ".join(names)
+        print_line(out, f"{badge(Label(text, ''))} {escape(place)}", 2)

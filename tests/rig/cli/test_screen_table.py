@@ -148,7 +148,7 @@ TABLE = {
     "report": Screens("report", "report-changed report-cut-off report-no-session"),
     "resume": Screens("resume", "resume-edited resume-finished resume-no-session"),
     "results": Screens(
-        "results results-history",
+        "results",
         "results-no-history results-no-metric results-no-session",
     ),
     "run": Screens(

@@ -144,7 +144,6 @@ READ: dict[str, tuple[str, ...]] = {
     "site-no-sessions": ("site", "empty", "--to", "site"),
     "site-no-to": ("site", GOOD),
     "results": ("results", GOOD, OTHER, CUT_OFF),
-    "results-history": ("results", GOOD, OTHER, "--history", "energy_infer"),
     "results-no-metric": ("results", GOOD, "--metric", "energy_infr"),
     "results-no-history": ("results", GOOD, "--picture", "history.svg"),
     "results-no-session": ("results", "empty"),

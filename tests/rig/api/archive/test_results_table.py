@@ -70,7 +70,8 @@ def test_files_have_the_same_numbers_and_the_labels(
     sessions: Path, tmp_path: Path
 ) -> None:
     csv, other = tmp_path / "r.csv", tmp_path / "r.parquet"
-    done = command("results", sessions, "--all", "--csv", csv, "--parquet", other)
+    files = ("--csv", csv, "--parquet", other)
+    done = command("results", sessions, "--all", *files)
     assert done.returncode == 0, done.stderr
     table = rig.results_table(sessions, every=True)
     assert csv.read_text(encoding="utf-8").startswith("# neurorig: SIMULATED")
