@@ -77,7 +77,7 @@ def test_a_session_that_is_worse_than_its_baseline_fails(
     done.stdout.fnmatch_lines(
         [
             "E  *assert FAIL: * metrics against 1 session; false alarms in at most 0.01*",
-            "E  *latency_total is worse by 0.008* s, more than *",
+            "E  *latency_total is worse by 0.00* s, more than *",
         ]
     )
 
