@@ -90,14 +90,13 @@ class SessionRegression:
         return self.outcome is Outcome.PASS
 
     def __repr__(self) -> str:
-        lines = [f"{self.outcome.upper()}: {self.statement}"]
-        lines += [
-            f"{one.name} is worse by {one.worse_by:.4g} {one.unit}, more than"
-            f" {one.threshold:.2g} ({one.method})"
+        worse = [
+            f"{one.name} by {one.worse_by:.3g} {one.unit}"
             for one in self.metrics
             if one.outcome is Regressed.WORSE
         ]
-        return "\n".join(lines)
+        names = f"worse: {', '.join(worse)}; " if worse else ""
+        return f"{self.outcome.upper()}: {names}{self.statement}"
 
     @property
     def statement(self) -> str:

@@ -185,4 +185,4 @@ def test_sessions_of_another_bench_are_no_baseline(tmp_path: Path) -> None:
         if one.outcome is Regressed.WORSE
     }
     assert worse_by["latency_total"] == pytest.approx(0.018, rel=0.02)
-    assert not worse and "latency_total is worse by" in repr(worse)
+    assert not worse and "FAIL: worse: latency_total by 0.01" in repr(worse)
