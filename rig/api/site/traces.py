@@ -81,7 +81,7 @@ def write(
             content = _content(session, results, place, trace, share_b)
             if full:
                 tiles_b += _write_tiles(trace, page, number)
-                content["tile"] = envelope.TILE
+                content |= {"tile": envelope.TILE}
         except (RigError, OSError) as error:
             told = error.cause if isinstance(error, DataError) else str(error)
             missing.append(f"{place.title}: {told}")
