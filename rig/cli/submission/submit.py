@@ -129,7 +129,7 @@ def mlperf_tiny(
     code: Path | None,
     checker: Path | None,
 ) -> int:
-    """Make a submission to MLPerf Tiny, in the layout of its checker v1.4."""
+    """Make a submission to MLPerf Tiny, as its checker v1.4 wants it."""
     from rig.cli.printed.submission import print_tiny
     from rig.submission import entries
     from rig.submission import mlperf_tiny as tiny
