@@ -9,11 +9,12 @@ import os
 import select
 import shutil
 import subprocess
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+from tests.waiting import eventually
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 _LIMIT_S = 60.0
@@ -68,10 +69,7 @@ class OfflinePage:
 
     def wait_for(self, expression: str) -> None:
         """Wait until an expression is true; fail after a minute."""
-        end = time.monotonic() + _LIMIT_S
-        while not self.value(expression):
-            assert time.monotonic() < end, f"never true: {expression}"
-            time.sleep(0.05)
+        eventually(lambda: self.value(expression), _LIMIT_S)
 
     def call(self, method: str, **parameters: Any) -> Any:
         """Send a command; return its result, or fail with its error."""

@@ -85,7 +85,7 @@ def rows(
         if name not in known:
             raise DataError(
                 f"no session has a metric {name}",
-                try_next=did_you_mean(name, known, 3) or "--all shows all metrics",
+                try_next=did_you_mean(name, known, 3) or "rig results --all",
             )
     if names:
         return [each for each in found if each.row.metric in names]

@@ -104,14 +104,14 @@ def write_site(
         to.parent.mkdir(parents=True, exist_ok=True)
         made = Path(tempfile.mkdtemp(prefix=f".{to.name}.", dir=to.parent))
     except OSError as error:
-        raise storage_error(error, to, "another folder: --to FOLDER") from error
+        raise storage_error(error, to, "another: rig site --to FOLDER") from error
     try:
         found = _Site(made, options, begun).write(folders)
         size_b = sum(path.stat().st_size for path in inventory.files(made).values())
         made.chmod(0o755)
         _put(made, to)
     except OSError as error:
-        raise storage_error(error, to, "another folder: --to FOLDER") from error
+        raise storage_error(error, to, "another: rig site --to FOLDER") from error
     finally:
         shutil.rmtree(made, ignore_errors=True)
     with_page = tuple(each.listed.path for each in found if each.results is not None)
@@ -125,7 +125,7 @@ def _refuse_other(to: Path) -> None:
         if not is_empty:
             raise DataError(
                 f"{to} is there already, and no site that rig site made",
-                try_next="another folder: --to FOLDER",
+                try_next="another: rig site --to FOLDER",
             )
 
 
