@@ -33,8 +33,8 @@ def print_built(made: Submission, folder: Path) -> None:
     out = Terminal()
     sessions = made.sessions
     said = (
-        f"wrote {folder}: {made.benchmark}, {len(made.configurations)} configurations,"
-        f" {len(sessions)} sessions, {len(made.files)} files"
+        f"wrote {folder}: {made.benchmark}; configurations: {len(made.configurations)},"
+        f" sessions: {len(sessions)}, files: {len(made.files)}"
     )
     print_line(out, escape(said), 2)
     for session in sessions:
