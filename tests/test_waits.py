@@ -340,7 +340,7 @@ def test_every_row_names_a_test_and_what_sets_its_limit(row: list[str]) -> None:
     )
     for named in re.findall(r"`([^`]+)`", set_by):
         module, _, constant = named.rpartition(".")
-        if constant.startswith("_"):
+        if constant.isupper():
             source = (ROOT / f"{module.replace('.', '/')}.py").read_text(
                 encoding="utf-8"
             )
