@@ -17,6 +17,7 @@ from rig.bench.doctor import installed
 from rig.bench.doctor.row import RowState
 from tests.conftest import ROOT
 from tests.programs import captured
+from tests.uncounted import uncounted
 
 BENCH = ROOT / "benches" / "virtual-asc.toml"
 
@@ -56,7 +57,8 @@ def test_a_rig_that_another_package_has_overwritten_is_refused(tmp_path: Path) -
     (tmp_path / "rig").mkdir()
     (tmp_path / "rig" / "__init__.py").write_text('__version__ = "2.4.1"\n')
     shutil.copy(ROOT / "rig" / "__main__.py", tmp_path / "rig")
-    done = captured([sys.executable, "-m", "rig", "list"], cwd=tmp_path)
+    command = [sys.executable, "-m", "rig", "list"]
+    done = captured(command, cwd=tmp_path, env=uncounted())
     assert done.returncode == 2
     assert done.stderr.startswith("error another package has overwritten")
     assert "Traceback" not in done.stderr
