@@ -128,6 +128,7 @@ def against_baseline(
     if not 0 < false_alarms < 0.5:
         raise ConfigError(
             f"a rate of false alarms of {false_alarms:g}",
+            path="false_alarms",
             try_next="more than 0 and less than 0.5, such as 0.01",
         )
     new = collected(session)
