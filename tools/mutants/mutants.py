@@ -63,7 +63,7 @@ TESTS_S = 15.0
 #: Golden sessions that a mutant meets before the other tests.
 GOLDEN = "tests/golden/"
 GOLDEN_FIRST = 3
-TRACE_LIMIT_S = 1800.0
+TRACE_LIMIT_S = 600.0
 #: Files of tests are traced in so many forks.
 PARTS = 6
 KILLED, SURVIVED, TIMED_OUT = "killed", "survived", "timed out"

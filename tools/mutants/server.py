@@ -22,13 +22,20 @@ import traceback
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
+import coverage
 import pytest
 
 #: A test that takes more processor time is not used.
 SLOW_S = 2.5
+#: Until a test that goes on is stopped again.
+AGAIN_S = 0.25
+#: The wall-clock time of a job beyond its processor time, at most.
+WAIT_S = 900.0
 MEMORY_B = 6 << 30
+COVERAGE = str(Path(coverage.__file__).parent)
 LEFT_OUT = ("alone", "long", "paced", "repeats")
 ARGUMENTS = ("-v", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:pytest-qt")
 #: pytest cannot rewrite the assertions of modules that are imported before.
@@ -97,7 +104,12 @@ class _Slow(BaseException):
     pass
 
 
-def _too_slow(*_: object) -> None:
+def _too_slow(_: int, frame: FrameType | None) -> None:
+    """End a test, but not within coverage, which would keep its lock for ever."""
+    while frame is not None:
+        if frame.f_code.co_filename.startswith(COVERAGE):
+            return
+        frame = frame.f_back
     raise _Slow("takes too much processor time")
 
 
@@ -124,12 +136,14 @@ class Traced(Chosen):
         begun_s = _cpu_s()
         signal.signal(signal.SIGPROF, _too_slow)
         # Again and again, as a test may catch it.
-        signal.setitimer(signal.ITIMER_PROF, SLOW_S, SLOW_S)
+        signal.setitimer(signal.ITIMER_PROF, SLOW_S, AGAIN_S)
         try:
             yield
             self.passed.add(item.nodeid)
         finally:
             signal.setitimer(signal.ITIMER_PROF, 0)
+            # A signal that has come just now is not handled any more.
+            signal.signal(signal.SIGPROF, signal.SIG_IGN)
             self.cpu_s[item.nodeid] = _cpu_s() - begun_s
 
     def pytest_runtest_teardown(self, item: pytest.Item) -> None:
@@ -208,10 +222,11 @@ def _in_a_fork(task: Any, log: Path, limit_s: float) -> dict[str, Any]:
     """Return a function's result from a forked process, with the time that it took.
 
     The limit is of processor time, as the computer may be busy; of the time on the wall
-    it may take ten times as much.
+    it may take ten times as much, but no more than WAIT_S beyond it.
     """
     reader, writer = os.pipe()
     begun_s = time.monotonic()
+    wall_s = min(10 * limit_s, limit_s + WAIT_S)
     child = os.fork()
     if child == 0:
         os.setsid()
@@ -241,7 +256,7 @@ def _in_a_fork(task: Any, log: Path, limit_s: float) -> dict[str, Any]:
             text += part
         if ended:
             break
-        if time.monotonic() - begun_s > 10 * limit_s:
+        if time.monotonic() - begun_s > wall_s:
             os.killpg(child, signal.SIGKILL)
         time.sleep(0.01)
     os.close(reader)
