@@ -5,12 +5,15 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import signal
 import sys
 from collections.abc import Iterator
-from types import ModuleType
-from typing import Any
+from types import ModuleType, SimpleNamespace
+from typing import Any, cast
+from unittest.mock import Mock
 
 import pytest
+from coverage.collector import Collector
 
 from tests.conftest import ROOT
 
@@ -46,12 +49,16 @@ POSITIVE, PRODUCT, PROCESS = (
 @pytest.fixture(scope="module")
 def mutants() -> ModuleType:
     """Load the script, which is in no package."""
-    position = ROOT / "tools" / "mutants" / "mutants.py"
-    spec = importlib.util.spec_from_file_location("mutants", position)
+    return _loaded("mutants")
+
+
+def _loaded(name: str) -> ModuleType:
+    position = ROOT / "tools" / "mutants" / f"{name}.py"
+    spec = importlib.util.spec_from_file_location(name, position)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    sys.modules["mutants"] = module
+    sys.modules[name] = module
     spec.loader.exec_module(module)
     return module
 
@@ -112,6 +119,20 @@ def test_a_mutant_that_cannot_be_imported_is_killed(server: Any) -> None:
 def test_a_mutant_that_never_ends_is_timed_out(server: Any) -> None:
     answer = judge(server, "\n    while True: pass", PRODUCT, limit_s=1)
     assert answer["timed_out"]
+
+
+def test_a_slow_test_is_stopped_but_not_while_coverage_has_its_lock() -> None:
+    module = _loaded("server")
+    lock = Mock()
+    lock.acquire.side_effect = lambda: signal.raise_signal(signal.SIGPROF)
+    before = signal.signal(signal.SIGPROF, module._too_slow)
+    try:
+        Collector.lock_data(cast(Collector, SimpleNamespace(data_lock=lock)))
+        lock.acquire.assert_called_once_with()
+        with pytest.raises(module._Slow):
+            signal.raise_signal(signal.SIGPROF)
+    finally:
+        signal.signal(signal.SIGPROF, before)
 
 
 def test_traces_have_the_lines_of_each_test(server: Any) -> None:
