@@ -188,13 +188,18 @@ def versions(qt: str) -> list[VersionRow]:
     """
     rows = [
         VersionRow("neurorig", _version("neurorig")),
-        VersionRow("revision", provenance.revision()[:12] or "an installed package"),
+        VersionRow("revision", _revision()),
         VersionRow("Python", sys.version.split()[0]),
         VersionRow("Qt", qt),
     ]
     rows += [VersionRow(name, _version(package)) for name, package in _PACKAGES]
     rows.append(VersionRow("system", platform.platform()))
     return rows
+
+
+def _revision() -> str:
+    own = provenance.own_revision()
+    return str(own) if own.unknown else own.text[:12] or "an installed package"
 
 
 def _version(package: str) -> str:

@@ -91,7 +91,7 @@ class ContactWriter:
             contact=VERSION,
             created_utc=provenance.utc_now(),
             neurorig=provenance.version_of("neurorig"),
-            revision=provenance.revision(),
+            revision=str(provenance.own_revision()),
             python=sys.version.split()[0],
             system=platform.platform(),
         )

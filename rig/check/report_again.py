@@ -17,13 +17,14 @@ from rig.check import page_content, style_sheet
 from rig.check.page import NotOfTheRig, parsed
 from rig.check.page_content import Content, Row, left_over
 from rig.check.reasons import cannot
+from rig.check.versions import is_this_source
 from rig.check.written_again import BYTES, SHOWN, first_difference
 from rig.files import foreign_files
 from rig.model.finding import Finding
 from rig.model.trial import Trial
 from rig.report import known_pages
 from rig.results.labels import Label
-from rig.store.provenance import packages, revision
+from rig.store.provenance import packages
 from rig.store.provenance_file import Provenance
 from rig.store.session_folder import REPORT, SessionFolder
 
@@ -76,12 +77,12 @@ def compared(
 
 
 def _other_versions(recorded: Provenance) -> str:
-    pairs = {
-        "neurorig": (recorded.neurorig, version("neurorig")),
-        "revision": (recorded.revision, revision()),
-        "packages": (recorded.packages, packages()),
+    same = {
+        "neurorig": recorded.neurorig == version("neurorig"),
+        "revision": is_this_source(recorded),
+        "packages": recorded.packages == packages(),
     }
-    return " and ".join(name for name, (then, now) in pairs.items() if then != now)
+    return " and ".join(name for name, is_same in same.items() if not is_same)
 
 
 def _by_content(

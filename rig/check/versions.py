@@ -19,7 +19,16 @@ def is_this_version(told: Provenance) -> bool:
 
 def is_this_revision(told: Provenance) -> bool:
     """Check whether a session was measured by the very rig that checks it."""
-    return is_this_version(told) and told.revision == provenance.revision()
+    return is_this_version(told) and is_this_source(told)
+
+
+def is_this_source(told: Provenance) -> bool:
+    """Check whether a session was measured by this git revision; one that could not be
+    read is none.
+    """
+    own = provenance.own_revision()
+    is_known = not (own.unknown or told.revision_unknown)
+    return is_known and told.revision == own.text
 
 
 def shared_numbers(one: Any, other: Any) -> tuple[Any, Any]:

@@ -10,6 +10,7 @@ import re
 import subprocess
 import sys
 import time
+from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
@@ -22,10 +23,13 @@ def collect(bench_toml: str) -> dict[str, Any]:
     """Return the versions of the rig and its platform, the source revision, the bench
     file's hash and the host.
     """
+    source = own_revision()
+    reason = {"revision_unknown": source.unknown} if source.unknown else {}
     return {
         "created_utc": utc_now(),
         "neurorig": version_of("neurorig"),
-        "revision": revision(),
+        "revision": source.text,
+        **reason,
         "bench_sha256": hashlib.sha256(bench_toml.encode()).hexdigest(),
         "python": sys.version.split()[0],
         "packages": packages(),
@@ -55,44 +59,60 @@ def packages() -> dict[str, str]:
     return {name: number for name, number in found.items() if number}
 
 
-def revision(folder: Path | None = None) -> str:
-    """Return the git revision of a source folder (the rig's own), with "+changes" when
-    files differ from it.
-
-    Empty outside a checkout. For the rig's own folder the first result of this process
-    is kept: it describes the imported code.
+@dataclass(frozen=True, slots=True)
+class SourceRevision:
+    """The git revision of a source folder, with "+changes" when files differ from it;
+    empty outside a checkout, and where it could not be read for the reason `unknown`.
     """
-    return _own_revision() if folder is None else _revision(folder)
+
+    text: str
+    unknown: str = ""
+
+    def __str__(self) -> str:
+        return f"not known: {self.unknown}" if self.unknown else self.text
 
 
 @cache
-def _own_revision() -> str:
-    return _revision(Path(__file__).resolve().parents[2])
+def own_revision() -> SourceRevision:
+    """Return the revision of the rig. The first result of this process is kept: it
+    describes the imported code.
+    """
+    return revision(Path(__file__).resolve().parents[2])
 
 
-def _revision(folder: Path) -> str:
+def revision(folder: Path) -> SourceRevision:
+    """Return the revision of a folder that is the rig's checkout."""
     try:
         if not _is_checkout(folder):
-            return ""
+            return SourceRevision("")
         lines = _git(
             folder, "status", "--porcelain=v2", "--branch", "--untracked-files=no"
         ).splitlines()
-    except (OSError, subprocess.SubprocessError):
-        return ""
+    except subprocess.TimeoutExpired:
+        return SourceRevision("", f"git did not answer within {_GIT_S:g} s")
+    except subprocess.CalledProcessError as error:
+        said = error.stderr.strip().partition("\n")[0]
+        return SourceRevision("", f"git ended with {error.returncode}: {said}")
+    except OSError as error:
+        return SourceRevision("", f"git cannot be run: {error.strerror}")
     headers = [line[2:].split(" ", 1) for line in lines if line.startswith("# ")]
     changed = len(headers) < len(lines)
-    revision = next(value for name, value in headers if name == "branch.oid")
-    return revision + ("+changes" if changed else "")
+    commit = next(value for name, value in headers if name == "branch.oid")
+    return SourceRevision(commit + ("+changes" if changed else ""))
 
 
-@cache
 def _is_checkout(folder: Path) -> bool:
     """Check whether a source folder is the rig's checkout; a rig installed inside
     another project's checkout is not.
     """
+    if not any((place / ".git").exists() for place in (folder, *folder.parents)):
+        return False
     try:
         _git(folder, "ls-files", "--error-unmatch", "rig/store/provenance.py")
-    except subprocess.CalledProcessError:
+    except subprocess.CalledProcessError as error:
+        # 1 is of a file that git does not know; 128 of a git that could not look.
+        if error.returncode != 1:
+            raise
         return False
     return True
 

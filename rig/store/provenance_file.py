@@ -77,7 +77,8 @@ class Provenance:
 
     `interleaved`: the trials took turns at each sample, in one recording. `uart_log`:
     "whole" where the logs of the line have every answer; sessions of before have
-    shortened ones. `stored` is its tree as it was read, which results.json repeats.
+    shortened ones. `revision_unknown` is why the revision could not be read; it is then
+    empty. `stored` is its tree as it was read, which results.json repeats.
     """
 
     created_utc: str
@@ -95,6 +96,7 @@ class Provenance:
     device_clock: DeviceClock | None = typed.optional()
     interleaved: bool = typed.optional(False)
     uart_log: str = typed.optional("")
+    revision_unknown: str = typed.optional("")
     stored: dict[str, Any] = typed.verbatim()
 
 
@@ -136,9 +138,16 @@ def changed(before: Provenance, now: Provenance) -> list[str]:
     for part, keys, old, new in parts:
         for key in keys:
             was, value = _value(old, key), _value(new, key)
+            if key == "revision" and _is_unknown(before, now):
+                continue
             if was != value:
                 changes.append(f"{part} {key}: {value!r}, was {was!r}".strip())
     return changes
+
+
+def _is_unknown(*states: Provenance) -> bool:
+    """Whether a revision could not be read, so that nothing says that it changed."""
+    return any(state.revision_unknown for state in states)
 
 
 def _value(part: Any, key: str) -> Any:

@@ -135,7 +135,7 @@ def versions() -> str:
     )
     version = provenance.version_of("neurorig")
     lines = [
-        f"neurorig {version} {provenance.revision()}".rstrip(),
+        f"neurorig {version} {provenance.own_revision()}".rstrip(),
         f"python {sys.version.split()[0]}",
         f"system {platform.platform()}",
         f"machine {platform.machine()}",

@@ -10,7 +10,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -22,8 +22,9 @@ from hypothesis import strategies as st
 from rig.errors import ConfigError, DataError, DeviceBusy
 from rig.interfaces.task import Task
 from rig.model.steps import Idle, Load, Plan, Query
+from rig.report.report import write_report
 from rig.session import session
-from rig.store import completion_lines, session_folder
+from rig.store import completion_lines, provenance, session_folder
 from rig.store import segments as segment
 from rig.store.events import Event, SessionResumed, SessionStarted, StepDone
 from scenarios.single_stream import SingleStream
@@ -320,6 +321,51 @@ def test_another_bench_is_refused_and_says_what_differs(tmp_path: Path) -> None:
         "monitor serial" in refused.value.evidence
         and "another one" in refused.value.evidence
     )
+
+
+@pytest.fixture
+def silent_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A git that does not answer, in a folder for PATH."""
+    program = tmp_path / "path" / "git"
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\nexec sleep 60\n")
+    program.chmod(0o755)
+    monkeypatch.setattr(provenance, "_GIT_S", 0.2)
+    provenance.own_revision.cache_clear()
+    yield program.parent
+    provenance.own_revision.cache_clear()
+
+
+def test_a_revision_that_could_not_be_read_is_no_change(
+    silent_git: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = tmp_path / "sessions"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PATH", str(silent_git), prepend=os.pathsep)
+        folder = cut_off(root, 20)
+    about = json.loads((folder / "provenance.json").read_text())
+    assert about["revision"] == ""
+    assert about["revision_unknown"] == "git did not answer within 0.2 s"
+    provenance.own_revision.cache_clear()
+    monkeypatch.setattr(provenance, "_GIT_S", 20.0)
+    equal(session.resume(folder).folder)
+    write_report(folder)
+    page = (folder / "report.html").read_text()
+    assert "not known: git did not answer within 0.2 s" in page
+    found = check(folder)
+    assert found.ok, [each for each in found.findings if not each.ok]
+
+
+def test_a_revision_that_changed_is_named_also_where_it_is_known_again(
+    tmp_path: Path,
+) -> None:
+    folder = cut_off(tmp_path, 20)
+    path = folder / "provenance.json"
+    about = json.loads(path.read_text())
+    path.write_text(json.dumps(about | {"revision": "0" * 40}))
+    with pytest.raises(ConfigError) as refused:
+        session.resume(folder)
+    assert f"revision: {about['revision']!r}, was '000" in refused.value.evidence
 
 
 def test_a_finished_trial_that_was_changed_since_is_not_built_upon(

@@ -9,7 +9,9 @@ import os
 import subprocess
 from pathlib import Path
 
-from rig.store.provenance import hash_of_files, revision
+import pytest
+
+from rig.store.provenance import SourceRevision, hash_of_files, revision
 from tests.programs import captured
 
 
@@ -49,5 +51,19 @@ def test_the_index_of_the_checkout_is_left_as_it_is(tmp_path: Path) -> None:
     index = tmp_path / ".git" / "index"
     before = index.read_bytes()
     head = captured([*git, "rev-parse", "HEAD"], check=True)
-    assert revision(tmp_path) == head.stdout.strip()
+    assert revision(tmp_path) == SourceRevision(head.stdout.strip())
     assert index.read_bytes() == before
+
+
+def test_a_git_that_refuses_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "path" / "git"
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\necho 'fatal: dubious ownership' >&2\nexit 128\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(program.parent), prepend=os.pathsep)
+    assert revision(tmp_path) == SourceRevision("")
+    (tmp_path / ".git").mkdir()
+    said = str(revision(tmp_path))
+    assert said == "not known: git ended with 128: fatal: dubious ownership"

@@ -31,7 +31,7 @@ from rig.results import result_lines
 from rig.session.planning import open_plan, steps
 from rig.session.session import SessionResult, open_bench
 from rig.settings.check import checked
-from rig.store.provenance import revision
+from rig.store.provenance import own_revision
 from scenarios.mlperf_tiny.scenario import Tiny
 from scenarios.tasks.mlperf_tiny.task import MlperfTiny
 from scenarios.tasks.null import NullTask
@@ -554,7 +554,7 @@ def test_a_session_of_an_earlier_revision_without_marks_passes_and_todays_does_n
     } == set(worded)
     for name in ("provenance.json", "results.json"):
         text = (folder / name).read_text(encoding="utf-8")
-        other = text.replace(f'"revision": "{revision()}"', '"revision": "0123456"')
+        other = text.replace(f'"revision": "{own_revision()}"', '"revision": "0123456"')
         (folder / name).write_text(other, encoding="utf-8")
     rehash(folder)
     assert check(folder).ok
