@@ -23,8 +23,10 @@ from rig.model.catalogue import Entry
 from rig.model.scores import Score
 from rig.network.tflite import network
 from rig.network.tflite.c_header import header
+from scenarios.tasks.asc import kept
 from scenarios.tasks.asc.dataset import CLASSES
 from scenarios.tasks.asc.integer import centred_levels
+from scenarios.tasks.asc.kept import OURS, Owned
 from scenarios.tasks.asc.model import CHANNELS, STEPS, FilterBank
 from scenarios.tasks.asc.replica import AscReplica
 from scenarios.tasks.replica import CatalogueReplica
@@ -65,6 +67,16 @@ def _shares(output: bytes) -> NDArray[np.int8]:
     return np.frombuffer(output, np.int8)
 
 
+def front_end(audio: SignalTask, bank: FilterBank) -> Callable[[int], bytes]:
+    """Return what gives the features of a sample, in 50 ms."""
+
+    def features_of(index: int) -> bytes:
+        second = np.frombuffer(audio.payload(index), "<i2")[None]
+        return features(centred_levels(bank, second)).tobytes()
+
+    return features_of
+
+
 class AscCnnTask(Task):
     """Samples of the task, each the features of one second; an output is an int8 for
     each class.
@@ -73,15 +85,22 @@ class AscCnnTask(Task):
     name = "asc"
     phases: tuple[str, ...] = PHASES
 
-    def __init__(self, audio: SignalTask, bank: FilterBank, path: Path) -> None:
-        """Take the samples of the task with audio, the filters of its front end, and
-        the network of a file; raises DataError for a network of another size.
+    def __init__(
+        self,
+        audio: SignalTask,
+        features_of: Callable[[int], bytes],
+        path: Path,
+        owned: Owned = OURS,
+    ) -> None:
+        """Take the samples of the task with audio, their features by index, and the
+        network of a file; raises DataError for a network of another size.
         """
         self._audio = audio
-        self._bank = bank
+        self._features_of = features_of
         self._labels = [entry.label for entry in audio.catalogue()]
-        # The front end takes 50 ms for a second.
         self._payloads: dict[int, bytes] = {}
+        self._path = path
+        self._owned = owned
         self._network = network.read(path)
         entry = self._network.tensors[self._network.input]
         last = self._network.tensors[self._network.output]
@@ -103,9 +122,7 @@ class AscCnnTask(Task):
     def payload(self, index: int) -> bytes:
         """Return the features of one second: an int8 for each step and channel."""
         if index not in self._payloads:
-            audio = np.frombuffer(self._audio.payload(index), "<i2")[None]
-            levels = centred_levels(self._bank, audio)
-            self._payloads[index] = features(levels).tobytes()
+            self._payloads[index] = self._features_of(index)
         return self._payloads[index]
 
     def catalogue(self) -> Sequence[Entry]:
@@ -133,6 +150,13 @@ class AscCnnTask(Task):
     def accepts(self, info: SutInfo) -> bool:
         """Check whether a device runs networks of .tflite files."""
         return info.task in (programs.NAME, "any")
+
+    def kept(self) -> Mapping[str, bytes]:
+        """Return a model of the bench's owner, with the features of the owner's
+        samples.
+        """
+        sha256 = self._network.sha256
+        return kept.files(self, self._path, sha256, self._owned)
 
     def provenance(self) -> dict[str, Any]:
         """Return the facts of the data as the task with audio has them, and those of

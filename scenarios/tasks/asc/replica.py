@@ -89,6 +89,10 @@ class AscReplica(CatalogueReplica, SignalTask):
         holes = typed.take(_Holes, dict(facts), "provenance.json, task").holes
         return {"holes": frozenset(holes)}
 
+    def catalogue(self) -> Sequence[Entry]:
+        """Return class, recording and city of every sample."""
+        return self.entries
+
     def recordings(self) -> list[tuple[str, tuple[int, ...]]]:
         """Return the class and the samples of each unbroken stretch of a recording, as
         the task does.

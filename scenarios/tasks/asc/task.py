@@ -5,11 +5,8 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
-from hashlib import sha256
 from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any
@@ -17,18 +14,19 @@ from typing import Annotated, Any
 import numpy as np
 import soxr
 from annotated_types import Ge, Interval, doc
-from numpy.typing import NDArray
 
 from rig.errors import ConfigError, DataError
 from rig.files.user_folders import cache, expanded
 from rig.interfaces.context import BenchContext
-from rig.interfaces.task import Regeneration, SignalTask, Task
+from rig.interfaces.task import Regeneration
 from rig.model.catalogue import Entry
 from rig.model.scores import Score
 from rig.network.tflite import network as network_of
 from rig.network.tflite.network import SUFFIXES
 from rig.results import labels
 from rig.settings.declare import Count, FolderText, Or, PathText, Seed, Why
+from scenarios.tasks import user_files
+from scenarios.tasks.asc import kept, kept_task
 from scenarios.tasks.asc.audio import ClipReader
 from scenarios.tasks.asc.cnn import (
     CNN,
@@ -36,6 +34,7 @@ from scenarios.tasks.asc.cnn import (
     AscCnnReplica,
     AscCnnTask,
     Kind,
+    front_end,
 )
 from scenarios.tasks.asc.dataset import (
     CLASSES,
@@ -45,20 +44,17 @@ from scenarios.tasks.asc.dataset import (
     open_dataset,
 )
 from scenarios.tasks.asc.generate import CITIES, GENERATOR_VERSION, ensure
-from scenarios.tasks.asc.integer import outputs, spike_counts, trains
-from scenarios.tasks.asc.model import RATE_HZ, FilterBank
+from scenarios.tasks.asc.kept import Owned
+from scenarios.tasks.asc.model import RATE_HZ
 from scenarios.tasks.asc.nirfile import has_format, read_model
-from scenarios.tasks.asc.programs import network, programs
-from scenarios.tasks.asc.replica import AscReplica, parts, scored
+from scenarios.tasks.asc.replica import AscReplica, scored
+from scenarios.tasks.asc.spiking import SpikingTask
 
 GENERATED = "generated"
 #: Of a class: more files than these are not generated to check an untrusted session.
 _FILES_MAX = 60
 _LASTING = ("file_list_sha256", "train_samples", "test_samples", "holes", "classes")
 SHIPPED_MODEL = Path(__file__).with_name("asc.nir")
-#: So many payloads are answered together by the integer model, which takes hardly
-#: longer than one.
-TOGETHER = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,16 +65,10 @@ class AscSample:
     second: int
 
 
-class AscTask(SignalTask):
+class AscTask(SpikingTask):
     """The test split of a data set; a payload is 8000 int16 at 8 kHz, an output four
     int32, both little endian.
     """
-
-    name = "asc"
-    phases: tuple[str, ...] = ("preprocess", "infer")
-    sample_hz = RATE_HZ
-    window = RATE_HZ
-    sample_b = 2
 
     @dataclass(frozen=True, slots=True)
     class Settings:
@@ -166,13 +156,12 @@ class AscTask(SignalTask):
         if settings.data != GENERATED or settings.files_per_class > _FILES_MAX:
             facts = _of_shipped(settings.network) if shipped else {}
             return Regeneration(facts, unknown="the recordings are not at hand")
-        folder = ensure(
-            cache_folder("", BenchContext()), settings.files_per_class, settings.seed
+        trusted = replace(settings, cache="")
+        task = cls._made(
+            trusted,
+            _generated(trusted, BenchContext()),
+            SHIPPED_CNN if settings.is_of_cnn else SHIPPED_MODEL,
         )
-        audio = cls(replace(settings, cache=""), open_dataset(folder), SHIPPED_MODEL)
-        task: Task = audio
-        if settings.is_of_cnn:
-            task = AscCnnTask(audio, audio.bank, SHIPPED_CNN)
         facts = task.provenance()
         if shipped:
             return Regeneration(facts, task.catalogue(), task, lasting=_LASTING)
@@ -181,6 +170,29 @@ class AscTask(SignalTask):
         }
         missing = "the model is not at hand"
         return Regeneration(known, task.catalogue(), unknown=missing, lasting=_LASTING)
+
+    @classmethod
+    def reopened(
+        cls,
+        settings: Settings,
+        facts: Mapping[str, Any],
+        entries: Sequence[Entry],
+        folder: Path,
+    ) -> Regeneration:
+        """Return the model that a session kept, with generated data or with the samples
+        of a folder, which the session kept with the labels of its catalogue.
+        """
+        path, same = kept.model_in(folder, is_of_cnn=settings.is_of_cnn)
+        if settings.data != GENERATED:
+            replica = AscReplica.of(cls.name, cls.phases, facts, entries)
+            return kept_task.of(replica, path, same, is_of_cnn=settings.is_of_cnn)
+        if settings.files_per_class > _FILES_MAX:
+            return Regeneration(same, unknown="the recordings are not at hand")
+        trusted = replace(settings, cache="")
+        task = cls._made(trusted, _generated(trusted, BenchContext()), path)
+        return Regeneration(
+            task.provenance(), task.catalogue(), task, lasting=(*_LASTING, *same)
+        )
 
     @staticmethod
     def takes(model: Path) -> bool:
@@ -193,25 +205,28 @@ class AscTask(SignalTask):
         rules want them.
         """
         if settings.data == GENERATED:
-            folder = ensure(
-                cache_folder(settings.cache, context),
-                settings.files_per_class,
-                settings.seed,
-            )
+            dataset = _generated(settings, context)
         else:
-            folder = context.folder / expanded(settings.data)
-        dataset = open_dataset(folder)
+            dataset = open_dataset(context.folder / expanded(settings.data))
+        shipped = SHIPPED_CNN if settings.is_of_cnn else SHIPPED_MODEL
         named = context.folder / expanded(settings.model)
-        if settings.is_of_cnn:
-            path = named if settings.model else SHIPPED_CNN
-            audio = cls(settings, dataset, SHIPPED_MODEL)
-            return AscCnnTask(audio, audio.bank, path)
-        return cls(settings, dataset, named if settings.model else SHIPPED_MODEL)
+        return cls._made(settings, dataset, named if settings.model else shipped)
+
+    @classmethod
+    def _made(
+        cls, settings: Settings, dataset: TauDataset, path: Path
+    ) -> AscTask | AscCnnTask:
+        """Return the task with the model of a file, of the kind of the settings."""
+        if not settings.is_of_cnn:
+            return cls(settings, dataset, path)
+        audio = cls(settings, dataset, SHIPPED_MODEL)
+        features_of = front_end(audio, audio.bank)
+        return AscCnnTask(audio, features_of, path, _owned(settings))
 
     def __init__(self, settings: Settings, dataset: TauDataset, path: Path) -> None:
-        self._settings, self._dataset, self._model = settings, dataset, read_model(path)
-        self.programs = programs(path.resolve(), self._model)
-        self.network = network(path.resolve(), self._model)
+        super().__init__(path)
+        self._settings, self._dataset = settings, dataset
+        self._file_sha256 = user_files.digest(path)
         every: list[AscSample] = []
         for clip in dataset.test:
             every += [AscSample(clip, second) for second in range(clip.samples)]
@@ -221,9 +236,6 @@ class AscTask(SignalTask):
             else every
         )
         self._reader = ClipReader()
-        self._answers = _answers(self._model.sha256)
-        self._lately: deque[bytes] = deque(maxlen=TOGETHER)
-        self._found = 0
 
     def __len__(self) -> int:
         """Return the number of samples."""
@@ -275,60 +287,14 @@ class AscTask(SignalTask):
             for sample in self._samples
         ]
 
-    @property
-    def bank(self) -> FilterBank:
-        """Return the filters of the front end."""
-        return self._model.bank
-
     def score(self, index: int, output: bytes) -> Score:
         """Take the class with the most spikes, then the highest membrane, then the
         lowest index."""
         return scored(CLASSES[self._samples[index].clip.label], output)
 
-    def parts(self, output: bytes) -> dict[str, list[float]]:
-        """Return spike counts and membranes of an output."""
-        return parts(output)
-
-    def trains(self, payload: bytes) -> NDArray[np.uint8]:
-        """Return the spikes of the four outputs in each step (125, 4), by the integer
-        model."""
-        counts = spike_counts(self._model.bank, np.frombuffer(payload, "<i2")[None])
-        spikes: NDArray[np.uint8] = trains(self._model, counts)[0][0]
-        return spikes
-
-    def reference(self, payload: bytes) -> bytes:
-        """Compute the answer to a payload by the integer model."""
-        digest = sha256(payload).digest()
-        if digest not in self._answers:
-            # A batch asks for the answers to its samples one by one, after all were
-            # loaded; and after that of one sample those of all others are asked for,
-            # in any order.
-            asked = [*self._lately, payload]
-            if payload in self._lately:
-                asked += map(self.payload, self._not_asked())
-            self.expect(asked)
-            self._lately.clear()
-        return self._answers[digest]
-
-    def _not_asked(self) -> range:
-        """List the next samples whose answers are not computed yet."""
-        first = self._found
-        self._found = min(first + TOGETHER - 1, len(self))
-        return range(first, self._found)
-
-    def expect(self, payloads: Sequence[bytes]) -> None:
-        """Find the answers to payloads that will be asked for, many together."""
-        digests = {sha256(each).digest(): each for each in payloads}
-        missing = [digest for digest in digests if digest not in self._answers]
-        for at in range(0, len(missing), TOGETHER):
-            asked = missing[at : at + TOGETHER]
-            audio = np.stack(
-                [np.frombuffer(digests[digest], "<i2") for digest in asked]
-            )
-            answers = outputs(self._model, audio).astype("<i4")
-            self._answers.update(
-                zip(asked, map(np.ndarray.tobytes, answers), strict=True)
-            )
+    def kept(self) -> Mapping[str, bytes]:
+        """Return a model of the bench's owner, with the owner's samples."""
+        return kept.files(self, self._path, self._file_sha256, _owned(self._settings))
 
     def provenance(self) -> dict[str, Any]:
         """Return what identifies data and model: hashes, counts, split, source;
@@ -385,6 +351,17 @@ class AscTask(SignalTask):
         return facts
 
 
+def _generated(settings: AscTask.Settings, context: BenchContext) -> TauDataset:
+    """Return the generated data of the settings, made where the cache lacks them."""
+    folder = cache_folder(settings.cache, context)
+    return open_dataset(ensure(folder, settings.files_per_class, settings.seed))
+
+
+def _owned(settings: AscTask.Settings) -> Owned:
+    """Return which parts are files of the bench's owner."""
+    return Owned(model=bool(settings.model), samples=settings.data != GENERATED)
+
+
 def made_up(cities: frozenset[str]) -> bool:
     """Check whether recordings of these cities are the generator's: there are no such
     cities."""
@@ -398,14 +375,6 @@ def _of_shipped(kind: Kind) -> dict[str, str]:
         return {"model": cnn.identity, "model_sha256": cnn.sha256}
     spiking = read_model(SHIPPED_MODEL)
     return {"model": spiking.identity, "model_sha256": spiking.sha256}
-
-
-@lru_cache(maxsize=4)
-def _answers(model_sha256: str) -> dict[bytes, bytes]:
-    """Share the known answers of a model in this process, by the SHA-256 of the
-    payload: the integer model takes 60 ms for one, and a virtual device asks for the
-    same ones in every trial."""
-    return {}
 
 
 def cache_folder(setting: str, context: BenchContext) -> Path:

@@ -67,7 +67,7 @@ def test_answers_that_are_expected_are_found_together_and_are_those_of_one_by_on
         together.append(len(audio))
         return outputs(model, audio)
 
-    monkeypatch.setattr("scenarios.tasks.asc.task.outputs", counted)
+    monkeypatch.setattr("scenarios.tasks.asc.spiking.outputs", counted)
     payloads = [task.payload(index) for index in range(70)]
     task.expect([*payloads, *payloads])
     asked = {index: task.reference(payloads[index]) for index in (0, 31, 69)}
@@ -199,7 +199,7 @@ def test_samples_asked_for_one_by_one_are_found_together_with_the_next_ones(
         together.append(len(audio))
         return outputs(model, audio)
 
-    monkeypatch.setattr("scenarios.tasks.asc.task.outputs", counted)
+    monkeypatch.setattr("scenarios.tasks.asc.spiking.outputs", counted)
     places = np.arange(len(task))
     if order == "shuffled":
         np.random.default_rng(1).shuffle(places)
