@@ -15,12 +15,8 @@ from gui.widgets.layouts import CARD, STRETCH, in_column, in_row, split
 from gui.widgets.notice import Notice
 from gui.widgets.table import DataTable, TableColumn
 from gui.widgets.text import PlainLabel, plain
-from rig.api.comparing.comparison import (
-    ComparisonOutcome,
-    MetricPair,
-    SessionComparison,
-    counts,
-)
+from rig.api.comparing.comparison import SessionComparison
+from rig.api.comparing.metric_pairs import ComparisonOutcome, MetricPair, counts
 from rig.api.comparing.provenance_changes import ProvenanceChange
 from rig.api.comparing.text import difference_text, spread_text, value_text
 from rig.model.metric import Prominence
@@ -28,6 +24,7 @@ from rig.model.metric import Prominence
 _COLOURS = {
     ComparisonOutcome.IF_UNCHANGED: "warn",
     ComparisonOutcome.UNKNOWN: "muted",
+    ComparisonOutcome.NOT_COMPARABLE: "muted",
     ComparisonOutcome.NOT_SHOWN: "muted",
     ComparisonOutcome.EQUAL: "muted",
 }

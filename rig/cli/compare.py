@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`rig compare`: one model on several backends, or two sessions side by side."""
+"""`rig compare`: one model on several backends, or sessions side by side."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ _PLACE = click.Path(exists=True, path_type=Path)
     "--baseline",
     type=EXISTING_FOLDER,
     metavar="FOLDER",
-    help="Tell whether SESSION is worse than this session, or those of this folder.",
+    help="Tell whether each SESSION is worse than this one, or those of this folder.",
 )
 @click.option(
     "--false-alarms",
@@ -99,7 +99,7 @@ _PLACE = click.Path(exists=True, path_type=Path)
     "metrics",
     multiple=True,
     metavar="NAME",
-    help="With --baseline: compare this metric [default: the headline ones].",
+    help="Sessions: compare this metric [default: the headline ones].",
 )
 @sessions_option
 @json_option
@@ -139,11 +139,14 @@ def compare(
     --reset. For a task that was trained in whole numbers it is the task's own answers;
     for a .tflite or ONNX file those of tflite-micro's arithmetic.
 
-    With --baseline, SESSION is compared with earlier ones of the same bench: the exit
-    code is 1 if a metric is worse by more than the stated rate of false alarms allows.
+    With --baseline, each SESSION is compared with earlier ones of the same bench: the
+    exit code is 1 if a metric is worse by more than the stated rate of false alarms
+    allows.
 
-    Two sessions are compared by their metrics and by how they came about. Three or
-    more sessions of one model are shown as the table of several backends.
+    Two sessions are compared by their metrics and by how they came about. Of three or
+    more, each is compared with the first: a table a metric, with intervals that hold
+    for all differences of it together. Sessions of one model are first shown as the
+    table of several backends.
 
     The exit code is 1 if a verdict is FAIL or INVALID, a backend did not run, or a
     session was changed after its run (its numbers are marked), 2 if no backend has
@@ -154,14 +157,14 @@ def compare(
     from rig.cli.compare_sessions import two_sessions
 
     if baseline is None:
-        refuse_idle("without --baseline", "false_alarms", "metrics")
+        refuse_idle("without --baseline", "false_alarms")
     else:
         refuse_idle("beside --baseline", *_OF_SUTS, "suts", "everything", "output")
         from rig.cli.compare_baseline import against
 
         return against(places, baseline, false_alarms, metrics, as_json=as_json)
     if suts:
-        refuse_idle("beside --suts", "everything")
+        refuse_idle("beside --suts", "everything", "metrics")
         models = _models(places)
         files = _files(labels, dt_s, choice)
         shared = shared_task(models)
@@ -180,11 +183,10 @@ def compare(
         return of_models(wanted, _names(suts), sessions, output, as_json)
     refuse_idle("without --suts", *_OF_SUTS)
     if len(places) == 2 and output is None:
-        return two_sessions(*places, everything=everything, as_json=as_json)
+        return two_sessions(*places, metrics, everything=everything, as_json=as_json)
     if not places or any(not path.is_dir() for path in places):
         raise ConfigError("what is to be compared?", try_next=_FORMS)
-    refuse_idle("but for two sessions without --output", "everything")
-    return of_sessions(places, output, as_json)
+    return of_sessions(places, metrics, output, everything=everything, as_json=as_json)
 
 
 def _names(suts: str) -> list[str]:

@@ -4,6 +4,7 @@ files."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -32,10 +33,12 @@ from rig.api.backends.rows import (
     ModelComparison,
 )
 from rig.api.backends.runs import Planned, RequestedRuns, UnknownBackend
+from rig.api.comparing import several
 from rig.api.sessions.session import open_session
 from rig.bench import config
 from rig.bench.parts import open_task
 from rig.cli import exit_codes
+from rig.cli.compare_sessions import outcome_of, print_several
 from rig.cli.kept_session import KeptSession
 from rig.cli.models.model_kinds import is_int8
 from rig.cli.options import SESSIONS_TRY
@@ -55,6 +58,7 @@ from rig.host.stop import Stop
 from rig.interfaces.task import Task
 from rig.network import graph
 from rig.network.tflite import network
+from rig.results.verdict import Outcome
 from rig.store.session_folder import refuse_unwritable, write_text
 
 _PARTLY = 1
@@ -198,21 +202,59 @@ def _plan(name: str, wanted: RequestedRuns) -> Planned | ComparedBackend:
         return ComparedBackend(Path(name).stem, None, Failure.of(error))
 
 
-def of_sessions(places: Sequence[Path], output: Path | None, as_json: bool) -> int:
-    """Print the comparison of sessions of one model; return the exit code."""
+def of_sessions(
+    places: Sequence[Path],
+    names: Sequence[str],
+    output: Path | None,
+    *,
+    everything: bool,
+    as_json: bool,
+) -> int:
+    """Print the comparison of sessions with the first one, after that with the
+    reference where all are of one model and one set of samples; return the exit code.
+    """
     sessions = [open_session(path) for path in places]
-    backends = [
-        ComparedBackend(_short(path), each)
-        for path, each in zip(places, sessions, strict=True)
-    ]
-    if len({each.name for each in backends}) < len(backends):
-        backends = [
-            ComparedBackend(path.name, each.session)
-            for path, each in zip(places, backends, strict=True)
-        ]
-    found = comparison.compare(backends)
+    differences = several.compare_several(sessions, names, every=everything)
+    shown = _of_one_model(places, differences)
     out = Terminal(stderr=as_json)
-    return _told(out, _shown({found.model: found}), output, as_json=as_json)
+    if as_json:
+        backends = json.loads(shown.json()) if shown is not None else {}
+        content = backends | {"differences": several.tree(differences)}
+        Terminal().out(forms.json_of(content).rstrip("\n"))
+    code = 0
+    if shown is not None:
+        code = _told(out, shown, output, as_json=False)
+        out.print()
+    print_several(out, differences)
+    if output is not None:
+        texts = {
+            "csv": several.csv_text(differences),
+            "json": forms.json_of(several.tree(differences)),
+            "md": several.markdown(differences),
+        }
+        _write_texts(out, output, "differences", texts)
+    if any(one.changed for one in sessions):
+        return exit_codes.FAIL
+    verdicts = [outcome_of(one)[0] for one in sessions]
+    return code or exit_codes.of_outcomes([Outcome.PASS, *filter(None, verdicts)])
+
+
+def _of_one_model(
+    places: Sequence[Path], found: several.SeveralSessions
+) -> _Shown | None:
+    """Return the comparison with the reference of the model; None where the sessions
+    are of several models or sets of samples, or one has no results.
+    """
+    if any(each.results is None for each in found.sessions):
+        return None
+    sessions = [each.session for each in found.sessions]
+    if any(comparison.about(one) != comparison.about(sessions[0]) for one in sessions):
+        return None
+    names = [_short(path) for path in places]
+    if len(set(names)) < len(names):
+        names = [path.name for path in places]
+    compared = map(ComparedBackend, names, sessions)
+    return _shown({"": comparison.compare(list(compared))})
 
 
 def _short(path: Path) -> str:
@@ -326,15 +368,29 @@ def _write(out: Terminal, shown: _Shown, folder: Path) -> None:
         "json": shown.json(),
         "md": forms.markdown(shown.page),
     }
+    _write_texts(out, folder, "comparison", texts, shown.draw)
+
+
+def _write_texts(
+    out: Terminal,
+    folder: Path,
+    name: str,
+    texts: Mapping[str, str],
+    draw: Callable[[Path], None] | None = None,
+) -> None:
+    """Write the forms of a comparison into a folder, and its picture."""
+    pictures = ("png", "svg") if draw is not None else ()
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for ending, text in texts.items():
-            write_text(folder / f"comparison.{ending}", text)
-        for ending in ("png", "svg"):
-            shown.draw(folder / f"comparison.{ending}")
+            write_text(folder / f"{name}.{ending}", text)
+        for ending in pictures:
+            assert draw is not None
+            draw(folder / f"{name}.{ending}")
     except OSError as error:
         raise storage_error(error, folder) from error
-    _say(out, f"written: {escape(str(folder))}/comparison.csv, .json, .md, .png, .svg")
+    endings = ", .".join((*texts, *pictures))
+    _say(out, f"written: {escape(str(folder))}/{name}.{endings}")
 
 
 def _say(out: Terminal, text: str, indent: int = 2) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`rig compare SESSION --baseline FOLDER`: whether a session is a regression."""
+"""`rig compare SESSION... --baseline FOLDER`: whether sessions are regressions."""
 
 from __future__ import annotations
 
@@ -41,23 +41,33 @@ def against(
     *,
     as_json: bool,
 ) -> int:
-    """Compare a session with a baseline, print the verdict, return the exit code."""
-    if len(places) != 1 or not places[0].is_dir():
+    """Compare sessions with a baseline, print the verdicts, return the exit code."""
+    if not places or not all(path.is_dir() for path in places):
         raise ConfigError(
-            "--baseline goes with one SESSION",
-            try_next="rig compare SESSION --baseline FOLDER",
+            "--baseline goes with one SESSION or several",
+            try_next="rig compare SESSION... --baseline FOLDER",
         )
-    [session] = places
     out = Terminal(stderr=as_json)
-    found = against_baseline(session, baseline, false_alarms, metrics)
+    every = [
+        against_baseline(session, baseline, false_alarms, metrics) for session in places
+    ]
     if as_json:
-        Terminal().out(json.dumps(_tree(found), indent=1))
+        trees = [_tree(found) for found in every]
+        content = trees[0] if len(trees) == 1 else {"sessions": trees}
+        Terminal().out(json.dumps(content, indent=1))
+    for found in every:
+        if len(every) > 1:
+            print_line(out, f" [bold]{escape(found.session.name)}[/]", 3)
+        _print(out, found)
+    return of_outcomes(found.outcome for found in every)
+
+
+def _print(out: Terminal, found: SessionRegression) -> None:
     print_line(out, f" {BADGES[found.outcome]}  {escape(found.statement)}", 3)
-    for line in badge_lines(of_session(session), out.width):
+    for line in badge_lines(of_session(found.session), out.width):
         print_line(out, line, 7)
     out.print()
     print_table(out, *(_table(found.metrics, wide=wide) for wide in (True, False)))
-    return of_outcomes([found.outcome])
 
 
 def _table(metrics: Sequence[MetricRegression], *, wide: bool) -> Table:

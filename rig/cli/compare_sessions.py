@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Two sessions side by side: what differs between their metrics, and in how they came
-about."""
+about. Many sessions: each compared with the first, metric by metric."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ from typing import Any
 
 from rich.table import Table
 
-from rig.api.comparing.comparison import (
-    ComparisonOutcome,
-    MetricPair,
-    SessionComparison,
-    compare,
-    counts,
+from rig.api.comparing.comparison import SessionComparison, compare
+from rig.api.comparing.metric_pairs import ComparisonOutcome, MetricPair, counts
+from rig.api.comparing.several import (
+    HEADS,
+    ComparedMetric,
+    SeveralSessions,
+    cells,
+    refuse_unknown,
 )
 from rig.api.comparing.text import difference_text, spread_text, value_text
 from rig.api.sessions.session import Session, open_session
@@ -39,7 +41,9 @@ from rig.results.verdict import Outcome as Verdict
 _COLOURS = {
     ComparisonOutcome.DIFFERS: "bold",
     ComparisonOutcome.IF_UNCHANGED: "yellow",
+    ComparisonOutcome.IF_ALONE: "yellow",
     ComparisonOutcome.UNKNOWN: "dim",
+    ComparisonOutcome.NOT_COMPARABLE: "dim",
 }
 #: Metrics with these outcomes are named above the table, and stand in it.
 _TELLING = (ComparisonOutcome.DIFFERS, ComparisonOutcome.IF_UNCHANGED)
@@ -47,16 +51,28 @@ _TELLING = (ComparisonOutcome.DIFFERS, ComparisonOutcome.IF_UNCHANGED)
 _CHANGES = 5
 
 
-def two_sessions(first: Path, second: Path, *, everything: bool, as_json: bool) -> int:
-    """Print how the metrics of two sessions differ. The uncertainty of each difference
-    is printed twice: for independent sessions, and for an instrument that did not
-    change between them. Return the exit code.
+def two_sessions(
+    first: Path,
+    second: Path,
+    names: Sequence[str] = (),
+    *,
+    everything: bool,
+    as_json: bool,
+) -> int:
+    """Print how the metrics of two sessions differ, or the named ones. Return the exit
+    code.
+
+    The uncertainty of each difference is printed twice: for independent sessions, and
+    for an instrument that did not change between them.
     """
     out = Terminal(stderr=as_json)
     found = compare(open_session(first), open_session(second))
     if as_json:
         Terminal().out(json.dumps(_tree(found), indent=1))
     pairs = [pair for pair in found.metrics if everything or _prominence(pair)]
+    if names:
+        refuse_unknown(names, [pair.name for pair in found.metrics])
+        pairs = [pair for pair in found.metrics if pair.name in names]
     for line in _answers(pairs):
         print_line(out, f" {escape(line)}", 3)
     for note in found.notes:
@@ -65,7 +81,7 @@ def two_sessions(first: Path, second: Path, *, everything: bool, as_json: bool) 
         ("A", first, found.first),
         ("B", second, found.second),
     ):
-        outcome = _outcome(session)[0]
+        outcome = outcome_of(session)[0]
         badge = "" if outcome is None else f"  {BADGES[outcome]}"
         print_line(out, f" [bold]{letter}[/]       {escape(str(path))}{badge}", 9)
         if everything:
@@ -74,7 +90,8 @@ def two_sessions(first: Path, second: Path, *, everything: bool, as_json: bool) 
         for line in badge_lines(of_session(path), out.width, 9):
             print_line(out, line, 9)
     out.print()
-    shown = [pair for pair in pairs if everything or _is_telling(pair)]
+    whole = everything or bool(names)
+    shown = [pair for pair in pairs if whole or _is_telling(pair)]
     _print_metrics(out, shown, found)
     if left := len(pairs) - len(shown):
         print_line(out, f" {left} more metrics: --all")
@@ -179,6 +196,50 @@ def _print_changes(
         print_line(out, f"   {left} more: --all")
 
 
+def print_several(out: Terminal, found: SeveralSessions) -> None:
+    """Print many sessions: a list with their numbers, then a table a metric."""
+    for each in found.sessions:
+        about = ", ".join(filter(None, (each.device, each.monitor, each.task)))
+        name = f"{escape(each.name)}  {escape(about or each.reason)}"
+        print_line(out, f" [bold]{each.number:>2}[/]  {name}", 5)
+        for line in badge_lines(of_session(each.session.path), out.width, 6):
+            print_line(out, line, 6)
+    print_line(out, f" {escape(found.statement)}", 1)
+    for note, about_numbers in found.notes:
+        numbers = ", ".join(map(str, about_numbers))
+        print_line(out, f" note on {numbers}: {escape(note)}", 3)
+    for metric in found.metrics:
+        out.print()
+        forms = ((True, True), (False, True), (False, False))
+        print_table(
+            out,
+            *(
+                _of_metric(metric, names=names, interval=interval)
+                for names, interval in forms
+            ),
+        )
+
+
+def _of_metric(metric: ComparedMetric, *, names: bool, interval: bool) -> Table:
+    notes = Notes()
+    table = borderless_table()
+    table.add_column(f" {metric.name}", no_wrap=True)
+    *numbers, last = HEADS[1:]
+    for head in numbers:
+        table.add_column(head, justify="right", no_wrap=True)
+    table.add_column(last, no_wrap=interval)
+    for each, row, pair in metric.rows:
+        texts = cells(each, row, pair, notes, interval=interval)
+        name = f"{each.number:>2}" + f"  {each.name}" * names
+        style = _COLOURS.get(pair.outcome, "") if pair is not None else ""
+        shown = [escape(texts[head]) for head in HEADS[1:]]
+        table.add_row(f" {escape(name)}", *shown, style=style)
+    below = (*metric.reasons, *notes.lines)
+    table.caption = "\n".join(map(escape, below)) or None
+    table.caption_justify = "left"
+    return table
+
+
 def _tree(found: SessionComparison) -> dict[str, Any]:
     """Return the comparison as JSON, in SI units."""
     return {
@@ -192,7 +253,7 @@ def _tree(found: SessionComparison) -> dict[str, Any]:
 
 def _session(session: Session) -> dict[str, Any]:
     """Return a session as JSON; `error` says why its results cannot be read."""
-    outcome, error = _outcome(session)
+    outcome, error = outcome_of(session)
     return {
         "session": str(session.path),
         "status": session.status,
@@ -202,7 +263,7 @@ def _session(session: Session) -> dict[str, Any]:
     }
 
 
-def _outcome(session: Session) -> tuple[Verdict | None, str]:
+def outcome_of(session: Session) -> tuple[Verdict | None, str]:
     """Return the outcome of a session, or why it has none."""
     try:
         return session.verdict.outcome, ""

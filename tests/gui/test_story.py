@@ -26,7 +26,7 @@ import rig
 from gui.run.record import RunSnapshot, RunStage
 from gui.widgets.table import DataTable
 from rig.api import demonstration
-from rig.api.comparing.comparison import ComparisonOutcome
+from rig.api.comparing.metric_pairs import ComparisonOutcome
 from rig.api.demonstration import DRIFTING_TRIAL
 from tests.gui.trace.test_screen import _drag
 

@@ -4,7 +4,7 @@ unit."""
 
 from __future__ import annotations
 
-from rig.api.comparing.comparison import MetricPair, MetricSpread
+from rig.api.comparing.metric_pairs import MetricPair, MetricSpread
 from rig.results.document import MetricResult
 from rig.results.stated import Notes, ends, stated
 from rig.units import scale

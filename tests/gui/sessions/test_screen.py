@@ -17,7 +17,7 @@ from gui.sessions.screen import SessionsScreen
 from gui.widgets.table import DataTable
 from lab.faults.forger import edit_json
 from rig.api.archive import removal
-from rig.api.comparing.comparison import ComparisonOutcome
+from rig.api.comparing.metric_pairs import ComparisonOutcome
 from rig.results.changed import CHANGED
 from rig.session.session import open_bench
 from tests.conftest import VIRTUAL_NULL

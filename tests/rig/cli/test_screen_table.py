@@ -53,7 +53,8 @@ TABLE = {
     "compare": Screens(
         "compare compare-all compare-cut-off compare-networks",
         "compare-baseline compare-baseline-none"
-        " compare-backends compare-changed compare-no-session compare-nothing",
+        " compare-backends compare-changed compare-no-session compare-nothing"
+        " compare-several",
     ),
     "coverage": Screens(
         "coverage", "coverage-edited coverage-no-grid coverage-no-session"

@@ -126,6 +126,7 @@ READ: dict[str, tuple[str, ...]] = {
     "compare-backends": ("compare", GOOD, OTHER, CHANGED),
     "compare-changed": ("compare", GOOD, CHANGED),
     "compare-cut-off": ("compare", GOOD, CUT_OFF),
+    "compare-several": ("compare", GOOD, GRID, WORDS, CUT_OFF),
     "compare-no-session": ("compare", GOOD, "empty"),
     "compare-nothing": ("compare",),
     "coverage": ("coverage", GRID),

@@ -12,10 +12,10 @@ import pytest
 from click.testing import CliRunner
 
 import rig
-from rig.api.comparing.comparison import (
+from rig.api.comparing.comparison import compare
+from rig.api.comparing.metric_pairs import (
     ComparisonOutcome,
     MetricPair,
-    compare,
     counts,
     pair,
 )
