@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The sample stream of a PPK2: what is lost or damaged is a gap of the right length, and
-no sample behind it is at another place.
+"""The sample stream of a PPK2: samples lost or damaged are a gap of the right length, and
+no sample after it is at another place.
 """
 
 from __future__ import annotations

@@ -236,7 +236,7 @@ def test_two_monitors_are_compared_if_both_benches_state_one_supply(root: Path) 
 
 
 def run(*words: str | Path) -> tuple[int | None, str]:
-    """Return the exit code, None where the command raised, and what it printed."""
+    """Return the exit code, None where the command raised, and its output."""
     arguments = ["compare", *map(str, words)]
     done = CliRunner().invoke(command, arguments, standalone_mode=False)
     return done.return_value, done.stdout

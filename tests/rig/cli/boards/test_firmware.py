@@ -568,7 +568,7 @@ def test_what_qemu_cannot_run_is_refused_before_it_is_started(
     assert code == 2 and "--machine" in output
 
 
-# ---- what is refused before it is flashed ----
+# ---- refused before it is flashed ----
 
 
 @pytest.mark.parametrize(

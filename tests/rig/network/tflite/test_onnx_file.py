@@ -106,7 +106,7 @@ def test_an_output_that_is_an_image_is_a_doubt(tmp_path: Path) -> None:
     assert checks.findings(made("shares", tmp_path)) == []
 
 
-# ---- what is refused, and what would do ----
+# ---- refused files, and those that would do ----
 
 
 class Small:
