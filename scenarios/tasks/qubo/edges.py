@@ -47,9 +47,8 @@ def decode(data: bytes) -> Graph:
     nodes, edges, checksum = HEAD.unpack_from(data)
     if nodes >> KIND_BITS:
         raise DataError(
-            "a problem with weights, or a cut, where a graph without weights is"
-            " searched",
-            try_next="another program: reference, tabu, annealing",
+            "a problem with weights, or a cut, where a graph without weights is wanted",
+            try_next="a graph, or a program of the task, which reads every problem",
         )
     if zlib.crc32(data[HEAD.size :], zlib.crc32(SIZES.pack(nodes, edges))) != checksum:
         raise DataError("the checksum of the graph does not fit its bytes")

@@ -18,9 +18,8 @@ from typing import Any
 import numpy as np
 
 from rig.interfaces.cpu_program import Routine
-from scenarios.tasks.qubo import edges, tuning
+from scenarios.tasks.qubo import problem_wire, tuning
 from scenarios.tasks.qubo.answer import encode, packed_bits
-from scenarios.tasks.qubo.cost import EDGE, NODE
 
 #: Time steps of one call; temperatures of its annealing, as published programs have
 #: them.
@@ -43,6 +42,9 @@ WHY_NO_PROCESSOR = (
 )
 #: The matrix is dense: eight bytes a pair.
 NODES_MAX = 8000
+#: Lava's connections hold weights of 8 bits, signed, where nothing else is asked for
+#: (`num_weight_bits` of its Sparse process); the solver asks for nothing else.
+COUPLING_MAX = 127
 
 
 def loihi(tables: Sequence[Mapping[str, Any]], lava_backend: str = "CPU") -> Routine:
@@ -65,12 +67,12 @@ def loihi(tables: Sequence[Mapping[str, Any]], lava_backend: str = "CPU") -> Rou
         )
 
     def load(payload: bytes) -> LavaProblem:
-        nodes, count, _ = edges.HEAD.unpack_from(payload)
-        if nodes > NODES_MAX:
+        head = problem_wire.head_of(payload)
+        if head.nodes > NODES_MAX:
             raise ValueError(
-                f"the problem is dense: {NODES_MAX} nodes at most, not {nodes}"
+                f"the problem is dense: {NODES_MAX} nodes at most, not {head.nodes}"
             )
-        parameters = {**PARAMETERS, **tuning.values(rules, nodes, count)}
+        parameters = {**PARAMETERS, **tuning.values(rules, head.nodes, head.edges)}
         return LavaProblem(problems.QUBO, payload, parameters)
 
     about = {
@@ -82,19 +84,32 @@ def loihi(tables: Sequence[Mapping[str, Any]], lava_backend: str = "CPU") -> Rou
 
 
 class LavaProblem:
-    """A graph as Lava's QUBO, and the parameters for its size and density."""
+    """A problem as Lava's QUBO, and the parameters for its size and density.
+
+    The matrix is symmetric, so that a pair's weight is its two halves: where one is
+    odd, the matrix has twice the costs, and `unit` is 2.
+    """
 
     def __init__(
         self, qubo: Any, payload: bytes, parameters: Mapping[str, Any]
     ) -> None:
-        graph = edges.decode(payload)
-        self.nodes = graph.nodes
+        problem = problem_wire.decode(payload)
+        self.nodes = problem.nodes
         self.parameters = parameters
-        matrix = np.zeros((graph.nodes, graph.nodes), np.int64)
-        np.fill_diagonal(matrix, NODE)
-        lesser, greater = graph.ends
-        matrix[lesser, greater] = EDGE // 2
-        matrix[greater, lesser] = EDGE // 2
+        self.unit = 2 if (problem.quadratic % 2).any() else 1
+        couplings = self.unit * problem.quadratic // 2
+        largest = int(np.abs(couplings).max(initial=0))
+        if largest > COUPLING_MAX:
+            raise ValueError(
+                f"a pair of the problem weighs {largest} in the solver's matrix, and a"
+                f" connection of the chip holds {COUPLING_MAX} at most: smaller"
+                " weights, or [sut.cpu] or [sut.gpu], whose programs search any"
+            )
+        matrix = np.diag(self.unit * problem.linear)
+        lesser, greater = problem.ends
+        matrix[lesser, greater] = couplings
+        matrix[greater, lesser] = couplings
+        self.least = self.unit * problem.least_cost
         self.qubo = qubo(matrix)
 
 
@@ -120,7 +135,7 @@ class LavaSearch:
         self._calls += 1
         config = self._solver.SolverConfig(
             timeout=steps,
-            target_cost=-self._problem.nodes if until is None else until,
+            target_cost=self._target(until),
             backend=CHIP,
             hyperparameters={
                 **parameters,
@@ -137,10 +152,15 @@ class LavaSearch:
             raise RuntimeError(
                 f"the solver returned no binary vector of {self._problem.nodes}"
             )
-        if int(report.best_cost) < self.cost:
-            self.cost = int(report.best_cost)
+        if int(report.best_cost) < self._problem.unit * self.cost:
+            self.cost = int(report.best_cost) // self._problem.unit
             self._vector = vector.astype(np.int8)
         return True
+
+    def _target(self, until: int | None) -> int:
+        if until is None:
+            return self._problem.least
+        return self._problem.unit * until
 
     def output(self, met: bool) -> bytes:
         """Return the answer; its cost is the solver's own."""

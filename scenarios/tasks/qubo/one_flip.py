@@ -2,11 +2,11 @@
 """One-flip tabu search on torch: many chains side by side flip one node a step each, on
 a GPU or on the processor.
 
-A chain chooses its flip as if an edge between two chosen nodes cost 1.5 and not 8: the
-optima are the same, and the path between them is less steep. Costs are counted as they
-are, in whole numbers. Flips are recorded, so that the best vector is computed only when
-there is a better one. The host reads it after each piece of flips, which ends in a
-synchronise of the device.
+In a set a chain chooses its flip as if an edge between two chosen nodes cost 1.5 times
+the lighter one and not 8 times: the optima are the same, and the path between them is
+less steep. Costs are counted as they are, in whole numbers. Flips are recorded, so that
+the best vector is computed only when there is a better one. The host reads it after
+each piece of flips, which ends in a synchronise of the device.
 """
 
 from __future__ import annotations
@@ -20,23 +20,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rig.interfaces.cpu_program import Routine
-from scenarios.tasks.qubo import edges, tuning
+from scenarios.tasks.qubo import edges, problem_wire, tuning
 from scenarios.tasks.qubo.answer import encode, packed_bits
-from scenarios.tasks.qubo.cost import EDGE, NODE, cost
+from scenarios.tasks.qubo.cost import EDGE
 from scenarios.tasks.qubo.graph import from_edges
+from scenarios.tasks.qubo.problem import SET, Whole
 
-#: What an edge between chosen nodes counts for the choice of a flip.
+#: An edge between chosen nodes of a set counts so many times its lighter node for the
+#: choice of a flip.
 WEIGHT = 1.5
 #: Less than the least difference between two choices: it decides among equals alone.
 NOISE = 0.45
 _NOISE_ROWS = 256
 #: A node that was taken out stays out for so many steps, and up to so many more at
-#: random.
+#: random; other problems than sets hold a node that was taken in as well.
 PARAMETERS: Mapping[str, Any] = {"chains": 0, "tenure": 7}
 MOST = {"chains": 65_536, "tenure": 1_000_000}
 CHAINS = {"cuda": 256, "cpu": 16}
-#: The adjacency is dense: a byte a pair.
+#: The couplings are dense: a byte a pair without weights, up to 4 with them.
 NODES_MAX = 16_384
+#: Sums up to here leave room in float32 for the noise; larger ones are float64.
+SINGLE_MAX = 1 << 20
 #: Flips of each chain between two looks of the host.
 PIECE = {"cuda": 16, "cpu": 64}
 PIECE_S = 5e-3
@@ -53,10 +57,9 @@ def one_flip(tables: Sequence[Mapping[str, Any]], device: str = "cpu") -> Routin
     tried = Chains(torch, device, pair, PARAMETERS)
 
     def load(payload: bytes) -> Chains:
-        nodes, count, _ = edges.HEAD.unpack_from(payload)
-        return Chains(
-            torch, device, payload, {**PARAMETERS, **tuning.values(rules, nodes, count)}
-        )
+        head = problem_wire.head_of(payload)
+        own = tuning.values(rules, head.nodes, head.edges)
+        return Chains(torch, device, payload, {**PARAMETERS, **own})
 
     return Routine(
         load,
@@ -68,15 +71,15 @@ def one_flip(tables: Sequence[Mapping[str, Any]], device: str = "cpu") -> Routin
 
 
 class Chains:
-    """The chains on one graph, ready to begin; on a GPU a piece of flips is one
+    """The chains on one problem, ready to begin; on a GPU a piece of flips is one
     recorded graph of kernels.
     """
 
     def __init__(
         self, torch: Any, device: str, payload: bytes, parameters: Mapping[str, Any]
     ) -> None:
-        self.graph = edges.decode(payload)
-        nodes = self.graph.nodes
+        self.problem = problem_wire.decode(payload)
+        nodes = self.problem.nodes
         if nodes > NODES_MAX:
             raise ValueError(
                 f"the search copies its problem densely: {NODES_MAX} nodes at most, not"
@@ -104,18 +107,26 @@ class Chains:
 
     def _lay_out(self, nodes: int) -> None:
         torch = self.torch
-        zeros = partial(torch.zeros, device=self.device)
-        self._adjacent = zeros((nodes, nodes), dtype=torch.int8)
-        lesser, greater = (
-            torch.as_tensor(end.astype(np.int64), device=self.device)
-            for end in self.graph.ends
-        )
-        self._adjacent[lesser, greater] = 1
-        self._adjacent[greater, lesser] = 1
+        problem = self.problem
+        self._is_set = problem.kind == SET
+        self._unit = EDGE if self._is_set else 1
+        self._choice = WEIGHT if self._is_set else 1.0
+        couplings = problem.quadratic // self._unit
+        kind = _whole_kind(torch, couplings)
+        on_device = partial(torch.as_tensor, device=self.device)
+        lesser, greater = map(on_device, problem.ends)
+        weights = on_device(couplings).to(kind)
+        self._couplings = torch.zeros((nodes, nodes), dtype=kind, device=self.device)
+        self._couplings[lesser, greater] = weights
+        self._couplings[greater, lesser] = weights
+        largest = problem.largest_change
+        real = torch.float32 if largest < SINGLE_MAX else torch.float64
+        self._linear = on_device(problem.linear).to(real)
+        zeros = partial(torch.zeros, device=self.device, dtype=real)
         shape = (self.chains, nodes)
         self._chosen = zeros(shape)
         self._begun = zeros(shape)
-        self._conflicts = zeros(shape)
+        self._fields = zeros(shape)
         self._free_from = zeros(shape)
         self._step = zeros(())
         self._cost = zeros(self.chains, dtype=torch.int64)
@@ -125,13 +136,13 @@ class Chains:
 
     def begin(self, seed: int) -> None:
         """Choose no node in any chain."""
-        if self.graph.nodes == 0:
+        if self.problem.nodes == 0:
             return
         self.torch.manual_seed(seed & 0xFFFF_FFFF)
         self._noise.uniform_(0.0, NOISE)
         for state in (
             self._chosen,
-            self._conflicts,
+            self._fields,
             self._free_from,
             self._step,
             self._cost,
@@ -165,17 +176,21 @@ class Chains:
         torch = self.torch
         into = 1 - 2 * self._chosen  # 1: would be taken in, -1: would be taken out
         rows = torch.randint(_NOISE_ROWS, (self.chains,), device=self.device)
-        score = into * (WEIGHT * self._conflicts - 1) + self._noise[rows]
+        costs = self._choice * self._fields + self._linear
+        score = into * costs + self._noise[rows]
         score.masked_fill_(self._free_from > self._step, float("inf"))
         node = score.argmin(1, keepdim=True)
         way = into.gather(1, node)
-        change = way * (EDGE * self._conflicts.gather(1, node) + NODE)
+        field = self._unit * self._fields.gather(1, node)
+        change = way * (field + self._linear[node])
         self._cost += change[:, 0].to(torch.int64)
         self._chosen.scatter_add_(1, node, way)
-        self._conflicts += way * self._adjacent[node[:, 0]]
+        self._fields += way * self._couplings[node[:, 0]]
         self._step += 1
-        more = torch.rand((self.chains, 1), device=self.device)
-        held = torch.where(way < 0, self._tenure * (1 + more), 1.0)
+        more = torch.rand((self.chains, 1), device=self.device, dtype=way.dtype)
+        held = self._tenure * (1 + more)
+        if self._is_set:
+            held = torch.where(way < 0, held, 1.0)
         self._free_from.scatter_(1, node, self._step + held)
         self._flips[number] = node[:, 0]
         self._costs[number] = self._cost
@@ -215,7 +230,7 @@ class OneFlip:
     def __init__(self, chains: Chains, seed: int) -> None:
         self._chains = chains
         self._flip_s = PIECE_S / chains.piece
-        self._vector = np.zeros(chains.graph.nodes, np.int8)
+        self._vector = np.zeros(chains.problem.nodes, np.int8)
         self.cost = 0
         chains.begin(seed)
 
@@ -238,13 +253,22 @@ class OneFlip:
         """Return the answer, its cost counted again; raises RuntimeError where the
         device counted another.
         """
-        graph = self._chains.graph
-        counted = cost(graph, self._vector)
+        problem = self._chains.problem
+        counted = problem.cost(self._vector)
         if counted != self.cost:
             raise RuntimeError(
                 f"the device counted a cost of {self.cost}, its vector has {counted}"
             )
-        return encode(counted, met, graph.nodes, packed_bits(self._vector))
+        return encode(counted, met, problem.nodes, packed_bits(self._vector))
+
+
+def _whole_kind(torch: Any, couplings: Whole) -> Any:
+    """Return the smallest type that holds these whole numbers."""
+    largest = int(np.abs(couplings).max(initial=0))
+    for kind in (torch.int8, torch.int16):
+        if largest <= torch.iinfo(kind).max:
+            return kind
+    return torch.int32
 
 
 def _refuse(values: Mapping[str, Any]) -> None:

@@ -91,10 +91,18 @@ class QuadraticProblem:
         return Graph(self.nodes, self.pairs.astype(np.uint64))
 
     @property
-    def _least_cost(self) -> int:
+    def least_cost(self) -> int:
         """A cost that no vector is below."""
         parts = (self.linear, self.quadratic)
         return sum(int(np.minimum(part, 0).sum()) for part in parts)
+
+    @property
+    def largest_change(self) -> int:
+        """An amount that no flip of a node changes the cost by more than."""
+        most = np.abs(self.linear)
+        for end in self.ends:
+            np.add.at(most, end, np.abs(self.quadratic))
+        return int(most.max(initial=0))
 
     def cost(self, vector: ArrayLike) -> int:
         """Return the cost of a binary vector (nodes), in 64-bit integers; raise
@@ -142,7 +150,7 @@ class QuadraticProblem:
                 path=path,
                 try_next="the best known value, with its sign",
             )
-        least = self._least_cost
+        least = self.least_cost
         if cost < least:
             raise ConfigError(
                 f"no vector has a {self.measure} of {value:g}, as all weights together"

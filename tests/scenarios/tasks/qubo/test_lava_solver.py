@@ -9,18 +9,23 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from rig.errors import BenchError, ConfigError
 from rig.interfaces.context import BenchContext
 from rig.model.completion import END, REACHED
-from scenarios.tasks.qubo import edges
+from scenarios.tasks.qubo import answer as answers
+from scenarios.tasks.qubo import edges, problem_wire
 from scenarios.tasks.qubo.cost import cost
 from scenarios.tasks.qubo.graph import Workload, generate
-from scenarios.tasks.qubo.lava_solver import CHIP, loihi
+from scenarios.tasks.qubo.lava_solver import CHIP, COUPLING_MAX, loihi
+from scenarios.tasks.qubo.problem import QuadraticProblem
 from scenarios.tasks.qubo.programs import programs
 from sut_backends.loihi.backend import LoihiSut
 from sut_backends.workers.inside.search import Order, solved
 from tests.scenarios.tasks.qubo import lava_optimization
+from tests.scenarios.tasks.qubo.problems import small_problems
 
 GRAPH = generate(Workload(50, 0.05, 0))
 
@@ -96,3 +101,31 @@ def test_the_backend_says_why_it_does_not_search() -> None:
     with pytest.raises(BenchError) as caught:
         LoihiSut.open(settings, replace(context, programs=programs(())))
     assert "'nebm' is deprecated" in caught.value.evidence
+
+
+@given(small_problems(7), st.integers(0, 2**15))
+@settings(deadline=None, max_examples=40)
+def test_problems_with_weights_are_lavas_matrix(
+    problem: QuadraticProblem, seed: int
+) -> None:
+    payload = problem_wire.encode(problem)
+    twice = 2 if (problem.quadratic % 2).any() else 1
+    is_small = (np.abs(twice * problem.quadratic) <= 2 * COUPLING_MAX).all()
+    with lava_optimization.installed() as calls:
+        routine = loihi([{"steps": 60}], CHIP)
+        if not is_small:
+            with pytest.raises(ValueError, match=r"holds 127 at most: smaller weights"):
+                routine.load(payload)
+            return
+        loaded = routine.load(payload)
+        draw = np.random.default_rng(seed)
+        for _ in range(3):
+            vector = draw.integers(0, 2, problem.nodes)
+            valued = vector @ loaded.qubo.q @ vector
+            assert valued == twice * problem.cost(vector)
+        assert routine.search is not None
+        search = routine.search(loaded, seed)
+        search.advance(1.0, -3)
+        assert calls[0].target_cost == -3 * twice
+        answer = answers.decode(search.output(False), problem.nodes)
+        assert answer.claimed == problem.cost(answer.vector) <= 0

@@ -9,15 +9,24 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from rig.interfaces.context import BenchContext
 from rig.interfaces.cpu_program import Routine, Search
-from scenarios.tasks.qubo import edges
+from scenarios.tasks.qubo import edges, problem_wire
 from scenarios.tasks.qubo.answer import decode
 from scenarios.tasks.qubo.cost import cost
 from scenarios.tasks.qubo.graph import from_edges
 from scenarios.tasks.qubo.one_flip import NODES_MAX, one_flip
+from scenarios.tasks.qubo.problem import GENERAL, QuadraticProblem
+from scenarios.tasks.qubo.reference import Solver
 from scenarios.tasks.qubo.task import QuboTask
+from tests.scenarios.tasks.qubo.problems import (
+    frustrated_loops,
+    least_cost,
+    small_problems,
+)
 
 torch = pytest.importorskip("torch", reason="torch is not installed: the extra gpu")
 
@@ -117,3 +126,68 @@ def test_without_a_gpu_it_says_what_torch_sees() -> None:
         pytest.skip("this machine has a GPU")
     with pytest.raises(ValueError, match="sees no CUDA device"):
         one_flip([], "cuda")
+
+
+@given(small_problems(10), st.integers(0, 2**32 - 1))
+@settings(deadline=None, max_examples=60)
+def test_small_problems_with_weights_are_solved_to_the_optimum(
+    routine: Routine, problem: QuadraticProblem, seed: int
+) -> None:
+    best = least_cost(problem)
+    search = started(routine, problem_wire.encode(problem), seed)
+    for _ in range(PIECES_MAX):
+        if search.cost <= best:
+            break
+        assert search.advance(1.0, None)
+    assert search.cost == best
+    answer = decode(search.output(True), problem.nodes)
+    assert problem.cost(answer.vector) == answer.claimed == best
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_the_best_cut_of_planted_loops_is_found(routine: Routine, seed: int) -> None:
+    problem, best = frustrated_loops(60, 40, seed)
+    search = started(routine, problem_wire.encode(problem), seed)
+    for _ in range(PIECES_MAX):
+        if search.cost <= -best:
+            break
+        assert search.advance(1.0, None)
+    assert search.cost == -best
+
+
+def test_sums_that_float32_does_not_hold_are_counted_exactly(routine: Routine) -> None:
+    # Nodes whose weights differ by 1 in 2**26: the least cost leaves out one of them.
+    nodes = 6
+    linear = np.full(nodes, -(2**26)) - np.arange(nodes)
+    pairs = np.array([nodes * lesser + lesser + 1 for lesser in range(nodes - 1)])
+    quadratic = np.full(nodes - 1, 2**26 + 1)
+    problem = QuadraticProblem(GENERAL, nodes, linear, pairs, quadratic)
+    search = started(routine, problem_wire.encode(problem))
+    for _ in range(20):
+        search.advance(1.0, None)
+    assert search.cost == least_cost(problem)
+    search.output(True)
+
+
+def test_the_processors_search_finds_no_better_cost(routine: Routine) -> None:
+    draw = np.random.default_rng(3)
+    nodes = 120
+    pairs = np.sort(draw.choice(_upper(nodes), 700, replace=False))
+    weights = draw.integers(1, 40, 700) * draw.choice([-1, 1], 700)
+    linear = draw.integers(-60, 60, nodes)
+    problem = QuadraticProblem(GENERAL, nodes, linear, pairs, weights)
+    payload = problem_wire.encode(problem)
+    solver = Solver(payload)
+    solver.start(1)
+    solver.step(20_000_000, -(2**31))
+    search = started(routine, payload)
+    for _ in range(PIECES_MAX):
+        if search.cost <= solver.cost:
+            break
+        assert search.advance(1.0, None)
+    assert search.cost == solver.cost
+
+
+def _upper(nodes: int) -> Any:
+    lesser, greater = np.triu_indices(nodes, 1)
+    return lesser * nodes + greater
