@@ -114,10 +114,10 @@ def sense_network(job: Job) -> dict[str, Any]:
 
 
 class SpinnakerRunner:
-    """A network on a machine. Each sample is mapped and loaded again: of a source that
-    was mapped sPyNNaker 7.4.1 refuses other spike times as a list for each cell
-    (TypeError). It takes them cell by cell, of a view, after a reset (on its virtual
-    board, 24 November 2026); whether a machine then plays them was not seen.
+    """A network on a machine. Each sample is mapped and loaded again, as sPyNNaker
+    7.4.1 cannot change the spike times of a mapped source: a list for each cell is
+    refused (TypeError), and those of a view become the times of all cells
+    (docs/reference/BACKENDS.md).
     """
 
     def __init__(

@@ -6,6 +6,9 @@ what published programs say.
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -117,3 +120,50 @@ def test_the_fake_of_py_spinnaker2_takes_the_calls_of_published_programs_alone()
         "reset",
         "integrator",
     ]
+
+
+_OTHER_TIMES = """
+import json, sys
+import pyNN.spiNNaker as sim
+sim.setup(timestep=1.0, min_delay=1.0)
+kind = sim.SpikeSourceArray(spike_times=[[1.0, 3.0], [2.0]])
+source = sim.Population(2, kind, label="source")
+cells = sim.Population(1, sim.IF_curr_exp(), label="cells")
+listed = [(0, 0, 1.0, 1.0), (1, 0, 1.0, 1.0)]
+sim.Projection(source, cells, sim.FromListConnector(listed))
+sim.run(20)
+sim.reset()
+refused = ""
+try:
+    source.set(spike_times=[[7.0], [8.0, 9.0]])
+except TypeError as error:
+    refused = type(error).__name__
+source[0:1].set(spike_times=[7.0])
+source[1:2].set(spike_times=[8.0, 9.0])
+(behind,) = source._vertex.machine_vertices
+sent = [int(time) for time in behind.send_buffer_times]
+sim.end()
+print("\\n" + json.dumps([refused, sent]))
+"""
+
+
+@needs_spynnaker
+def test_spynnaker_does_not_take_other_times_for_each_mapped_source(
+    tmp_path: Path,
+) -> None:
+    # Why each sample is mapped again: the page says what was seen.
+    (tmp_path / ".spynnaker.cfg").write_text(
+        "[Machine]\nversion = 5\nvirtual_board = True\n"
+    )
+    done = subprocess.run(
+        [PYTHON, "-c", _OTHER_TIMES],
+        cwd=tmp_path,
+        env={**os.environ, "HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    refused, sent = json.loads(done.stdout.splitlines()[-1])
+    assert refused == "TypeError"
+    assert sent == [8, 9]
