@@ -22,7 +22,7 @@ from urllib.parse import quote
 
 from rig.api.archive.collected import Collected, collected, session_folders
 from rig.api.sessions.session import Session
-from rig.api.site import download, traces
+from rig.api.site import download, history, traces
 from rig.api.site.boards import boards
 from rig.check.check import check
 from rig.errors import DataError, RigError, cause_of, storage_error
@@ -168,7 +168,11 @@ class _Site:
         assets.mkdir()
         for name, text in pages.assets().items():
             write_text(assets / name, text)
+        over_time = history.histories(found, links)
+        if over_time:
+            write_text(self.folder / history.SCRIPT, history.script(over_time))
         facts = self._facts(found) | {"pages": links, "checks": checks}
+        facts |= {"histories": len(over_time)}
         write_text(self.folder / "index.html", pages.index_page(facts))
         write_text(self.folder / _MARK, _MARK_TEXT)
         return found

@@ -89,7 +89,7 @@ def write(
         drawn.append(content | {"number": number})
     if not drawn:
         return DrawnTraces(missing=tuple(missing))
-    script = f"rigTraces({_json(drawn)});\n"
+    script = as_script("rigTraces", drawn)
     write_text(page / SCRIPT, script)
     return DrawnTraces(len(drawn), len(script), tiles_b, tuple(missing))
 
@@ -148,12 +148,15 @@ def _write_tiles(trace: Trace, page: Path, number: int) -> int:
     (page / TILES).mkdir(exist_ok=True)
     size_b = 0
     for place, text in enumerate(envelope.tiles(trace)):
-        script = f"rigTile({number},{place},{_json(text)});\n"
+        script = as_script("rigTile", number, place, text)
         write_text(page / TILES / _TILE.format(number, place), script)
         size_b += len(script)
     return size_b
 
 
-def _json(content: Any) -> str:
-    """Return JSON that is a script, too."""
-    return json.dumps(content, separators=(",", ":"), allow_nan=False)
+def as_script(function: str, *arguments: Any) -> str:
+    """Return a script that calls a function of the page with data."""
+    texts = (
+        json.dumps(each, separators=(",", ":"), allow_nan=False) for each in arguments
+    )
+    return f"{function}({','.join(texts)});\n"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pages of a site: filters and tabs of the leaderboards, and traces that zoom.
+// The pages of a site: filters and tabs of the leaderboards, histories, and traces that zoom.
 "use strict";
 
 const all = (query, inside = document) => [...inside.querySelectorAll(query)];
@@ -313,6 +313,112 @@ class Chart {
     this.readout.textContent = `${times[at].toFixed(6)} s: ${least[at].toPrecision(4)} to ${most[at].toPrecision(4)} ${this.prefix}W`;
   }
 }
+
+/* Histories: as rig/api/site/history.py writes them. */
+
+class History {
+  constructor(histories) {
+    this.histories = histories;
+    this.place = document.querySelector("[data-history-chart]");
+    this.series = document.querySelector("[data-history]");
+    this.metric = document.querySelector("[data-history-metric]");
+    this.series.append(...histories.map((one, place) => new Option(one.title, String(place))));
+    this.series.addEventListener("change", () => this.choose());
+    this.metric.addEventListener("change", () => this.show());
+    this.choose();
+  }
+
+  colour(name) {
+    return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+  }
+
+  choose() {
+    const before = this.metric.value;
+    const names = this.histories[Number(this.series.value)].metrics.map((one) => one.name);
+    this.metric.replaceChildren(...names.map((name) => new Option(name, name)));
+    if (names.includes(before)) this.metric.value = before;
+    this.show();
+  }
+
+  show() {
+    const history = this.histories[Number(this.series.value)];
+    const { points } = this.shown = history.metrics.find((one) => one.name === this.metric.value);
+    document.querySelector("[data-history-about]").textContent = `${history.about}, ${points.length} sessions`;
+    const labels = [...new Set(points.flatMap((one) => one.labels))];
+    document.querySelector("[data-history-labels]").replaceChildren(...labels.flatMap((text) => {
+      const chip = document.createElement("span");
+      chip.className = "chip";
+      chip.textContent = text;
+      return [chip, " "];
+    }));
+    const cell = (content) => {
+      const made = document.createElement("td");
+      made.append(content);
+      return made;
+    };
+    document.querySelector("[data-history-table] tbody").replaceChildren(...points.map((one) => {
+      const link = document.createElement(one.page ? "a" : "span");
+      if (one.page) link.href = one.page;
+      link.textContent = one.session;
+      const row = document.createElement("tr");
+      row.append(...[one.date, one.commit || "–", one.text, one.interval, one.outcome, link].map(cell));
+      row.children[2].className = "n";
+      return row;
+    }));
+    this.draw();
+  }
+
+  draw() {
+    this.plot?.destroy();
+    const { name, unit, points } = this.shown;
+    const ink = this.colour("ink"), line = this.colour("line");
+    const axis = { stroke: ink, grid: { stroke: line, width: 1 }, ticks: { stroke: line }, font: "12px system-ui, sans-serif", labelFont: "12px system-ui, sans-serif", labelSize: 18 };
+    const known = points.flatMap((one) => [one.value, one.low, one.high]).filter((value) => value !== null);
+    const low = Math.min(...known), high = Math.max(...known);
+    const room = (high - low || Math.abs(high) || 1) * 0.08;
+    // As many names of commits as fit beside each other.
+    const width = this.place.clientWidth;
+    const step = Math.max(1, Math.ceil(points.length / Math.max(Math.floor((width - 110) / 92), 1)));
+    const splits = points.map((one, at) => at).filter((at) => at % step === 0);
+    this.plot = new uPlot({
+      width, height: window.innerWidth < 760 ? 240 : 300,
+      legend: { show: false },
+      cursor: { drag: { x: false, y: false }, points: { show: false }, x: false, y: false },
+      scales: { x: { time: false, range: [-0.5, points.length - 0.5] }, y: { range: [low - room, high + room] } },
+      axes: [
+        { ...axis, label: "commit or version", splits: () => splits, values: () => splits.map((at) => points[at].commit || points[at].date.slice(0, 10)) },
+        { ...axis, size: 70, label: unit ? `${name} in ${unit}` : name },
+      ],
+      series: [{}, { stroke: this.colour("c0"), width: 1, points: { show: true, size: 8, fill: this.colour("c0") } }],
+      hooks: { draw: [(plot) => this.bars(plot, points)] },
+    }, [points.map((one, at) => at), points.map((one) => one.value)], this.place);
+    Object.assign(this.place.dataset, { metric: name, points: points.length });
+  }
+
+  bars(plot, points) {
+    const { ctx } = plot;
+    ctx.save();
+    ctx.strokeStyle = this.colour("c0");
+    ctx.lineWidth = 2 * devicePixelRatio;
+    const half = 5 * devicePixelRatio;
+    points.forEach((one, at) => {
+      if (one.low === null || one.high === null) return;
+      const x = plot.valToPos(at, "x", true);
+      const low = plot.valToPos(one.low, "y", true), high = plot.valToPos(one.high, "y", true);
+      ctx.beginPath();
+      ctx.moveTo(x, low); ctx.lineTo(x, high);
+      for (const end of [low, high]) { ctx.moveTo(x - half, end); ctx.lineTo(x + half, end); }
+      ctx.stroke();
+    });
+    ctx.restore();
+  }
+}
+
+window.rigHistories = (histories) => {
+  const shown = new History(histories);
+  window.addEventListener("resize", () => shown.draw());
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => shown.draw());
+};
 
 window.rigTraces = async (traces) => {
   const choice = document.querySelector("[data-trace]");
