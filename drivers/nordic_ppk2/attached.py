@@ -39,9 +39,11 @@ def _instrument(number: str, ports: list[Any]) -> FoundInstrument:
         except RigError as error:
             problems.append(error)
             continue
-        shells = " and ".join(f'"{each}"' for each in devices if each != device)
+        others = tuple(each for each in devices if each != device)
+        shells = " and ".join(f'"{each}"' for each in others)
         remark = f"  # {shells} is its shell" if shells else ""
-        return FoundInstrument(NAME, number, f'port = "{device}"{remark}')
+        setting = f'port = "{device}"{remark}'
+        return FoundInstrument(NAME, number, setting, ports=others)
     # One that may not be opened says more than the shell's silence.
     telling = [each for each in problems if "no PPK2 answers" not in each.cause]
     problem = (telling or problems)[0]

@@ -5,7 +5,6 @@ project, build its image and write it to the board.
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -171,9 +170,8 @@ def attached(rows: Iterable[ScanRow], *kinds: str) -> dict[str, str]:
     """Return the addresses of attached things of some kinds, with their names."""
     addresses = {}
     for row in rows:
-        quoted = re.search(r'"([^"\n]*)"', row.setting)
-        if row.kind in kinds and quoted:
-            addresses[quoted[1]] = row.name
+        if row.kind in kinds and row.addresses:
+            addresses[row.addresses[0]] = row.name
     return addresses
 
 

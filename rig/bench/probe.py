@@ -31,7 +31,7 @@ from rig.interfaces.task import Task
 from rig.live.block import Observer
 from rig.live.observers import Observers
 from rig.model.completion import Completion
-from rig.model.finding import Finding
+from rig.model.finding import Finding, SyncWire
 from rig.model.steps import Sync
 from rig.problems import Problem
 from rig.simulation.world import NS_PER_S
@@ -320,7 +320,7 @@ def _played(monitors: Mapping[str, EnergyMonitor]) -> Iterator[Finding]:
                 f"{len(trace.falls_s)} edges at the monitor, and no marks to compare"
                 " them with"
             )
-        yield Finding(_of("SYNC wire", rail), True, edges)
+        yield SyncWire(_of("SYNC wire", rail), True, edges)
     yield from supply.on("supply on", supplies)
 
 
@@ -347,21 +347,21 @@ def _workload(info: SutInfo, task: Task) -> Finding:
 
 def sync_edges(
     name: str, completion: Completion, info: SutInfo, trace: Trace
-) -> Finding:
+) -> SyncWire:
     """Compare the marks of a burst with the edges that the monitor saw: the SYNC
     wire."""
     ticks = [mark.tick for mark in completion.marks]
     if info.clock == EDGE_CLOCK:
         expected = ticks_of_edges(ticks, info.tick_hz, trace.falls_s, trace.edge_hz)
         if isinstance(expected, Problem):
-            return Finding(
+            return SyncWire(
                 name,
                 False,
                 f"{expected.code}: {expected.detail}",
                 _WIRE,
                 see="no-edges",
             )
-        return Finding(
+        return SyncWire(
             name,
             True,
             f"{len(expected)} pulses of the device, as many edges at the monitor: they"
@@ -380,9 +380,9 @@ def sync_edges(
         f"{problem.code}: {problem.detail}" for problem in alignment.problems
     )
     if not wrong:
-        return Finding(name, True, detail)
+        return SyncWire(name, True, detail)
     see = "odd-edges" if alignment.edges else "no-edges"
-    return Finding(name, False, wrong, _WIRE, see=see)
+    return SyncWire(name, False, wrong, _WIRE, see=see)
 
 
 def about(info: SutInfo) -> str:

@@ -3,17 +3,18 @@
 a possible device under test.
 
 No port is opened, as many boards restart by that, but those whose numbers are an
-instrument's own. A port that a row's setting names, also in its remark, is no other's.
+instrument's own. A port that a row names is no other's.
 """
 
 from __future__ import annotations
 
 import os
-import re
 import sys
+import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +54,8 @@ EMPTY = (
 class ScanRow:
     """One thing found, one kind that could not look, or one that lacks its package.
 
-    `setting` is what to put into a bench file to use it. `state` is FOUND, PROBLEM
+    `setting` is what to put into a bench file to use it, `addresses` are the texts in
+    it, such as a port, then the other ports of an instrument. `state` is FOUND, PROBLEM
     (with `problem` and `try_next`) or MISSING.
     """
 
@@ -64,6 +66,7 @@ class ScanRow:
     setting: str = ""
     problem: str = ""
     try_next: str = ""
+    addresses: tuple[str, ...] = ()
 
 
 def scan(
@@ -140,12 +143,10 @@ def _instrument(kind: str, instrument: FoundInstrument) -> ScanRow:
     # A serial number with a quote or an end of a line in it would write keys of its
     # own.
     plain = instrument.serial.isprintable() and '"' not in instrument.serial
-    setting = "\n".join(
-        [
-            f"[{MONITOR}.{kind}]",
-            *([instrument.setting] if instrument.setting and plain else []),
-        ]
-    )
+    own = instrument.setting if plain else ""
+    setting = "\n".join(filter(None, (f"[{MONITOR}.{kind}]", own)))
+    values = tomllib.loads(own).values()
+    named = [value for value in values if isinstance(value, str)]
     return ScanRow(
         kind=kind,
         name=instrument.name,
@@ -154,6 +155,7 @@ def _instrument(kind: str, instrument: FoundInstrument) -> ScanRow:
         setting=setting,
         problem=instrument.problem,
         try_next=instrument.try_next,
+        addresses=(*named, *instrument.ports),
     )
 
 
@@ -171,8 +173,8 @@ def _comports() -> Iterable[Any]:
 def _ports(
     comports: Callable[[], Iterable[Any]], rows: Iterable[ScanRow]
 ) -> list[ScanRow]:
-    settings = "\n".join(row.setting for row in rows)
-    claimed = set(map(os.path.realpath, re.findall(r'"([^"\n]*)"', settings)))
+    named = chain.from_iterable(row.addresses for row in rows)
+    claimed = set(map(os.path.realpath, named))
     try:
         ports = serial_ports(comports)
     except Exception as error:  # as with the instruments
@@ -193,13 +195,22 @@ def _port(port: Any) -> ScanRow:
     name = f"{port.device}{named}"
     setting = f'[sut.uart]\nport = "{port.device}"'
     serial = port.serial_number or ""
-    if os.access(
+    is_usable = os.access(
         port.device,
         os.R_OK | os.W_OK,
         effective_ids=os.access in os.supports_effective_ids,
-    ):
-        return ScanRow(kind, name, FOUND, serial, setting)
-    return ScanRow(kind, name, PROBLEM, serial, setting, *_refused(Path(port.device)))
+    )
+    problem, try_next = ("", "") if is_usable else _refused(Path(port.device))
+    return ScanRow(
+        kind=kind,
+        name=name,
+        state=FOUND if is_usable else PROBLEM,
+        serial=serial,
+        setting=setting,
+        problem=problem,
+        try_next=try_next,
+        addresses=(port.device,),
+    )
 
 
 def _refused(device: Path) -> tuple[str, str]:

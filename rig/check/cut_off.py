@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rig.check.reasons import cause
 from rig.check.written_again import means
-from rig.model.finding import Finding
+from rig.model.finding import CutOff, Finding
 from rig.model.trial import Trial
 from rig.results import results
 from rig.store.segments import segments
@@ -39,7 +39,7 @@ def cut_off(
             trial = results.reduce_trial(context, path, number, seed, Path(scratch))
         except Exception as error:
             return None, [
-                Finding(
+                CutOff(
                     path.name,
                     False,
                     f"was cut off, and nothing of it can be measured: {cause(error)}",
@@ -49,7 +49,7 @@ def cut_off(
     if not context.monitored:
         pairs = f"{trial.counts.marks} marks"
     detail = f"was cut off: {len(trial.measured.samples)} samples measured, {pairs}"
-    return None, [Finding(path.name, False, detail + means(trial))]
+    return None, [CutOff(path.name, False, detail + means(trial))]
 
 
 def _readable(folder: Path, scratch: Path, begun: Begun | None) -> None:

@@ -150,18 +150,18 @@ _HEADS = {"interval": "95 % interval", "against": "against the one before"}
 
 
 def _cells(each: TableRow, before: TableRow | None, notes: Notes) -> dict[str, str]:
-    from rig.results.stated import ends, shown_interval, stated
+    from rig.results.stated import shown_interval, stated
 
     row = each.row
     text = stated(each.metric)
-    interval = ends(shown_interval(each.metric), each.metric.value, text.factor)
+    interval = shown_interval(each.metric)
     return {
         "session": row.session,
         "device": row.device,
         "monitor": row.monitor,
         "metric": row.metric,
         "value": f"{text.value} {text.unit}".rstrip(),
-        "interval": notes.cell(interval),
+        "interval": notes.cell(interval, each.metric.value, text.factor),
         "outcome": row.outcome,
         "date": row.created_utc[:_DATE].replace("T", " "),
         "commit": row.commit[:_COMMIT],

@@ -61,7 +61,8 @@ class Sampling:
 @dataclass(frozen=True, slots=True)
 class FoundInstrument:
     """One instrument that a scan found: its setting in a bench file (KEY = VALUE), and
-    its problem, empty where there is none.
+    its problem, empty where there is none. `ports` are the serial ports of its own that
+    the setting does not name.
     """
 
     name: str
@@ -69,6 +70,7 @@ class FoundInstrument:
     setting: str
     problem: str = ""
     try_next: str = ""
+    ports: tuple[str, ...] = ()
 
 
 class Recording(Protocol):

@@ -30,3 +30,15 @@ class Finding:
     def passed(self) -> bool | None:
         """Whether it passed; None where that could not be decided."""
         return self.ok if self.tested else None
+
+
+class CutOff(Finding):
+    """The check of a trial that was cut off."""
+
+    __slots__ = ()
+
+
+class SyncWire(Finding):
+    """The marks of a burst against the edges that a monitor saw of them."""
+
+    __slots__ = ()

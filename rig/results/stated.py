@@ -15,8 +15,8 @@ from rig.units import scale
 
 _DECIMALS_MAX = 9
 _NOT_KNOWN = "not known"
-#: A longer reason makes a table too wide.
-_SHORT = 24
+#: A longer text makes a table too wide.
+_SHORT = 35
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +75,21 @@ def ends(interval: IntervalResult, value: float | None, factor: float = 1.0) -> 
     return units.ends(interval.low, interval.high, value, factor)
 
 
+def beside(
+    interval: IntervalResult,
+    value: float | None,
+    factor: float = 1.0,
+    notes: Notes | None = None,
+) -> str:
+    """Format an interval for a place after its value, in brackets unless it is a
+    half-width; long reasons of missing ones go to the `notes` of a table.
+    """
+    cell = notes.cell if notes is not None else ends
+    text = cell(interval, value, factor)
+    half_width = interval.expanded_uncertainty is not None and not interval.reason
+    return text if half_width or not text else f"({text})"
+
+
 class Notes:
     """Reasons of a table's intervals that are too long for a cell: numbered, for the
     lines below it.
@@ -83,20 +98,20 @@ class Notes:
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}
 
-    def cell(self, text: str) -> str:
-        """Format a cell: its text, or "not known [1]" where that is long."""
-        start, colon, reason = text.partition(": ")
-        if not colon or start != _NOT_KNOWN or len(reason) <= _SHORT:
+    def cell(
+        self, interval: IntervalResult, value: float | None, factor: float = 1.0
+    ) -> str:
+        """Format an interval as `ends` does, or "not known [1]" for a long reason."""
+        text = ends(interval, value, factor)
+        if not interval.reason or len(text) <= _SHORT:
             return text
-        return f"{start} [{self._numbers.setdefault(reason, len(self._numbers) + 1)}]"
+        number = self._numbers.setdefault(text, len(self._numbers) + 1)
+        return f"{_NOT_KNOWN} [{number}]"
 
     @property
     def lines(self) -> list[str]:
         """Format a line for each reason."""
-        return [
-            f"[{number}] {_NOT_KNOWN}: {reason}"
-            for reason, number in self._numbers.items()
-        ]
+        return [f"[{number}] {text}" for text, number in self._numbers.items()]
 
 
 def _two_digits(size: float) -> str:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from rig.api.comparing.metric_pairs import MetricPair, MetricSpread
 from rig.results.document import MetricResult
-from rig.results.stated import Notes, ends, stated
+from rig.results.stated import Notes, beside, stated
 from rig.units import scale
 
 _DECIMALS_MAX = 9
@@ -44,11 +44,9 @@ def value_text(
         value = told.value
     else:
         value = "-" if row.value is None else f"{row.value * many:.4g}"
-    interval = ends(pair.interval(row), row.value, many) if with_interval else ""
-    if notes is not None:
-        interval = notes.cell(interval)
-    if interval and not interval.startswith("±"):
-        interval = f"({interval})"
+    interval = ""
+    if with_interval:
+        interval = beside(pair.interval(row), row.value, many, notes)
     return " ".join(filter(None, (value, interval, unit)))
 
 

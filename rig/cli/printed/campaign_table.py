@@ -21,7 +21,7 @@ from rig.cli.printed.terminal import (
     table_width,
 )
 from rig.results.document import MetricResult
-from rig.results.stated import Notes, ends, shown_interval, stated
+from rig.results.stated import Notes, beside, shown_interval, stated
 
 _INTERVALS = (
     "intervals of 95 %: a session's own; of several sessions, that of their mean, with"
@@ -106,8 +106,5 @@ def _metric(metric: MetricResult | None, notes: Notes) -> str:
     if metric is None:
         return "-"
     shown = stated(metric)
-    interval = shown_interval(metric)
-    interval_text = notes.cell(ends(interval, metric.value, shown.factor))
-    if interval_text and not interval_text.startswith("±"):
-        interval_text = f"({interval_text})"
-    return " ".join(filter(None, (shown.value, interval_text, shown.unit)))
+    interval = beside(shown_interval(metric), metric.value, shown.factor, notes)
+    return " ".join(filter(None, (shown.value, interval, shown.unit)))

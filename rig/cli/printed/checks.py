@@ -14,7 +14,7 @@ from rig.cli.printed.labels import badge_lines, print_labels
 from rig.cli.printed.summary import reasons
 from rig.cli.printed.terminal import Terminal, escape, print_line, print_named
 from rig.cli.printed.verdicts import BADGES
-from rig.model.finding import Finding
+from rig.model.finding import CutOff, Finding
 from rig.results.document import Results
 from rig.results.labels import Label
 from rig.results.verdict import Outcome
@@ -53,8 +53,8 @@ def print_findings(console: Console, path: Path, checked: Check, *, wide: bool) 
     """
     bad = [finding for finding in checked.findings if not finding.ok]
     for finding in bad if wide else bad[:_DIFFERENCES]:
-        cut_off = finding.detail.startswith("was cut off")
-        word = "[yellow]cut off[/]" if cut_off else "[red]differs[/]"
+        is_cut_off = isinstance(finding, CutOff)
+        word = "[yellow]cut off[/]" if is_cut_off else "[red]differs[/]"
         print_line(
             console, f" {word} {escape(finding.name)}: {escape(finding.detail)}", 9
         )

@@ -131,8 +131,8 @@ def _interval_cells(metric: MetricResult, notes: Notes) -> list[str]:
     return [
         shown.value,
         shown.unit,
-        notes.cell(shown.same_samples),
-        notes.cell(shown.other_samples),
+        notes.cell(metric.same_samples, metric.value, shown.factor),
+        notes.cell(metric.other_samples, metric.value, shown.factor),
         shown.standard_error,
     ]
 

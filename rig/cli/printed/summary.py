@@ -135,14 +135,10 @@ def _table(results: Results, notes: Notes) -> Table:
     for name, metric in rows.items():
         told = stated(metric)
         interval, words = _interval(metric)
-        text = (
-            told.other_samples
-            if interval is metric.other_samples
-            else told.same_samples
-        )
+        text = notes.cell(interval, metric.value, told.factor)
         table.add_row(
             f" {escape(name)}",
-            *map(escape, (told.value, told.unit, notes.cell(text), words)),
+            *map(escape, (told.value, told.unit, text, words)),
             _differ(metric, name in results.replication.per_metric),
             style="bold" if metric.prominence is Prominence.HEADLINE else "",
         )

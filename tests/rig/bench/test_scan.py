@@ -95,6 +95,7 @@ def test_an_instrument_comes_with_its_serial_number_and_the_table_of_a_bench_fil
             FOUND,
             "000415",
             '[monitor.joulescope]\ndevice = "JS220-000415"',
+            addresses=("JS220-000415",),
         )
     ]
     assert tomllib.loads(rows[0].setting) == {

@@ -10,7 +10,7 @@ import pytest
 from rig.files import typed
 from rig.results.document import IntervalResult, MetricResult
 from rig.results.metric_result import interval_result
-from rig.results.stated import Notes, ends, stated
+from rig.results.stated import Notes, beside, ends, stated
 from rig.stats.interval import Interval
 
 
@@ -84,14 +84,19 @@ def test_each_end_has_the_digits_of_its_own_distance_from_the_value() -> None:
 
 def test_a_long_reason_is_a_note_below_the_table_and_a_short_one_stands_in_its_cell():
     notes = Notes()
-    long = "not known: 60 samples of 12 recordings, the percentile needs 368"
-    assert notes.cell("not known: 2 cities") == "not known: 2 cities"
-    assert [notes.cell(long), notes.cell("± 0.1"), notes.cell(long)] == [
-        "not known [1]",
-        "± 0.1",
-        "not known [1]",
-    ]
-    assert notes.lines == [f"[1] {long}"]
+    long = "60 samples of 12 recordings, the percentile needs 368"
+    short, unknown, known = (
+        _written(Interval.missing("2 cities")),
+        _written(Interval.missing(long)),
+        _written(Interval.around(1.0, 0.05, 2.0, "budget")),
+    )
+    assert notes.cell(short, 1.0) == "not known: 2 cities"
+    cells = [notes.cell(row, 1.0) for row in (unknown, known, unknown)]
+    assert cells == ["not known [1]", "± 0.10", "not known [1]"]
+    assert notes.lines == [f"[1] not known: {long}"]
+    bounded = _written(Interval(0.5, 1.5, "ranks"))
+    rows = [beside(row, 1.0, 1.0, notes) for row in (unknown, known, bounded)]
+    assert rows == ["(not known [1])", "± 0.10", "(0.50 to 1.50)"]
 
 
 @pytest.mark.parametrize("value", [None, 0.0, 1.0])
