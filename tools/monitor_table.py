@@ -2,7 +2,7 @@
 """The table of docs/reference/MONITOR_TABLE.md: which monitor suits which job, computed
 from the limits of error that the drivers state.
 
-`python -m rig.bench.monitor_table` prints the page.
+`python tools/monitor_table.py` prints the page.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ _COLUMNS = (
 _HEAD = f"""<!-- SPDX-License-Identifier: Apache-2.0 -->
 # Which monitor for which job
 
-`python -m rig.bench.monitor_table` generates this page from the limits of error that
+`python tools/monitor_table.py` generates this page from the limits of error that
 the drivers state. A session's report has their sources; most were not read in a data
 sheet. No number here was measured.
 
