@@ -29,10 +29,8 @@ if TYPE_CHECKING:
 
 LEFT = Qt.MouseButton.LeftButton
 ROWS = [
-    ScanRow(
-        "nordic_ppk2", "PPK2", FOUND, "1", '[monitor.nordic_ppk2]\nport = "/dev/p"'
-    ),
-    ScanRow(SERIAL, "/dev/b: adapter", FOUND, "2", '[sut.uart]\nport = "/dev/b"'),
+    ScanRow("nordic_ppk2", "PPK2", FOUND, addresses=("/dev/p", "/dev/shell")),
+    ScanRow(SERIAL, "/dev/b: adapter", FOUND, addresses=("/dev/b",)),
 ]
 
 
