@@ -10,7 +10,7 @@ one environment (sinabs wants nir up to 1.0.4, spyx brings JAX). Of a network NA
 NAME.npz holds `input` and `output` (steps, values), the `preset` to run it by, and the
 `versions` of the program and of nir. lava-dl rounds its states: of its networks NAME.npz
 also holds `hidden`, the spikes that enter the second layer, and for each layer the
-membranes before their reset. tests/rig/network/test_presets.py compares the
+membranes before their reset. tests/rig/network/test_conventions.py compares the
 reference interpreter with them, and runs this file where a program is installed.
 """
 
