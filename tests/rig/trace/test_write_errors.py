@@ -25,9 +25,8 @@ def log() -> Iterator[WriteLog]:
 
 
 def record(text: str, level: int = logging.ERROR, thread: int = 0) -> logging.LogRecord:
-    record = logging.LogRecord("pyjls.c", level, "", 0, text, None, None)
-    record.thread = thread or threading.get_ident()
-    return record
+    facts = {"levelno": level, "msg": text, "thread": thread or threading.get_ident()}
+    return logging.makeLogRecord(facts)
 
 
 def test_a_failed_write_counts_in_any_thread_with_its_reason(log: WriteLog) -> None:
