@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from rig.errors import DataError, StorageFull
 from rig.trace.recovery import copy_all, recover
+from rig.trace.tap import Tap, tapped
 from rig.trace.trace import Gap, Trace
 from rig.trace.writer import TraceWriter
 from tests.length import length
@@ -233,6 +234,55 @@ def test_a_disk_without_room_is_refused_before_anything_is_written(
     monkeypatch.setattr("rig.trace.writer.RESERVE_B", 1 << 62)
     with pytest.raises(StorageFull, match="full"):
         trace_writer(tmp_path, HZ)
+
+
+def test_the_room_on_the_disk_is_looked_at_every_eighth_of_what_is_kept_free(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks: list[Path] = []
+    with trace_writer(tmp_path, HZ) as writer:
+        monkeypatch.setattr(writer, "_require_room", lambda: looks.append(tmp_path))
+        # 32 MiB are kept free, and a sample of current and voltage has 8 bytes.
+        quarter = np.zeros((1 << 20) // 8, np.float32)
+        for _ in range(9):
+            writer.analog(quarter, quarter)
+    assert len(looks) == 2
+
+
+@pytest.mark.parametrize(
+    ("start_s", "stop_s"), [(0.02, 0.01), (-0.01, 0.01), (0.02, 0.05)]
+)
+def test_a_window_that_ends_before_it_begins_or_beside_the_trace_is_refused(
+    tmp_path: Path, start_s: float, stop_s: float
+) -> None:
+    ones = np.ones(40, np.float32)
+    trace = written(tmp_path, ones, ones, np.ones(40, np.uint8))
+    with pytest.raises(DataError, match="lies outside the trace"):
+        trace.energy_j(start_s, stop_s)
+
+
+@pytest.mark.parametrize("lost", [0, 5])
+def test_a_tap_sees_the_voltage_of_sync_without_the_filling_of_a_gap(
+    tmp_path: Path, lost: int
+) -> None:
+    seen: list[tuple[int, list[float]]] = []
+
+    class SyncTap(Tap):
+        def sync_voltage(self, at: int, voltage_v: NDArray[np.float32]) -> None:
+            seen.append((at, voltage_v.tolist()))
+
+    ones = np.ones(3, np.float32)
+    with (
+        tapped(tmp_path, lambda _: SyncTap()),
+        trace_writer(tmp_path, HZ, sync_kind="voltage") as writer,
+    ):
+        writer.analog(ones, ones)
+        writer.sync_voltage(ones)
+        if lost:
+            writer.skip(lost, "lost")
+        writer.analog(ones, ones)
+        writer.sync_voltage(2 * ones)
+    assert seen == [(0, [1.0] * 3), (3 + lost, [2.0] * 3)]
 
 
 @given(
