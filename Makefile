@@ -85,7 +85,7 @@ pairs:
 	done; echo "make pairs: no Python 3.12 is found, so nothing is tried with the newest host \
 	library of the Joulescope"
 
-# A random sample of mutants of the results' arithmetic, of which the tests must kill 75 %.
+# A random sample of mutants of the results' arithmetic, of which the tests must kill 85 %.
 # cosmic-ray, whose operators make them, has an environment of its own.
 SAMPLE ?= 100
 SEED   ?= 0

@@ -8,7 +8,7 @@ from __future__ import annotations
 from itertools import groupby
 from typing import Any
 
-from drivers.nordic_ppk2.link import Ppk2Link, attached_ports
+from drivers.nordic_ppk2.link import NoPpk2, Ppk2Link, attached_ports
 from rig.errors import RigError
 from rig.interfaces.monitor import FoundInstrument
 
@@ -45,7 +45,7 @@ def _instrument(number: str, ports: list[Any]) -> FoundInstrument:
         setting = f'port = "{device}"{remark}'
         return FoundInstrument(NAME, number, setting, ports=others)
     # One that may not be opened says more than the shell's silence.
-    telling = [each for each in problems if "no PPK2 answers" not in each.cause]
+    telling = [each for each in problems if not isinstance(each, NoPpk2)]
     problem = (telling or problems)[0]
     return FoundInstrument(
         NAME,

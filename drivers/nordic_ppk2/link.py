@@ -68,6 +68,10 @@ def conversation(port: str) -> Conversation:
     )
 
 
+class NoPpk2(RemoteProtocolError):
+    """No PPK2 answers at a port."""
+
+
 class Ppk2Link:
     """Open port of one PPK2."""
 
@@ -107,7 +111,7 @@ class Ppk2Link:
     def ask(self, *commands: bytes) -> tuple[bytes, Ppk2Metadata]:
         """Send commands and ask for the metadata; return the bytes before it, and it.
 
-        Raises RemoteProtocolError where no PPK2 answers, or where its answer is cut
+        Raises NoPpk2 where none answers, RemoteProtocolError where its answer is cut
         off, and DeadlineError where the bytes before it do not end.
         """
         if self._answer_due:
@@ -151,7 +155,7 @@ class Ppk2Link:
                 evidence=f"{len(heard)} bytes came in its place",
                 try_next=f"close other programs that use it; {TRY}",
             )
-        return RemoteProtocolError(
+        return NoPpk2(
             f"no PPK2 answers at {name}",
             evidence=f"it said {heard!r}" if heard else "it said nothing",
             try_next=f"{_others(name)}{TRY}",

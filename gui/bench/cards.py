@@ -12,7 +12,7 @@ from rig.bench.config import Config
 from rig.bench.simulated import is_simulated
 from rig.interfaces.monitor import MonitorInfo
 from rig.interfaces.sut import SutInfo
-from rig.model.finding import SyncWire
+from rig.model.finding import Finding, FindingKind
 from rig.model.wiring import WireFinding, WireName
 from rig.store.events import Opening, PartOpened, RailState
 from rig.units import quantity
@@ -101,7 +101,7 @@ class Cards:
                 self._set(f"monitor:{what.rail}", supply="on" if what.on else "off")
             case WireFinding(wire=wire) if wire in _SYNC_ROWS and what.ok is not None:
                 self._sync(what.ok, str(wire), what.detail)
-            case SyncWire():
+            case Finding(kind=FindingKind.SYNC_WIRE):
                 self._sync(what.ok, "wire", what.detail)
             case _:
                 return False

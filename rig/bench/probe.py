@@ -31,7 +31,7 @@ from rig.interfaces.task import Task
 from rig.live.block import Observer
 from rig.live.observers import Observers
 from rig.model.completion import Completion
-from rig.model.finding import Finding, SyncWire
+from rig.model.finding import Finding, FindingKind
 from rig.model.steps import Sync
 from rig.problems import Problem
 from rig.simulation.world import NS_PER_S
@@ -320,7 +320,7 @@ def _played(monitors: Mapping[str, EnergyMonitor]) -> Iterator[Finding]:
                 f"{len(trace.falls_s)} edges at the monitor, and no marks to compare"
                 " them with"
             )
-        yield SyncWire(_of("SYNC wire", rail), True, edges)
+        yield _sync_wire(_of("SYNC wire", rail), edges)
     yield from supply.on("supply on", supplies)
 
 
@@ -347,26 +347,20 @@ def _workload(info: SutInfo, task: Task) -> Finding:
 
 def sync_edges(
     name: str, completion: Completion, info: SutInfo, trace: Trace
-) -> SyncWire:
+) -> Finding:
     """Compare the marks of a burst with the edges that the monitor saw: the SYNC
     wire."""
     ticks = [mark.tick for mark in completion.marks]
     if info.clock == EDGE_CLOCK:
         expected = ticks_of_edges(ticks, info.tick_hz, trace.falls_s, trace.edge_hz)
         if isinstance(expected, Problem):
-            return SyncWire(
-                name,
-                False,
-                f"{expected.code}: {expected.detail}",
-                _WIRE,
-                see="no-edges",
-            )
-        return SyncWire(
-            name,
-            True,
+            wrong = f"{expected.code}: {expected.detail}"
+            return _sync_wire(name, wrong, "no-edges")
+        detail = (
             f"{len(expected)} pulses of the device, as many edges at the monitor: they"
-            " are its only clock",
+            " are its only clock"
         )
+        return _sync_wire(name, detail)
     alignment = attach(trace, ticks, info.tick_hz, info.sync_hold_s, info.clock)
     detail = (
         f"{alignment.marks} marks of the device, {alignment.edges} edges at the monitor"
@@ -380,9 +374,20 @@ def sync_edges(
         f"{problem.code}: {problem.detail}" for problem in alignment.problems
     )
     if not wrong:
-        return SyncWire(name, True, detail)
-    see = "odd-edges" if alignment.edges else "no-edges"
-    return SyncWire(name, False, wrong, _WIRE, see=see)
+        return _sync_wire(name, detail)
+    return _sync_wire(name, wrong, "odd-edges" if alignment.edges else "no-edges")
+
+
+def _sync_wire(name: str, detail: str, see: str = "") -> Finding:
+    """Return the finding of the SYNC wire; `see` names its fault, where it has one."""
+    return Finding(
+        name,
+        not see,
+        detail,
+        try_next=_WIRE if see else "",
+        see=see,
+        kind=FindingKind.SYNC_WIRE,
+    )
 
 
 def about(info: SutInfo) -> str:

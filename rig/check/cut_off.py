@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rig.check.reasons import cause
 from rig.check.written_again import means
-from rig.model.finding import CutOff, Finding
+from rig.model.finding import Finding, FindingKind
 from rig.model.trial import Trial
 from rig.results import results
 from rig.store.segments import segments
@@ -38,18 +38,17 @@ def cut_off(
                     )
             trial = results.reduce_trial(context, path, number, seed, Path(scratch))
         except Exception as error:
-            return None, [
-                CutOff(
-                    path.name,
-                    False,
-                    f"was cut off, and nothing of it can be measured: {cause(error)}",
-                )
-            ]
+            why = f"was cut off, and nothing of it can be measured: {cause(error)}"
+            return None, [_finding(path, why)]
     pairs = f"{trial.counts.pairs} of {trial.counts.marks} marks have an edge"
     if not context.monitored:
         pairs = f"{trial.counts.marks} marks"
     detail = f"was cut off: {len(trial.measured.samples)} samples measured, {pairs}"
-    return None, [CutOff(path.name, False, detail + means(trial))]
+    return None, [_finding(path, detail + means(trial))]
+
+
+def _finding(path: Path, detail: str) -> Finding:
+    return Finding(path.name, False, detail, kind=FindingKind.CUT_OFF)
 
 
 def _readable(folder: Path, scratch: Path, begun: Begun | None) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 
-from rig.model.finding import Finding
+from rig.model.finding import Finding, FindingKind
 from rig.store import inventory, session_folder, verified
 from rig.store.journal import Journal, JournalEvent
 from rig.store.session_folder import (
@@ -59,7 +59,7 @@ def findings(
             said = f"was changed: SHA-256 {now[:16]}..., recorded {digest[:16]}..."
             yield Finding(name, False, f"{said}{_repair(name)}")
         else:
-            yield Finding(name, True, "unchanged")
+            yield Finding(name, True, "unchanged", kind=FindingKind.UNCHANGED)
     unfinished = tuple(
         f"trial-{number}/"
         for number in folder.trials()

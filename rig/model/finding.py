@@ -4,8 +4,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 
 from rig.files import typed
+
+
+class FindingKind(StrEnum):
+    """What a finding is about, where a reader must know it: the marks of a burst
+    against the edges that a monitor saw, a trial that was cut off, or a file that has
+    its recorded hash.
+    """
+
+    OTHER = ""
+    SYNC_WIRE = "sync wire"
+    CUT_OFF = "cut off"
+    UNCHANGED = "unchanged"
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,20 +38,9 @@ class Finding:
     tested: bool = True
     simulated: bool = False
     see: str = typed.optional("")
+    kind: FindingKind = typed.optional(FindingKind.OTHER)
 
     @property
     def passed(self) -> bool | None:
         """Whether it passed; None where that could not be decided."""
         return self.ok if self.tested else None
-
-
-class CutOff(Finding):
-    """The check of a trial that was cut off."""
-
-    __slots__ = ()
-
-
-class SyncWire(Finding):
-    """The marks of a burst against the edges that a monitor saw of them."""
-
-    __slots__ = ()

@@ -14,7 +14,7 @@ from rig.cli.printed.labels import badge_lines, print_labels
 from rig.cli.printed.summary import reasons
 from rig.cli.printed.terminal import Terminal, escape, print_line, print_named
 from rig.cli.printed.verdicts import BADGES
-from rig.model.finding import CutOff, Finding
+from rig.model.finding import Finding, FindingKind
 from rig.results.document import Results
 from rig.results.labels import Label
 from rig.results.verdict import Outcome
@@ -23,7 +23,6 @@ from rig.units import bytes_text
 
 #: Number of shown differences where not all findings are shown.
 _DIFFERENCES = 8
-_UNCHANGED = "unchanged"
 
 
 def print_recovery(path: Path, limit_s: float) -> None:
@@ -53,7 +52,7 @@ def print_findings(console: Console, path: Path, checked: Check, *, wide: bool) 
     """
     bad = [finding for finding in checked.findings if not finding.ok]
     for finding in bad if wide else bad[:_DIFFERENCES]:
-        is_cut_off = isinstance(finding, CutOff)
+        is_cut_off = finding.kind is FindingKind.CUT_OFF
         word = "[yellow]cut off[/]" if is_cut_off else "[red]differs[/]"
         print_line(
             console, f" {word} {escape(finding.name)}: {escape(finding.detail)}", 9
@@ -91,7 +90,7 @@ def _equal(good: Sequence[Finding]) -> Iterator[str]:
     """Yield the findings about the whole session, the files of trials that were made
     again, and the number of files with a hash.
     """
-    made = [finding for finding in good if finding.detail != _UNCHANGED]
+    made = [finding for finding in good if finding.kind is not FindingKind.UNCHANGED]
     for finding in made:
         if "/" not in finding.name:
             yield f"{finding.name}: {finding.detail}"
