@@ -355,7 +355,7 @@ def sync_edges(
         expected = ticks_of_edges(ticks, info.tick_hz, trace.falls_s, trace.edge_hz)
         if isinstance(expected, Problem):
             wrong = f"{expected.code}: {expected.detail}"
-            return _sync_wire(name, wrong, "no-edges")
+            return _sync_wire(name, wrong, see="no-edges")
         detail = (
             f"{len(expected)} pulses of the device, as many edges at the monitor: they"
             " are its only clock"
@@ -375,10 +375,11 @@ def sync_edges(
     )
     if not wrong:
         return _sync_wire(name, detail)
-    return _sync_wire(name, wrong, "odd-edges" if alignment.edges else "no-edges")
+    see = "odd-edges" if alignment.edges else "no-edges"
+    return _sync_wire(name, wrong, see=see)
 
 
-def _sync_wire(name: str, detail: str, see: str = "") -> Finding:
+def _sync_wire(name: str, detail: str, *, see: str = "") -> Finding:
     """Return the finding of the SYNC wire; `see` names its fault, where it has one."""
     return Finding(
         name,
