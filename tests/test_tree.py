@@ -72,6 +72,7 @@ BY_NAME = {
     "gui/sessions/detail.py": (5, WIDGETS),
     "rig/api/sessions/tables.py": (1, COLUMNS),
     "rig/api/traces/export.py": (2, COLUMNS),
+    "rig/audit/audit.py": (1, NAMES),
     "rig/bench/forms.py": (1, NAMES),
     "rig/firmware/part.py": (2, GIVEN),
     "rig/importers/tables/csv_rows.py": (5, COLUMNS),

@@ -138,6 +138,16 @@ def load(
 
     If no monitor is needed, a file without a monitor is accepted.
     """
+    tree = stated(path, overrides)
+    if not monitor_needed and not tree.keys() & {"monitor", "rail"}:
+        tree |= {"monitor": {NO_MONITOR: {}}}
+    return structured(tree, path.resolve().parent)
+
+
+def stated(path: Path, overrides: Sequence[str] = ()) -> dict[str, Any]:
+    """Return the tables of a bench file with overrides applied, as they are stated;
+    raises ConfigError where it cannot be read, or is no TOML.
+    """
     tree = tree_in(
         path,
         "bench file",
@@ -145,9 +155,7 @@ def load(
     )
     for override in overrides:
         _override(tree, override)
-    if not monitor_needed and not tree.keys() & {"monitor", "rail"}:
-        tree |= {"monitor": {NO_MONITOR: {}}}
-    return _structured(tree, path.resolve().parent)
+    return tree
 
 
 def tree_in(path: Path, what: str, try_next: str) -> dict[str, Any]:
@@ -174,7 +182,7 @@ def parsed(text: str, folder: Path) -> Config:
     """Return the configuration in the text of a bench file in this folder; raises
     ConfigError.
     """
-    return _structured(tree_of(text, "the text"), folder)
+    return structured(tree_of(text, "the text"), folder)
 
 
 def tree_of(text: str, name: str) -> dict[str, Any]:
@@ -244,7 +252,10 @@ def section_of(keys: Sequence[str]) -> tuple[str, int]:
     return ("monitor", 2) if keys[0] == "rail" else (keys[0], 1)
 
 
-def _structured(tree: Mapping[str, Any], folder: Path) -> Config:
+def structured(tree: Mapping[str, Any], folder: Path) -> Config:
+    """Return the configuration of the tables of a bench file in this folder; raises
+    ConfigError.
+    """
     known = ["bench", *plugins.GROUPS, "rail", "labgrid", "claim", "metadata"]
     for key in tree:
         if key not in known:
@@ -406,6 +417,12 @@ def hints(kind: type) -> dict[str, Any]:
     return typing.get_type_hints(kind, include_extras=True)
 
 
+def paths(form: type) -> list[str]:
+    """Return the names of the settings of a kind that are paths of this computer."""
+    types = hints(form)
+    return [name for name in types if PATH in getattr(types[name], "__metadata__", ())]
+
+
 def programs(settings: Any) -> list[str]:
     """Return the names of the settings that name the program that a device is."""
     types = hints(settings.__class__)
@@ -418,12 +435,11 @@ def _absolute(settings: Any, values: Mapping[str, Any], folder: Path) -> Any:
     """Make relative paths absolute: they start at the bench file's folder, or at the
     working folder where the command line states them; `values` are as stated.
     """
-    types = hints(settings.__class__)
+    named = paths(settings.__class__)
     changes = {}
     for part in dataclasses.fields(settings):
         value = getattr(settings, part.name)
-        is_path = PATH in getattr(types[part.name], "__metadata__", ())
-        if is_path and value != part.default:
+        if part.name in named and value != part.default:
             stated = values.get(part.name)
             base = Path.cwd() if isinstance(stated, _CommandLineText) else folder
             # Links stay links: the Python of an environment is one, and is another

@@ -111,7 +111,8 @@ class Replay:
                     if text := difference_of(line, again):
                         wrong += 1
                         if wrong <= SHOWN:
-                            yield Finding(name, False, f"line {at}: {text}")
+                            said = f"line {at}, step {item.number}: {text}"
+                            yield Finding(name, False, said)
             except Exception as error:
                 wrong += 1
                 said = f"line {at + 1} cannot be scored again: {cause(error)}"

@@ -30,6 +30,10 @@ if TYPE_CHECKING:
 _SUPPLYING = frozenset({"monitor", "probe", "serve"})
 #: Name of a command -> where it is, and its summary: at most 64 characters.
 COMMANDS = {
+    "audit": (
+        "rig.cli.audit:audit",
+        "Compute a published result again, and measure it again",
+    ),
     "bench": (
         "rig.cli.bench:bench",
         "List example benches, or write one to start from",

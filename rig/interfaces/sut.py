@@ -15,6 +15,10 @@ from rig.model.steps import Step
 HOST_CLOCK = "CLOCK_MONOTONIC"
 
 
+#: How the firmware of a served device begins (`rig serve`), before the version.
+SERVED_BY = "served by neurorig "
+
+
 @dataclass(frozen=True, slots=True)
 class SutInfo:
     """Description of a SUT.
@@ -51,6 +55,14 @@ class SutInfo:
     clock: str = ""
     details: dict[str, Any] = field(default_factory=dict)
     origins: Origins | None = None
+
+    @property
+    def image(self) -> str:
+        """The firmware without the name of a server that passes the device on."""
+        if not self.firmware.startswith(SERVED_BY):
+            return self.firmware
+        _, _, image = self.firmware.removeprefix(SERVED_BY).partition(" ")
+        return image
 
     @property
     def times_of_host_simulator(self) -> bool:

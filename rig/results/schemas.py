@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from rig.files import typed
-from rig.results import document, submission_file
+from rig.results import audit_file, document, submission_file
 from rig.store.provenance_file import Provenance
 from rig.store.sample_lines import SampleLine, StreamLine, WindowLine
 from rig.store.session_folder import json_text, write_text
@@ -47,6 +47,12 @@ def submission() -> dict[str, Any]:
     return _schema(submission_file.Submission, submission_file.SUBMISSION, key)
 
 
+def audit() -> dict[str, Any]:
+    """Make the schema of audit.json."""
+    key = {"schema": {"const": audit_file.SCHEMA}}
+    return _schema(audit_file.Audit, audit_file.AUDIT, key)
+
+
 def samples() -> dict[str, Any]:
     """Make the schema of a line of samples.jsonl."""
     parts: dict[str, Any] = {}
@@ -74,6 +80,7 @@ SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
     "provenance.schema.json": provenance,
     "samples.schema.json": samples,
     "submission.schema.json": submission,
+    "audit.schema.json": audit,
 }
 
 

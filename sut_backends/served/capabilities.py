@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from importlib.metadata import version
 
 from rig.errors import ConfigError
-from rig.interfaces.sut import SutInfo
+from rig.interfaces.sut import SERVED_BY, SutInfo
 from rig.model.origin import Origin, Origins
 from rig.timebase.edge_clock import EDGE_CLOCK
 from sut_backends.shim.messages import (
@@ -47,7 +47,7 @@ def capabilities(info: SutInfo) -> CapsMessage:
     has_pulses = pulses(info)
     strings = {
         "device": info.name,
-        "firmware": f"served by neurorig {version('neurorig')}",
+        "firmware": f"{SERVED_BY}{version('neurorig')}",
         "workload": info.task,
         "model": info.model,
         "build": info.firmware,

@@ -35,6 +35,10 @@ class Screens:
 
 
 TABLE = {
+    "audit": Screens(
+        "audit",
+        "audit-changed audit-no-audit audit-no-bench audit-no-session audit-other-task",
+    ),
     "bench list": Screens(
         "bench-list", "bench-list-extra bench-list-no-command bench-list-no-option"
     ),

@@ -111,6 +111,13 @@ def here(place: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 READ: dict[str, tuple[str, ...]] = {
+    "audit-no-bench": ("audit", GOOD),
+    "audit-no-audit": ("audit", GOOD, "--check"),
+    "audit-no-session": ("audit", "empty", "--bench", "small.toml"),
+    "audit-other-task": (
+        *("audit", GOOD, "--bench", "small.toml"),
+        *("--set", "task.qubo.nodes=[10]"),
+    ),
     "check": ("check", GOOD),
     "check-claim": ("check", GOOD, "--claim", "claim.toml"),
     "check-wide": ("check", CHANGED, "--wide"),
@@ -176,6 +183,11 @@ READ: dict[str, tuple[str, ...]] = {
     "demo-wrong-bench": ("demo", "--bench", "claim.toml"),
 }
 WRITING: dict[str, tuple[str, ...]] = {
+    "audit": (
+        *("audit", GOOD, "--bench", "small.toml", "--to", "new"),
+        *("--trials", "1"),
+    ),
+    "audit-changed": ("audit", CHANGED, "--bench", "small.toml", "--to", "new"),
     "report": ("report", GOOD),
     "report-changed": ("report", CHANGED),
     "resume": ("resume", CUT_OFF),

@@ -31,6 +31,8 @@ from tests.rig.cli.test_hints import unknown
 CONTEXTS = {
     "drivers/nordic_ppk2/driver.py": ("probe",),
     "rig/api/backends": ("compare",),
+    "rig/audit": ("audit",),
+    "rig/cli/audit_sessions.py": ("audit",),
     "rig/bench/config.py": ("run", "probe", "plan", "compare", "serve", "qubo largest"),
     "rig/bench/contact_file.py": ("probe",),
     "rig/bench/doctor": ("doctor",),

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Printed audits: claimed, computed again, and measured again, with the verdict of each
+metric.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rich.table import Table
+
+from rig.audit.claimed import ClaimedSession
+from rig.cli.printed.labels import badge_lines
+from rig.cli.printed.terminal import (
+    Terminal,
+    borderless_table,
+    escape,
+    print_line,
+    print_named,
+    print_table,
+)
+from rig.cli.printed.verdicts import BADGES
+from rig.results.audit_file import (
+    Audit,
+    AuditedSession,
+    AuditOutcome,
+    AuditValue,
+)
+from rig.results.labels import Label
+from rig.results.verdict import Outcome, reasons
+from rig.units import ends, quantity, scale
+
+_COLOURS = {AuditOutcome.AUDITOR: "red", AuditOutcome.INCOMPLETE: "yellow"}
+_SAID = {
+    Outcome.PASS: "every claimed metric is confirmed",
+    Outcome.FAIL: "the claim does not hold",
+    Outcome.NOT_TESTED: "the audit is incomplete",
+}
+
+
+def print_replayed(out: Terminal, one: ClaimedSession) -> None:
+    """Print whether a claim is found again in its own raw data."""
+    said = one.difference or one.lacking
+    word = "equal"
+    if said:
+        word = "differs" if one.difference else "lacks"
+    detail = said or "every number is found again in the claim's raw data"
+    print_named(out, word, f"{one.name}: {detail}")
+
+
+def print_audit(out: Terminal, made: Audit, to: Path) -> None:
+    """Print each session of an audit in the folder `to`, with its three columns."""
+    for session in made.sessions:
+        out.print()
+        _print_session(out, session, to)
+
+
+def _print_session(out: Terminal, session: AuditedSession, to: Path) -> None:
+    said = f"{session.name}: {_SAID[session.outcome]}"
+    if session.difference:
+        said = f"{session.name}: its own raw data give other numbers"
+    print_line(out, f"{BADGES[session.outcome]} {escape(said)}", 7)
+    texts = dict.fromkeys((*session.labels, *session.audit_labels))
+    for line in badge_lines([Label(text, "") for text in texts], out.width):
+        print_line(out, line, 7)
+    if session.session:
+        said = f"{session.trials} trials in {session.session}"
+        print_named(out, "again", said)
+    for text in session.unlike:
+        print_named(out, "unlike", text)
+    tables = [_table(session, lines=lines) for lines in (False, True)]
+    print_table(out, *tables)
+    lacking = {
+        name: one.reason
+        for name, one in session.metrics.items()
+        if one.verdict is AuditOutcome.INCOMPLETE
+    }
+    for reason, names in reasons(lacking).items():
+        print_named(out, "lacks", f"{len(names)} metrics: {reason}")
+    replaced = False
+    for name, one in session.metrics.items():
+        if one.replacement is not None:
+            limit = quantity(one.replacement, one.unit)
+            print_named(out, "limit", f"{name} of a replacement: {limit}")
+            replaced = True
+    if replaced:
+        again = f"rig check {to / session.session} --claim NEW/results.json"
+        print_named(out, "test", f"{again} --replacement, of a new result")
+
+
+def _table(session: AuditedSession, *, lines: bool) -> Table:
+    """Make the table of a session; with `lines` for a narrow terminal: an interval is
+    below its value, and none beside the value that was found again.
+    """
+    table = borderless_table()
+    table.add_column(" metric", no_wrap=True)
+    for head in ("claimed", "replayed", "audited", "worse"):
+        table.add_column(head, justify="right", no_wrap=True)
+    table.add_column("verdict", no_wrap=not lines)
+    for name, one in session.metrics.items():
+        between = "\n" if lines else " "
+        cells = [
+            _cell(one.claimed, one.unit, between),
+            _cell(one.replayed, one.unit, "" if lines else between),
+            _cell(one.audited, one.unit, between),
+        ]
+        away = "-" if one.deviation is None else f"{100 * one.deviation + 0.0:+.2f} %"
+        row = (f" {escape(name)}", *cells, away, escape(one.verdict))
+        table.add_row(*row, style=_COLOURS.get(one.verdict, ""))
+    return table
+
+
+def _cell(value: AuditValue | None, unit: str, between: str) -> str:
+    """Format a value, and after the text `between`, unless that is empty, its 95 %
+    interval.
+    """
+    if value is None or value.value is None:
+        return "-"
+    shown = quantity(value.value, unit)
+    if not between:
+        return shown
+    if value.expanded_uncertainty is not None:
+        said = quantity(value.value, unit, value.expanded_uncertainty)
+        return said.replace(" ±", f"{between}±", 1)
+    if value.low is None and value.high is None:
+        return shown
+    factor, _ = scale(value.value, unit)
+    return f"{shown}{between}{ends(value.low, value.high, value.value, factor)}"
