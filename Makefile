@@ -104,7 +104,7 @@ setup: $(VENV)/installed
 # LOCKED=1, as CI and releases have it: the packages of constraints.lock, each with its hash, for
 # Python 3.11 on Linux (x86-64). Else the versions of constraints.txt, on any system.
 DOCS_TOOLS = mkdocstrings-python zensical
-EXTRAS := dask dev gui joulescope keysight nvml onnx tflite
+EXTRAS := dask dev gui joulescope keysight nvml onnx tflite witness
 COMMA  := ,
 SPACE  := $(subst ,, )
 ifdef LOCKED
