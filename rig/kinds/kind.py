@@ -165,6 +165,12 @@ class StepKind(Generic[StepT]):
         """Check whether a window that is too short for the monitor is a problem."""
         return True
 
+    def stated_s(self, step: StepT) -> float | None:
+        """Return the length of its window, where the step itself states it and that
+        must be resolved.
+        """
+        return None
+
     def lengthened_by(self, span: Span, step: StepT) -> str:
         """Name the scenario's setting that makes its windows longer; empty where there
         is none.

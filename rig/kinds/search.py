@@ -123,6 +123,10 @@ class SearchKind(StepKind[Solve]):
         """
         return step.target is None and not step.warmup and span.whole
 
+    def stated_s(self, step: Solve) -> float | None:
+        """Return the time-out of a search that goes on until then."""
+        return None if step.warmup or step.target is not None else step.timeout_s
+
     def lengthened_by(self, span: Span, step: Solve) -> str:
         """Name the scenario's time-outs."""
         return "shortest time-out"

@@ -32,7 +32,7 @@ from rig.results.document import Results
 from rig.session import complexity, estimate
 from rig.session.estimate import Estimate
 from rig.session.open_parts import BenchParts, open_parts
-from rig.session.planning import refuse_claim, steps
+from rig.session.planning import refuse_claim, refuse_unresolved, steps
 from rig.session.resume import Standing, refuse_finished, standing
 from rig.session.time_left import TimeLeft
 from rig.session.trial import Running, run_trial
@@ -225,9 +225,10 @@ def _prepared(bench: BenchParts, bench_toml: str) -> tuple[dict[str, Any], int]:
     # A scenario that does not suit its task is refused before a lacking device.
     steps(bench.scenario, bench.task, 0)
     bench.scenario = bench.scenario.fitted(bench.sut.info)
-    queries = [
-        step for step in steps(bench.scenario, bench.task, 0) if kinds.of(step).measured
-    ]
+    listed = steps(bench.scenario, bench.task, 0)
+    infos = [monitor.info for monitor in bench.monitors.values()]
+    refuse_unresolved(listed, bench.sut.info, infos)
+    queries = [step for step in listed if kinds.of(step).measured]
     about = _provenance(bench, bench_toml, kinds.own_phases(queries))
     # A plug-in whose description has the wrong form is refused before a step is done.
     phases = provenance_file.from_json(about).task.phases

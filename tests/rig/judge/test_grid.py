@@ -5,7 +5,6 @@ try that lacks or was changed is refused.
 
 from __future__ import annotations
 
-import itertools
 import json
 import shutil
 from collections.abc import Callable, Mapping
@@ -13,7 +12,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import networkx
 import pytest
 from click.testing import CliRunner
 
@@ -26,12 +24,18 @@ from rig.session.session import open_bench
 from tests import checking
 from tests.conftest import ROOT
 from tests.recorded import recorded
-from tests.submissions import built, edited, hashed_again, statements
+from tests.submissions import (
+    REASONS,
+    SEARCHED,
+    SEEDS,
+    built,
+    edited,
+    hashed_again,
+    official,
+    statements,
+)
 
 BENCH = ROOT / "benches" / "virtual-qubo.toml"
-SEEDS = (5, 6, 7, 8, 9)
-NODES = 10
-DENSITY = 0.25
 CELL = "10n_25pct"
 #: Short searches: those of 100 s give the judge no other work.
 QUICK = (
@@ -43,18 +47,8 @@ QUICK = (
     "sut.virtual.solve.rate_hz=10000.0",
     "sut.virtual.sync_hold_us=800",
     "monitor.virtual.sample_hz=5000",
-    f"task.qubo.nodes=[{NODES}]",
-    f"task.qubo.densities=[{DENSITY}]",
-    f"task.qubo.seeds={list(SEEDS)}",
+    *SEARCHED,
 )
-REASONS = """
-"10n_[!2]*" = "not searched"
-"25n_*" = "not searched"
-"25[0]*" = "not searched"
-"50n_*" = "not searched"
-"500n_*" = "not searched"
-"100*" = "not searched"
-"""
 Edit = Callable[[dict[str, Any]], object]
 LABEL = {"measured"}
 
@@ -70,24 +64,10 @@ def rules() -> Rules:
     )
 
 
-def optimum(seed: int) -> int:
-    """Return the least cost of a graph, by trying every vector."""
-    edges = int(0.5 * DENSITY * NODES**2)
-    graph = networkx.gnm_random_graph(NODES, edges, seed)
-    costs = []
-    for bits in itertools.product((0, 1), repeat=NODES):
-        clashes = sum(bits[one] * bits[other] for one, other in graph.edges)
-        costs.append(8 * clashes - sum(bits))
-    return min(costs)
-
-
 def make(root: Path) -> None:
     """Record a session, and build a submission of it."""
     root.mkdir(parents=True)
-    rows = [f"{NODES},{DENSITY},{seed},{optimum(seed)}\n" for seed in SEEDS]
-    official = root / "official.csv"
-    official.write_text("num_vertices,density,random_seed,c_optimal\n" + "".join(rows))
-    words = [*QUICK, f'task.qubo.official="{official}"']
+    words = [*QUICK, official(root)]
     with open_bench(BENCH, words) as bench:
         folder = bench.run(5, root / "recorded").folder
     folder = folder.rename(root / "recorded" / "virtual-qubo")

@@ -57,6 +57,11 @@ def test_the_shortest_of_the_windows_below_the_limit_is_named(
     assert problems.short(windows(3e-3, 2.1e-3), 2e-3) == []
 
 
+def test_a_window_of_the_least_length_by_another_clock_is_no_problem() -> None:
+    assert problems.short(windows(2e-3 * (1 - 100e-6)), 2e-3) == []
+    assert len(problems.short(windows(2e-3 * (1 - 2e-3)), 2e-3)) == 1
+
+
 def test_a_window_must_be_longer_than_twenty_samples_and_twice_the_pulse() -> None:
     assert problems.shortest_s(1000.0, 1e-3) == pytest.approx(20e-3)
     # Two per cent for the clocks.
