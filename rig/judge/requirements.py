@@ -212,6 +212,10 @@ def _metrics(case: JudgedCase) -> Iterator[JudgedRow]:
     if not case.rules.metrics:
         return
     by_name = {each.stated.name: each for each in case.sessions}
+    marked: dict[str, None] = {}
+    for each in case.readable:
+        assert each.results is not None
+        marked |= dict.fromkeys(each.results.provenance.task.phases)
     for rule in case.rules.metrics:
         wrong = []
         for configuration in case.submission.configurations:
@@ -228,8 +232,8 @@ def _metrics(case: JudgedCase) -> Iterator[JudgedRow]:
                         wrong.append(f"{configuration.name} has no {name}")
                     elif rule.with_error and metric.standard_error is None:
                         wrong.append(f"{name} has no standard error")
-        named = ", ".join(rule.names)
-        yield case.row(f"metrics {rule.names[0]}", wrong, named, rule.sentence)
+        named = rule.due(tuple(marked))
+        yield case.row(f"metrics {named[0]}", wrong, ", ".join(named), rule.sentence)
 
 
 def _replication(case: JudgedCase) -> Iterator[JudgedRow]:
