@@ -210,6 +210,16 @@ def test_a_signature_that_is_never_judged(
         signature._run(["verify"], b"")
 
 
+@limit("rig.check.signature._SIGN_S")
+@pytest.mark.usefixtures("short")
+def test_a_signature_that_is_never_made(
+    hanging: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(signature, "_PROGRAM", str(hanging))
+    with pytest.raises(ConfigError, match="was not done after"):
+        signature.made(b"", hanging)
+
+
 @limit("rig.check.witness._LIMIT_S")
 @pytest.mark.usefixtures("short")
 def test_a_time_stamp_that_is_never_judged(

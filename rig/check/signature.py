@@ -24,6 +24,8 @@ NAMESPACE = "neurorig"
 SUFFIX = ".sig"
 _PROGRAM = "ssh-keygen"
 _LIMIT_S = 20.0
+#: A key may ask for its passphrase, or for a touch.
+_SIGN_S = 120.0
 
 
 def unverified(session: Path) -> list[Finding]:
@@ -80,18 +82,41 @@ def verified(folder: Path, signers: Path, name: str = EVENTS) -> Finding:
     return Finding(signature_name, True, f"signed by {names[0]}")
 
 
-def _run(words: Sequence[str], content: bytes) -> subprocess.CompletedProcess[bytes]:
+def made(content: bytes, key: Path) -> bytes:
+    """Sign a content by a key that SSH knows; return the detached signature. Raises
+    ConfigError where the key does not sign.
+    """
+    words = ["sign", "-q", "-n", NAMESPACE, "-f", str(key)]
+    done = _run(words, content, "--sign", _SIGN_S)
+    if done.returncode or not done.stdout:
+        said = done.stderr.decode(errors="replace").strip().split("\n")[-1]
+        raise ConfigError(
+            f"{key} does not sign",
+            path="--sign",
+            evidence=said[:200],
+            try_next="a private key of ssh-keygen, or a public one that ssh-agent has",
+        )
+    return done.stdout
+
+
+def _run(
+    words: Sequence[str],
+    content: bytes,
+    option: str = "--signers",
+    limit_s: float | None = None,
+) -> subprocess.CompletedProcess[bytes]:
     command = [_PROGRAM, "-Y", *words]
+    limit_s = limit_s or _LIMIT_S
     try:
         return subprocess.run(
-            command, input=content, capture_output=True, check=False, timeout=_LIMIT_S
+            command, input=content, capture_output=True, check=False, timeout=limit_s
         )
     except FileNotFoundError as error:
         hint = "OpenSSH 8.2 or newer, which brings it"
         raise ConfigError(
-            f"{_PROGRAM} is not installed", path="--signers", try_next=hint
+            f"{_PROGRAM} is not installed", path=option, try_next=hint
         ) from error
     except subprocess.TimeoutExpired as error:
         raise ConfigError(
-            f"{_PROGRAM} was not done after {_LIMIT_S:.0f} s", path="--signers"
+            f"{_PROGRAM} was not done after {limit_s:.0f} s", path=option
         ) from error

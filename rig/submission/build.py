@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from rig.check import signature
 from rig.errors import ConfigError
 from rig.results.submission_file import (
     CRATE,
@@ -17,6 +18,7 @@ from rig.results.submission_file import (
     REPORT,
     SESSIONS,
     SUBMISSION,
+    SUBMISSION_SIGNATURE,
     WORKFLOW,
     Submission,
     SubmittedConfiguration,
@@ -60,7 +62,7 @@ _RAW = (*RECORDED, UART, COMPLETIONS)
 class SubmissionRequest:
     """Finished sessions, their author's statements, and the folder that the files named
     there are relative to; `raw` is the place of the raw data where that is not the
-    folder, `largest` the file of `rig qubo largest`.
+    folder, `largest` the file of `rig qubo largest`, `key` signs.
     """
 
     sessions: tuple[FinishedSession, ...]
@@ -68,6 +70,7 @@ class SubmissionRequest:
     beside: Path
     raw: str = ""
     largest: Path | None = None
+    key: Path | None = None
 
 
 def build(request: SubmissionRequest, to: Path) -> Submission:
@@ -98,7 +101,11 @@ def build(request: SubmissionRequest, to: Path) -> Submission:
         write_text(folder / CRATE, crate.text(folder, made, began))
         listed = {**made.files, CRATE: sha256(folder / CRATE)}
         made = replace(made, files=dict(sorted(listed.items())))
-        write_text(folder / SUBMISSION, text(made))
+        content = text(made)
+        write_text(folder / SUBMISSION, content)
+        if request.key is not None:
+            signed = signature.made(content.encode(), request.key)
+            write_text(folder / SUBMISSION_SIGNATURE, signed.decode("ascii"))
     return made
 
 

@@ -28,7 +28,7 @@ _COLOURS = {True: "green", False: "red", None: "yellow"}
 _NAMED = 6
 
 
-def print_built(made: Submission, folder: Path) -> None:
+def print_built(made: Submission, folder: Path, is_signed: bool) -> None:
     """Print the content of a submission, its missing entries, and the next steps."""
     out = Terminal()
     sessions = made.sessions
@@ -44,8 +44,12 @@ def print_built(made: Submission, folder: Path) -> None:
         shown = ", ".join(made.missing[:_NAMED])
         more = len(made.missing) - _NAMED
         print_named(out, "missing", shown + (f", and {more} more" if more > 0 else ""))
+    judge = f"rig submission check {folder}"
+    if is_signed:
+        print_named(out, "next", f"{judge} --signers FILE")
+        return
     sign = f"ssh-keygen -Y sign -n neurorig -f KEY {folder / SUBMISSION}"
-    print_named(out, "next", f"{sign}; rig submission check {folder}")
+    print_named(out, "next", f"{sign}; {judge}")
 
 
 def print_tiny(

@@ -67,12 +67,20 @@ def about(file: Path, is_system: bool) -> None:
     type=EXISTING_FILE,
     help="QUBO: the evidence of the largest workload (rig qubo largest --out).",
 )
+@click.option(
+    "--sign",
+    "key",
+    type=EXISTING_FILE,
+    metavar="KEY",
+    help="Sign submission.json by this key (ssh-keygen).",
+)
 def neurobench(
     sessions: tuple[Path, ...],
     stated: Path | None,
     to: Path,
     raw: str,
     largest: Path | None,
+    key: Path | None,
 ) -> None:
     """Make a submission to NeuroBench's system track.
 
@@ -88,8 +96,9 @@ def neurobench(
         beside=stated.parent if stated else Path(),
         raw=raw,
         largest=largest,
+        key=key,
     )
-    print_built(build.build(request, to), to)
+    print_built(build.build(request, to), to, is_signed=key is not None)
 
 
 @submit.command("mlperf-tiny")

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -14,24 +13,9 @@ from rig.check import signature
 from rig.errors import ConfigError
 from rig.session.session import SessionResult
 from tests.commands import rig
+from tests.keys import key, needs_ssh
 
 Run = Callable[..., SessionResult]
-needs_ssh = pytest.mark.skipif(
-    shutil.which("ssh-keygen") is None, reason="ssh-keygen is not installed"
-)
-
-
-def key(folder: Path, name: str) -> Path:
-    """Make a key and a file that allows its owner to sign."""
-    path = folder / name
-    subprocess.run(
-        ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", name, "-f", str(path)],
-        check=True,
-    )
-    (folder / f"{name}.signers").write_text(
-        f"{name}@lab {path.with_suffix('.pub').read_text()}"
-    )
-    return path
 
 
 def sign(session: Path, path: Path) -> None:

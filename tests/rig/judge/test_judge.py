@@ -13,10 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 from lab.faults import forger
 from rig.check.check import Check
-from rig.errors import DataError
+from rig.cli.main import rig as command
+from rig.errors import ConfigError, DataError
 from rig.judge import evidence, requirements
 from rig.judge.judge import Judgement, judge
 from rig.judge.rules import of_benchmark
@@ -24,7 +26,10 @@ from rig.results import submission_file
 from rig.results.submission_file import CRATE, REPORT
 from rig.results.verdict import Outcome
 from rig.store.session_folder import hashes
+from rig.submission import about, build, entries
 from tests import checking
+from tests.keys import key as ssh_key
+from tests.keys import needs_ssh
 from tests.recorded import recorded
 from tests.submissions import (
     built,
@@ -99,6 +104,62 @@ def test_a_virtual_submission_passes_up_to_its_labels(place: Path) -> None:
     said = {row.requirement: row.evidence for row in found.rows}
     assert "SIMULATED: device and monitor are simulated" in said["measured"]
     assert "every number found again" in said["session virtual-asc"]
+
+
+def test_the_rows_of_metrics_have_the_names_of_metrics(place: Path) -> None:
+    found = judged(place / "submission")
+    said = {
+        row.requirement: row.evidence
+        for row in found.rows
+        if row.requirement.startswith("metrics ")
+    }
+    latencies = "latency_preprocess, latency_infer, latency_total"
+    assert said["metrics latency_preprocess"] == latencies
+    assert "{" not in str(said)
+
+
+def signature_row(folder: Path, signers: Path) -> tuple[bool | None, str]:
+    found = judged(folder, signers=signers)
+    [row] = [row for row in found.rows if row.requirement == "signature"]
+    return row.passed, row.evidence
+
+
+@needs_ssh
+def test_a_submission_is_signed_and_only_as_it_is_by_its_signer(
+    place: Path, tmp_path: Path
+) -> None:
+    own = ssh_key(tmp_path, "own")
+    other = ssh_key(tmp_path, "other")
+    to = tmp_path / "signed"
+    stated = statements(tmp_path / "stated")
+    recorded_session = place / "submission/sessions/virtual-asc"
+    words = ["submit", "neurobench", str(recorded_session), "--about", str(stated)]
+    done = CliRunner().invoke(command, [*words, "--to", str(to), "--sign", str(own)])
+    assert done.exit_code == 0, done.output
+    assert "--signers FILE" in done.output
+    trusted = tmp_path / "own.signers"
+    assert signature_row(to, trusted) == (True, "signed by own@lab")
+    passed, said = signature_row(to, other.with_suffix(".signers"))
+    assert passed is False and "is of nobody whom" in said
+    edited(to, lambda tree: tree["submitter"].update(name="Another"))
+    passed, said = signature_row(to, trusted)
+    assert passed is False and "is not of submission.json as it is" in said
+
+
+@needs_ssh
+def test_what_is_no_key_leaves_no_folder(place: Path, tmp_path: Path) -> None:
+    no_key = statements(tmp_path / "stated")
+    recorded_session = place / "submission/sessions/virtual-asc"
+    request = build.SubmissionRequest(
+        sessions=(entries.read(recorded_session),),
+        about=about.AuthorStatements(),
+        beside=tmp_path,
+        key=no_key,
+    )
+    with pytest.raises(ConfigError, match=r"about\.toml does not sign") as refused:
+        build.build(request, tmp_path / "made")
+    assert "load public key" in refused.value.evidence
+    assert {path.name for path in tmp_path.iterdir()} == {"stated"}
 
 
 def test_by_the_rules_it_lacks_samples(place: Path) -> None:
@@ -222,7 +283,7 @@ MUTATIONS: Mapping[str, tuple[Edit, str]] = {
     "an interval": (metric("latency_infer", low=0.0419), NUMBERS),
     "a unit": (metric("power_idle", unit="mW"), NUMBERS),
     "a value of one trial": (metric("accuracy", per_trial=[1, 1, 1, 1, 0.9]), NUMBERS),
-    "no value": (metric("energy_total", value=None), "metrics energy_{phase}"),
+    "no value": (metric("energy_total", value=None), "metrics energy_preprocess"),
     "a missing cell": (
         in_tree(lambda tree: session(tree)["metrics"].pop("power_dynamic")),
         "metrics power_idle",
