@@ -54,10 +54,6 @@ class IdleKind(StepKind[Idle]):
         begin, end = item.completion.marks
         yield Span(item, "idle", (begin.tick, end.tick), 1)
 
-    def stated_s(self, step: Idle) -> float | None:
-        """Return its duration."""
-        return step.duration_s
-
     def lengthened_by(self, span: Span, step: Idle) -> str:
         """Name the scenario's idle time."""
         return "idle_s"
