@@ -437,3 +437,21 @@ def test_an_audit_that_was_killed_goes_on_with_its_trials(
     assert (begun / "trial-1" / "trace.jls").read_bytes() == trace
     found = judged(claim, tmp_path)
     assert (found.outcome, found.trials) == (Outcome.PASS, 3)
+
+
+def test_the_commands_of_the_page_audit_a_submission(
+    place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fingerprint, "read", checking.fingerprints)
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(place / "submission", tmp_path / "submission")
+    bench(tmp_path).rename(tmp_path / "mine.toml")
+    page = (ROOT / "docs" / "how-to" / "AUDIT.md").read_text(encoding="utf-8")
+    block = page.partition("```sh\n")[2].partition("```")[0]
+    lines = [line.partition("#")[0].split() for line in block.splitlines()]
+    assert [line[:2] for line in lines] == [["rig", "audit"]] * 2
+    for line in lines:
+        code, said, _ = command(*line[1:])
+        assert code == 0 and "every claimed metric is confirmed" in said
+    assert (tmp_path / "audits" / "submission" / "audit.json").exists()
+    assert list((tmp_path / "audits" / "submission").glob("*/bench.toml"))
