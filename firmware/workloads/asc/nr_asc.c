@@ -153,13 +153,33 @@ static int32_t decay(int32_t value, int dash)
     return loss == 0 && value > 0 ? 1 : loss;
 }
 
-static int32_t weighted_sum(const int8_t *weights, const int16_t *spikes, int count)
+/* An input that has spikes in a step. */
+struct event {
+    int16_t input, spikes;
+};
+
+/* Lists the inputs that have spikes; returns their end. */
+static const struct event *list_events(struct event *events, const int16_t *spikes, int count)
 {
-    int32_t sum = 0;
     int n;
 
     for (n = 0; n < count; n++) {
-        sum += weights[n] * spikes[n];
+        if (spikes[n] != 0) {
+            events->input = (int16_t)n;
+            events->spikes = spikes[n];
+            events++;
+        }
+    }
+    return events;
+}
+
+static int32_t weighted_sum(const int8_t *weights, const struct event *event,
+                            const struct event *end)
+{
+    int32_t sum = 0;
+
+    for (; event != end; event++) {
+        sum += weights[event->input] * event->spikes;
     }
     return sum;
 }
@@ -168,6 +188,8 @@ static int32_t weighted_sum(const int8_t *weights, const int16_t *spikes, int co
 static void step_layer(struct nr_asc *asc, const struct nr_asc_layer *layer, int first,
                        const int16_t *input)
 {
+    struct event events[NR_ASC_MODEL_NEURONS + NR_ASC_CHANNELS];
+    const struct event *end = list_events(events, input, layer->inputs);
     int n;
 
     for (n = 0; n < layer->neurons; n++) {
@@ -177,7 +199,7 @@ static void step_layer(struct nr_asc *asc, const struct nr_asc_layer *layer, int
 
         current = limited(
             current
-            + weighted_sum(&layer->weight[(ptrdiff_t)n * layer->inputs], input, layer->inputs));
+            + weighted_sum(&layer->weight[(ptrdiff_t)n * layer->inputs], events, end));
         current -= decay(current, layer->dash_syn[n]);
         membrane = limited(membrane + limited(current - decay(membrane, layer->dash_mem[n])));
         while (membrane >= layer->threshold[n] && fired < layer->spikes_max) {
