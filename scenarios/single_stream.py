@@ -128,26 +128,10 @@ class SingleStream(Scenario):
     ) -> dict[str, Metric]:
         metrics = _accuracy(columns, with_errors)
         samples = columns.samples.of_width(len(phases))
-        latencies_s = samples.latency_s
-        for place, phase in enumerate(phases):
-            name = f"latency_{phase}"
-            metrics |= _latency(name, latencies_s[:, place], with_errors=with_errors)
-        totals_s = _row_sums(latencies_s)
-        metrics |= _latency(
-            "latency_total", totals_s, Prominence.HEADLINE, with_errors=with_errors
-        )
-        if not _no_estimate(columns.repeats.tolist()):
-            estimate_s = early_stopping.estimate(totals_s.tolist(), LOADGEN_PERCENT)
-            assert estimate_s is not None
-            metrics[EARLY_STOPPING] = Metric(
-                estimate_s,
-                "s",
-                n=len(totals_s),
-                higher_is_better=False,
-                statistic=Statistic.PERCENTILE,
-                prominence=Prominence.DETAIL,
-                repeatability=Repeatability.COARSE,
-            )
+        name = (type(self), tuple(phases), with_errors)
+        if name not in samples.of_latencies:
+            samples.of_latencies[name] = _latencies(columns, phases, with_errors)
+        metrics |= samples.of_latencies[name]
         return metrics | _energies(samples, columns.idles, phases, with_errors)
 
     def declared_metrics(
@@ -213,6 +197,34 @@ def _accuracy(columns: MeasuredColumns, with_error: bool) -> dict[str, Metric]:
     right = columns.right.tolist()
     accuracy = Metric.of_share(right, True, Prominence.HEADLINE, with_error=with_error)
     return {"accuracy": accuracy}
+
+
+def _latencies(
+    columns: MeasuredColumns, phases: Sequence[str], with_errors: bool
+) -> dict[str, Metric]:
+    """Return the metrics of the phases' latencies and of their sum."""
+    metrics: dict[str, Metric] = {}
+    latencies_s = columns.samples.of_width(len(phases)).latency_s
+    for place, phase in enumerate(phases):
+        name = f"latency_{phase}"
+        metrics |= _latency(name, latencies_s[:, place], with_errors=with_errors)
+    totals_s = _row_sums(latencies_s)
+    metrics |= _latency(
+        "latency_total", totals_s, Prominence.HEADLINE, with_errors=with_errors
+    )
+    if not _no_estimate(columns.repeats.tolist()):
+        estimate_s = early_stopping.estimate(totals_s.tolist(), LOADGEN_PERCENT)
+        assert estimate_s is not None
+        metrics[EARLY_STOPPING] = Metric(
+            estimate_s,
+            "s",
+            n=len(totals_s),
+            higher_is_better=False,
+            statistic=Statistic.PERCENTILE,
+            prominence=Prominence.DETAIL,
+            repeatability=Repeatability.COARSE,
+        )
+    return metrics
 
 
 def _latency(

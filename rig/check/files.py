@@ -52,10 +52,14 @@ def findings(
         )
     listed = verified.listed(journal)
     there = inventory.files(folder.path)
+    known = [name for name in listed if name in there]
+    hashes = session_folder.sha256_of([there[name] for name in known])
+    found = dict(zip(known, hashes, strict=True))
     for name, digest in listed.items():
-        if name not in there:
+        now = found.get(name)
+        if now is None:
             yield Finding(name, False, verified.MISSING)
-        elif (now := session_folder.sha256(there[name])) != digest:
+        elif now != digest:
             said = f"was changed: SHA-256 {now[:16]}..., recorded {digest[:16]}..."
             yield Finding(name, False, f"{said}{_repair(name)}")
         else:

@@ -27,6 +27,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from functools import cache, partial
+from operator import attrgetter
 from typing import Any, TypeVar, cast
 
 import cattrs
@@ -131,14 +132,8 @@ def like(kind: type[T], source: Any, **own: Any) -> T:
     """Return a dataclass whose fields have the values that another object has under the
     same names, but for its `own` ones.
     """
-    return kind(
-        **{
-            name: getattr(source, name)
-            for name in _names(cast(Any, kind))
-            if name not in own
-        },
-        **own,
-    )
+    names, values_of = _taken(cast(Any, kind), tuple(own))
+    return kind(**dict(zip(names, values_of(source), strict=True)), **own)
 
 
 def take(kind: type[T], tree: dict[str, Any], place: str) -> T:
@@ -147,6 +142,20 @@ def take(kind: type[T], tree: dict[str, Any], place: str) -> T:
     """
     found = {name: tree.pop(name) for name in _names(cast(Any, kind)) if name in tree}
     return from_json(kind, found, place)
+
+
+@cache
+def _taken(
+    kind: type, own: tuple[str, ...]
+) -> tuple[tuple[str, ...], Callable[[Any], tuple[Any, ...]]]:
+    """Return the fields of a dataclass without its `own` ones, and how they are read
+    of an object, all at once.
+    """
+    names = tuple(name for name in _names(kind) if name not in own)
+    if len(names) > 1:
+        return names, attrgetter(*names)
+    # Of one name attrgetter returns no tuple, of none it does not work.
+    return names, lambda source: tuple(getattr(source, name) for name in names)
 
 
 @cache

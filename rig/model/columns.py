@@ -6,7 +6,8 @@ windows. Statistics of many samples are computed from them at once.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -22,6 +23,9 @@ class WindowArrays:
     latency_s: Float64s
     energy_j: Float64s
     lost: Bools
+    #: What was computed from the latencies alone, by a name; the same for windows that
+    #: differ in their energies only.
+    of_latencies: dict[Any, Any] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -47,16 +51,18 @@ class WindowArrays:
             self.latency_s.reshape(shape),
             self.energy_j.reshape(shape),
             self.lost.reshape(shape),
+            self.of_latencies,
         )
 
     def moved(self, latency_s: Float64s, energy_j: Float64s) -> WindowArrays:
         """Return the windows with other latencies and energies, in the order of rows;
         lost energies stay so.
         """
-        shape = self.latency_s.shape
-        return replace(
-            self, latency_s=latency_s.reshape(shape), energy_j=energy_j.reshape(shape)
-        )
+        latency_s = latency_s.reshape(self.latency_s.shape)
+        energy_j = energy_j.reshape(self.latency_s.shape)
+        is_same = np.array_equal(latency_s, self.latency_s)
+        kept = self.of_latencies if is_same else {}
+        return WindowArrays(latency_s, energy_j, self.lost, kept)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

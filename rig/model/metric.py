@@ -5,6 +5,7 @@ report.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -13,7 +14,6 @@ from rig.arrays import Float64s
 from rig.stats.binomial import Share
 from rig.stats.summary import (
     ascending,
-    mean,
     of_ordered,
     percentile_error,
     standard_error,
@@ -160,12 +160,15 @@ class Metric:
         with_error: bool = True,
     ) -> Metric:
         """Make the share of outcomes that are true."""
-        values = [float(outcome) for outcome in outcomes]
+        count = len(outcomes)
+        error = None
+        if with_error:
+            error = standard_error([float(outcome) for outcome in outcomes])
         return cls(
-            value=mean(values),
+            value=sum(outcomes) / count if count else math.nan,
             unit="1",
-            standard_error=standard_error(values) if with_error else None,
-            n=len(values),
+            standard_error=error,
+            n=count,
             higher_is_better=higher_is_better,
             statistic=Statistic.SHARE,
             prominence=prominence,

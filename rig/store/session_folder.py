@@ -10,7 +10,8 @@ import re
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -59,6 +60,8 @@ RECORDED = (TRACE, GAPS, EDGES, REDUCED, SAID)
 #: Suffix of a file that is not whole yet.
 PARTIAL_SUFFIX = ".partial"
 
+#: Files that are hashed at a time, at most.
+_HASHED_AT_ONCE = 4
 #: Names of new folders, and what is written into one before the first line of
 #: events.jsonl.
 _CREATED = re.compile(r"[0-9]{8}T[0-9]{6}Z-")
@@ -283,6 +286,12 @@ def hashes(folder: Path) -> dict[str, str]:
     """Return the SHA-256 of each file in a folder and those below it, by its name
     there."""
     return {name: sha256(path) for name, path in inventory.files(folder).items()}
+
+
+def sha256_of(paths: Sequence[Path]) -> Iterator[str]:
+    """Yield the SHA-256 of files, in their order; each processor hashes another one."""
+    with ThreadPoolExecutor(min(os.cpu_count() or 1, _HASHED_AT_ONCE)) as pool:
+        yield from pool.map(sha256, paths)
 
 
 def sha256(path: Path) -> str:

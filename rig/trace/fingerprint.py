@@ -12,10 +12,13 @@ is C, and may crash or never end on a forged file.
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -26,6 +29,7 @@ from rig.arrays import Bools, Float32s, Int64s
 from rig.errors import BenchError
 from rig.files import typed
 from rig.host import processor_limit
+from rig.host.stop import LOOK_S, Stop, look
 from rig.trace import limited_child
 from rig.trace.reduced_check import currents
 from rig.trace.repeats import Repeat, Repeats
@@ -52,8 +56,12 @@ _MEMORY_B = 8 << 30
 _READY = "ready"
 _LIMIT_S = 120.0
 _SLOW_B_PER_S = 5e6
+#: Each reader takes a quarter of a second to begin.
+_PARALLEL_B = 100_000_000
+_READERS = 4
 _FIRST = np.uint32(2654435761)
 _SECOND = np.uint32(2246822519)
+_BEGINS_BELOW = np.uint32((1 << 32) // _EVERY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +101,8 @@ def windows(
         repeats.add(hashes[distinct], begins[distinct] + at)
         carried = bits[max(len(bits) - _WINDOW + 1, 0) :]
         at += len(bits) - len(carried)
+        if len(kept) == _KEPT:
+            hashes = hashes[hashes < kept[-1]]
         kept = np.unique(np.concatenate([kept, hashes]))[:_KEPT]
     return tuple(kept.tolist()), repeats.longest
 
@@ -106,19 +116,26 @@ def _hashes(
     if len(bits) < _WINDOW:
         return np.zeros(0, np.uint64), np.zeros(0, np.int64), np.zeros(0, np.bool_)
     starts = len(bits) - _WINDOW + 1
-    mixed = bits[:starts] * _FIRST + bits[1 : starts + 1] * _SECOND
-    begins = np.flatnonzero(mixed >> np.uint32(16) < (1 << 16) // _EVERY)
+    mixed = bits[:starts] * _FIRST
+    mixed += bits[1 : starts + 1] * _SECOND
+    begins = np.flatnonzero(mixed < _BEGINS_BELOW)
     rows = sliding_window_view(bits, _WINDOW)[begins]
     lively = np.count_nonzero(rows[:, 1:] != rows[:, :-1], axis=1) >= _CHANGES
-    factors = np.random.default_rng(1).integers(
-        1, 2**63, _WINDOW, np.uint64
-    ) * np.uint64(2) + np.uint64(1)
-    mixed_64 = rows[lively].astype(np.uint64) @ factors
+    rows = rows[lively]
+    mixed_64 = rows.astype(np.uint64) @ _factors()
     mixed_64 ^= mixed_64 >> np.uint64(31)
     hashes: NDArray[np.uint64] = mixed_64 * np.uint64(0x9E3779B97F4A7C15)
-    ordered = np.sort(rows[lively], axis=1)
+    ordered = np.sort(rows, axis=1)
     values = np.count_nonzero(ordered[:, 1:] != ordered[:, :-1], axis=1) + 1
     return hashes, begins[lively].astype(np.int64), values >= _DISTINCT
+
+
+@cache
+def _factors() -> NDArray[np.uint64]:
+    """Return an odd factor for each sample of a window."""
+    drawn = np.random.default_rng(1).integers(1, 2**63, _WINDOW, np.uint64)
+    factors: NDArray[np.uint64] = drawn * np.uint64(2) + np.uint64(1)
+    return factors
 
 
 def of_trace(path: Path) -> Fingerprint:
@@ -144,8 +161,34 @@ def of_trace(path: Path) -> Fingerprint:
 
 def read(paths: Sequence[Path]) -> Mapping[Path, Fingerprint]:
     """Return the fingerprint of each trace; of one on which its reader crashes or does
-    not end, the fault.
+    not end, the fault. Long traces have a reader for each processor, of some.
     """
+    total_b = sum(path.stat().st_size for path in paths)
+    readers = min(len(paths), total_b // _PARALLEL_B, _READERS, os.cpu_count() or 1)
+    if readers < 2:
+        return _read(paths)
+    fingerprints: dict[Path, Fingerprint] = {}
+    stop = Stop()
+
+    def part(place: int) -> Mapping[Path, Fingerprint]:
+        with stop.heard():
+            return _read(paths[place::readers])
+
+    with ThreadPoolExecutor(readers) as pool:
+        parts = [pool.submit(part, place) for place in range(readers)]
+        try:
+            while wait(parts, timeout=LOOK_S).not_done:
+                look()
+        except BaseException:
+            # The readers are processes that would go on to their ends.
+            stop.request()
+            raise
+    for done in parts:
+        fingerprints.update(done.result())
+    return fingerprints
+
+
+def _read(paths: Sequence[Path]) -> Mapping[Path, Fingerprint]:
     fingerprints: dict[Path, Fingerprint] = {}
     while left := [path for path in paths if path not in fingerprints]:
         for path, text in zip(left, _told(left), strict=False):

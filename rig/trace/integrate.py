@@ -52,16 +52,14 @@ class Sums:
         current[:] = current_a
         voltage[:] = voltage_v
         np.multiply(current, voltage, out=power)
-        self.least_w, self.most_w = (
-            min(self.least_w, float(power.min())),
-            max(self.most_w, float(power.max())),
-        )
+        self.least_w = min(self.least_w, float(power.min()))
+        self.most_w = max(self.most_w, float(power.max()))
         if not self._ends:
             self.sums[:, 0] += rows.sum(axis=1)
             return
         whole = count - count % _CELL
         cells = rows[:, :whole].reshape(3, -1, _CELL)
-        place = self._place(float(current.min()), float(current.max()))
+        place = self._place(float(current_a.min()), float(current_a.max()))
         if place is not None:
             for values in (cells.sum(axis=2), rows[:, whole:]):
                 if values.shape[1]:

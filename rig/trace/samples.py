@@ -6,7 +6,7 @@ by block.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -84,17 +84,16 @@ class Around:
     """The samples about an instant, two more each way; the first has number `base`."""
 
     base: int
-    current: Float32s
-    voltage: Float32s
+    current_a: Sequence[float]
+    voltage_v: Sequence[float]
 
     def sample(self, at: int) -> tuple[float, float]:
         """Return current and voltage of a sample."""
-        return float(self.current[at - self.base]), float(self.voltage[at - self.base])
+        return self.current_a[at - self.base], self.voltage_v[at - self.base]
 
     def power_w(self, at: int) -> float:
         """Return the power of a sample."""
-        current, voltage = self.sample(at)
-        return current * voltage
+        return self.current_a[at - self.base] * self.voltage_v[at - self.base]
 
     def beside_w(self, at: float, length: int) -> tuple[float, float]:
         """Return the power of the samples before and after the one with an end."""
@@ -149,5 +148,7 @@ class Samples:
 
     def around(self, at: float) -> Around:
         """Return the samples about an instant."""
-        base = max(math.floor(at) - 2, 0)
-        return Around(base, *self.some(base, min(math.floor(at) + 3, self._length)))
+        middle = math.floor(at)
+        base = max(middle - 2, 0)
+        current, voltage = self.some(base, min(middle + 3, self._length))
+        return Around(base, current.tolist(), voltage.tolist())

@@ -33,7 +33,7 @@ def power_w(k: int) -> float:
 def around(at: float, current: np.ndarray = CURRENT) -> Around:
     base = max(math.floor(at) - 2, 0)
     stop = math.floor(at) + 3
-    return Around(base, current[base:stop], VOLTAGE[base:stop])
+    return Around(base, current[base:stop].tolist(), VOLTAGE[base:stop].tolist())
 
 
 @given(start=st.floats(0, 18), length=st.floats(0.01, 1.99))
