@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
+    from rig.bench.config import Config
     from rig.interfaces.sut import SystemUnderTest
     from sut_backends.served.admission import Admission
     from sut_backends.served.endpoints import Endpoint
@@ -93,6 +94,7 @@ def serve(
     # Imported here to keep the help of all commands fast.
     from contextlib import closing
 
+    from rig.bench.labgrid.loan import on_loan
     from rig.cli.options import refuse_idle
     from rig.cli.printed.terminal import Terminal
     from rig.errors import ConfigError
@@ -123,7 +125,7 @@ def serve(
         refuse_idle("without --tls-cert", "token_file")
     if not sync:
         refuse_idle("without --sync", "hold_us")
-    open_sut = _opener(bench, overrides)
+    resolved = _without_monitors(bench, overrides)
     say: Callable[[str], None] = lambda line: out.print(line, markup=False)  # noqa: E731
     admission = None
     if tls_cert is not None and tls_key is not None:
@@ -137,10 +139,17 @@ def serve(
         endpoint = SerialEndpoint(port, baud)
     else:
         endpoint = PtyEndpoint() if tcp is None else TcpEndpoint(listen, tcp, admission)
-    pulsed = _pulsed(open_sut, endpoint, sync, hold_us) if sync else open_sut
     stop = Stop()
-    with closing(endpoint), stopped_by_signals(stop), stop.heard():
-        server = Server(pulsed, endpoint, say)
+    with (
+        closing(endpoint),
+        stopped_by_signals(stop),
+        stop.heard(),
+        on_loan(resolved, stop) as lent,
+    ):
+        open_sut = _opener(lent)
+        if sync:
+            open_sut = _pulsed(open_sut, endpoint, sync, hold_us)
+        server = Server(open_sut, endpoint, say)
         with closing(server):
             _introduce(out, server.sut, endpoint.url, admission)
             try:
@@ -151,14 +160,19 @@ def serve(
     return 0
 
 
-def _opener(bench: Path, overrides: tuple[str, ...]) -> Callable[[], SystemUnderTest]:
-    """Return a function that opens the bench's SUT with its task, without monitors."""
+def _without_monitors(bench: Path, overrides: tuple[str, ...]) -> Config:
+    """Return a bench whose monitors, which the other host has, are not opened."""
     from dataclasses import replace
 
     from rig.bench import config
+
+    return replace(config.load(bench, overrides, monitor_needed=False), monitors={})
+
+
+def _opener(resolved: Config) -> Callable[[], SystemUnderTest]:
+    """Return a function that opens the bench's SUT with its task."""
     from rig.bench.parts import open_part, open_task
 
-    resolved = replace(config.load(bench, overrides, monitor_needed=False), monitors={})
     _, context = open_task(resolved)
     sut: Callable[[], Any] = lambda: open_part("sut", resolved, context)  # noqa: E731
     return sut

@@ -66,6 +66,27 @@ def test_a_session_has_its_place_and_then_gives_it_back(
     assert code == 0 and "every number recomputed" in said, said
 
 
+def test_a_place_is_served_to_another_host(lab: Lab, tmp_path: Path) -> None:
+    process = lab.start("serve", lab.bench(tmp_path, "board-1"), "--pty")
+    try:
+        assert process.stdout is not None
+        introduced = iter(process.stdout.readline, "")
+        port = next(line for line in introduced if line.startswith("port = "))
+        assert lab.holder("board-1") == ME
+        far = tmp_path / "far.toml"
+        text = lab.bench(tmp_path, "").read_text()
+        _, _, rest = text.partition("[sut.uart]")
+        _, _, rest = rest.partition('port = "labgrid"')
+        far.write_text(f"[bench]\ntrials = 1\n[sut.uart]\n{port}{rest}")
+        code, said = lab.rig("run", far, "--sessions", tmp_path / "sessions")
+        assert code == 4, said  # one trial: not tested
+    finally:
+        process.send_signal(signal.SIGINT)
+        said, _ = process.communicate(timeout=LIMIT_S)
+    assert "the device and the port are closed" in said
+    assert lab.switches.asked(1) == ["on", "off"]
+
+
 def test_a_place_of_another_is_refused_with_its_holder(
     lab: Lab, tmp_path: Path
 ) -> None:
