@@ -140,20 +140,29 @@ def _print_lines(
     """
     empty = " " * _width(widths)
     text = Text(empty)
-    for number in range(len(rows) + 1):
-        text.append("\n ")
-        for place, (column, width) in enumerate(zip(columns, widths, strict=True)):
-            cell = column[number]
-            style = _HEAD if number == 0 else ""
-            if number and place == _OUTCOME:
-                style = _colour(rows[number - 1])
-            text.append(_BETWEEN if place else "").append(cell, style)
-            text.append(" " * (width - cell_len(cell)))
-        text.append(" ")
-        if number == 0:
-            text.append(f"\n {'─' * (len(empty) - 2)} ")
+    padded = [_padded(*column) for column in zip(columns, widths, strict=True)]
+    text.append("\n ")
+    for place, (column, whole) in enumerate(zip(columns, padded, strict=True)):
+        head = column[0]
+        text.append(_BETWEEN if place else "").append(head, _HEAD)
+        text.append(whole[0][len(head) :])
+    text.append(f" \n {'─' * (len(empty) - 2)} ")
+    # One piece of text for all columns beside the coloured one: each piece costs.
+    for number, row in enumerate(rows, start=1):
+        cells = [whole[number] for whole in padded]
+        outcome = columns[_OUTCOME][number]
+        room = cells[_OUTCOME][len(outcome) :]
+        before = _BETWEEN.join(cells[:_OUTCOME])
+        behind = "".join(f"{_BETWEEN}{cell}" for cell in cells[_OUTCOME + 1 :])
+        text.append(f"\n {before}{_BETWEEN}").append(outcome, _colour(row))
+        text.append(f"{room}{behind} ")
     text.append(f"\n{empty}")
     out.print(text, soft_wrap=True, highlight=False)
+
+
+def _padded(column: Sequence[str], width: int) -> list[str]:
+    """Fill the cells of a column with spaces to a width."""
+    return [cell + " " * (width - cell_len(cell)) for cell in column]
 
 
 def _table(columns: Sequence[Sequence[str]], rows: Sequence[Listed]) -> Table:
