@@ -38,7 +38,8 @@ RULES = ("nested", "positional", "classes", "long", "prose", "pages", "links")
 #: The name of a page, alone in a code span or with its folder; neither the text nor the
 #: target of a link.
 _PAGE_NAME = re.compile(
-    r"`(?P<span>[\w./-]+\.md)`(?!\]\()|(?<![\w(`/.\[-])(?P<path>docs/[\w./-]+\.md)(?!\]\()"
+    r"`(?P<span>[\w./-]+\.md)`(?!\]\()"
+    r"|(?<![\w(`/.\[-])(?<!\]: )(?P<path>docs/[\w./-]+\.md)(?!\]\()"
 )
 #: Each plug-in has a class of this name.
 SHARED_CLASS = "Settings"

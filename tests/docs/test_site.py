@@ -54,7 +54,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     else:
         pytest.skip("the tools of the documentation are missing: make docs")
     folder = tmp_path_factory.mktemp("site")
-    shutil.copy(ROOT / "mkdocs.yml", folder)
+    for name in ("mkdocs.yml", "CHANGELOG.md"):
+        shutil.copy(ROOT / name, folder)
     for name in ("docs", "rig"):
         ignored = shutil.ignore_patterns("__pycache__")
         shutil.copytree(ROOT / name, folder / name, ignore=ignored)
