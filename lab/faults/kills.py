@@ -25,6 +25,7 @@ rig meanwhile: a resume by another revision is refused, and counted as lost.
 from __future__ import annotations
 
 import argparse
+import faulthandler
 import importlib
 import os
 import random
@@ -56,8 +57,13 @@ SETTINGS = [f"task.null.samples={QUERIES}", "scenario.single_stream.idle_s=0.1"]
 #: takes its time for that.
 REDUCED = "bench.between_windows=reduced"
 SLOW_LOADS = {"virtual-null": ("sut.virtual.load_s=0.1",)}
-#: No command of a session this small takes longer, also on a machine with other work.
+#: No command of a session this small takes longer, also on a machine with other work,
+#: but for one of low priority: with six others at work, `nice -n 19` has half a percent
+#: of a processor. What a command does then is in the log (`_DUMP`).
 LIMIT_S = 180
+#: Signal on which a command prints its stack.
+_DUMP = signal.SIGUSR1
+_DUMPED_S = 5.0
 #: Exit codes of a run that came to its end: two trials are not tested.
 _ENDINGS = (0, 1, 4)
 POLL_S = 0.002
@@ -96,6 +102,7 @@ def started(arguments: Sequence[str], log: Path) -> int:
         out = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
         os.dup2(out, 1)
         os.dup2(out, 2)
+        faulthandler.register(_DUMP)
         sys.argv = ["rig", *arguments]
         rig_main()
     except SystemExit as ending:
@@ -188,7 +195,8 @@ def live(bench: str, seed: int, whole_s: float) -> Life:
             kills["resume"] += killed(pid, draw.uniform(0.0, whole_s))
         elif (code := ended(pid, LIMIT_S)) not in _ENDINGS:
             if code is None:
-                killed(pid, 0.0)
+                os.kill(pid, _DUMP)
+                killed(pid, _DUMPED_S)
             lost.append(
                 "resume "
                 + (f"took {LIMIT_S} s" if code is None else f"ended with {code}")
