@@ -15,7 +15,7 @@ from rig.files import foreign_files
 from rig.judge.evidence import Evidence, shown
 from rig.judge.row import JudgedRow
 from rig.judge.rules import Rules
-from rig.results import labels, replication
+from rig.results import labels, origins, replication
 from rig.results.document import Results
 from rig.results.replication import LIMIT
 from rig.results.submission_file import REPORT, Submission, SubmittedMetric
@@ -161,6 +161,9 @@ def _labels(case: JudgedCase) -> Iterator[JudgedRow]:
             # Which seeds are announced is a requirement of its own.
             parts = [part for part in label.text.split(", ") if part != known]
             partial += [f"{each.stated.name} is {said}"] * bool(parts)
+        monitors = each.context.provenance.monitors if each.context else {}
+        if played := origins.played_back(monitors):
+            made_up.append(f"{each.stated.name} plays power back from {played}")
     rule = "a simulated, generated or partial number is no measurement"
     good = "the labels are those of the sessions' records"
     yield case.row("labels", differing, good, rule)

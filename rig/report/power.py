@@ -70,7 +70,7 @@ def power(trace: Trace, trial: TrialSamples, results: Results) -> Plot:
     view_s = _view(trace, zero_s, float(trial.stop_s[place, -1]))
     figure = Figure(figsize=(10.4, 4.4), layout="constrained")
     axes, sync = figure.subplots(2, 1, sharex=True, height_ratios=[9, 1])
-    factor, how = _draw_power(axes, trace, view_s, zero_s)
+    factor, how = draw_power(axes, trace, view_s, zero_s)
     _draw_phases((axes, sync), trial, place, results.provenance.task.phases)
     _draw_gaps(axes, trace, view_s, zero_s)
     if trial.idle_w is not None:
@@ -115,7 +115,7 @@ def _view(trace: Trace, start_s: float, stop_s: float) -> View:
     )
 
 
-def _draw_power(
+def draw_power(
     axes: Axes, trace: Trace, view_s: View, zero_s: float
 ) -> tuple[float, str]:
     """Draw the samples, or columns of them, and return the factor of the axis and how

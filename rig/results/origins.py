@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from rig.interfaces.monitor import MonitorInfo
 from rig.interfaces.sut import HOST_CLOCK
 from rig.model.origin import Origin, Origins, of_part, weakest
 
@@ -80,3 +81,16 @@ def _origin(stated: Any) -> Origin | None:
 
 def _key(info: Any, name: str) -> Any:
     return info.get(name) if isinstance(info, Mapping) else None
+
+
+def played_back(monitors: Mapping[str, MonitorInfo]) -> str:
+    """Return the recording that a monitor plays back; empty where all of them measure.
+
+    A session with it has times of one run and energies of another.
+    """
+    paths = [
+        str(info.details.get("path", "a recording"))
+        for info in monitors.values()
+        if info.kind == "playback"
+    ]
+    return ", ".join(paths)

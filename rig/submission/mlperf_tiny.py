@@ -20,15 +20,21 @@ from typing import Any
 from rig.errors import BenchError, ConfigError
 from rig.files import small_text
 from rig.host.program import run_program
-from rig.results import labels, results
-from rig.store import inventory
+from rig.results import labels, origins, results
+from rig.store import inventory, provenance_file
 from rig.store.session_folder import BENCH, EVENTS, LINES, PROVENANCE, RESULTS, UART
+from rig.submission import power_picture
 from rig.submission.entries import FinishedSession
 from rig.submission.whole_folder import copy, new_folder
 
 #: Their names of the benchmarks, by those of the data.
 _MODELS = {"ad01": "ad", "ic01": "ic", "ic02": "ic2", "kws01": "kws", "vww01": "vww"}
 _TASK = "mlperf_tiny"
+#: The streaming wake word: one session has accuracy, duty cycle and, where an energy
+#: monitor was there, the power.
+_STREAM_TASK = "sww"
+#: Of "extra_required_files" of the checker: the power while the device listens.
+_PICTURE = "energy_inf_000.png"
 #: "required_tests" of the checker, of each of these models.
 _REQUIRED = ("accuracy", "performance")
 #: "VALID_AVAILABILITIES" of the checker.
@@ -103,6 +109,8 @@ def build(made: TinySubmission, to: Path) -> list[str]:
             copy(path / "trial-1" / LINES, result / "results.txt")
             copy(path / "trial-1" / UART, result / "log.txt")
             copy(path / RESULTS, result / "results.json")
+            if place == f"{_STREAM_TASK}/energy":
+                power_picture.draw(session, result / _PICTURE)
             for file in (BENCH, PROVENANCE, EVENTS):
                 copy(path / file, top / "code" / name / place / file)
         if made.code is not None:
@@ -114,6 +122,8 @@ def build(made: TinySubmission, to: Path) -> list[str]:
 
 def _place(session: FinishedSession) -> str:
     """Return the folder of a session's results: `kws/performance`."""
+    if session.results.task == _STREAM_TASK:
+        return _place_of_stream(session)
     facts = session.results.provenance.task
     benchmark = str(facts.details.get("benchmark", ""))
     if session.results.task != _TASK or benchmark not in _MODELS:
@@ -121,16 +131,39 @@ def _place(session: FinishedSession) -> str:
             f"{session.name} is of no benchmark of MLPerf Tiny that is submitted here",
             path="SESSION",
             evidence=f"task {session.results.task}, benchmark {benchmark or 'none'}",
-            try_next=f"sessions of {', '.join(_MODELS)}: rig tiny",
+            try_next=f"sessions of {', '.join(_MODELS)}, sww: rig tiny",
         )
     settings = results.Context.of(session.folder).config.scenario.settings
     return f"{_MODELS[benchmark]}/{settings.mode}"
+
+
+def _place_of_stream(session: FinishedSession) -> str:
+    """Return the folder of a streaming wake word; its duty cycle needs the times of a
+    stream.
+    """
+    settings = results.Context.of(session.folder).config.scenario.settings
+    if getattr(settings, "mode", "") != "stream":
+        raise ConfigError(
+            f"{session.name} has no duty cycle and no throughput",
+            path="SESSION",
+            evidence=f"scenario {session.results.scenario} without mode = stream",
+            try_next="a session of the signal played in real time: rig tiny sww",
+        )
+    is_metered = bool(session.results.provenance.monitors)
+    return f"{_STREAM_TASK}/{'energy' if is_metered else 'performance'}"
 
 
 def _refuse_labels(session: FinishedSession, division: str) -> None:
     """Raise ConfigError where a session's numbers are no result: simulated, modelled
     or of generated data, and in the closed division of any but the whole data.
     """
+    if played := origins.played_back(provenance_file.read(session.folder).monitors):
+        raise ConfigError(
+            f"{session.name} is no measurement for the {division} division",
+            path="SESSION",
+            evidence=f"its power was played back from {played}, not measured",
+            try_next="the session that was recorded then",
+        )
     found = labels.of_no_result(session.folder.provenance())
     if division == "open":
         found = tuple(
@@ -151,7 +184,7 @@ def _refuse_labels(session: FinishedSession, division: str) -> None:
 def _refuse_incomplete(modes: Mapping[str, FinishedSession]) -> None:
     models = {place.partition("/")[0] for place in modes}
     missing = []
-    for model in sorted(models):
+    for model in sorted(models - {_STREAM_TASK}):
         missing += [
             f"{model}/{mode}" for mode in _REQUIRED if f"{model}/{mode}" not in modes
         ]

@@ -117,6 +117,25 @@ def test_simulated_sessions_are_refused_in_both_divisions(
     assert not (tmp_path / "made").exists()
 
 
+def test_power_that_was_played_back_is_no_measurement(
+    sessions: Path, system: Path, tmp_path: Path
+) -> None:
+    root = tmp_path / "sessions"
+    shutil.copytree(sessions, root)
+
+    def of_a_recording(about: dict[str, Any]) -> None:
+        about["monitors"][""] |= {"kind": "playback", "details": {"path": "old.jls"}}
+
+    forger.edit_json(root / "energy" / "provenance.json", of_a_recording)
+    forger.rehash(root / "energy")
+    with pytest.raises(ConfigError, match="energy is no measurement") as refused:
+        tiny.build(made(root, system, *MODES), tmp_path / "made")
+    assert refused.value.evidence == (
+        "its power was played back from old.jls, not measured"
+    )
+    assert not (tmp_path / "made").exists()
+
+
 def test_other_data_are_for_the_open_division_alone(
     sessions: Path, system: Path, tmp_path: Path
 ) -> None:
@@ -223,3 +242,31 @@ def test_their_checker_s_crash_without_results_is_a_sentence(
     verdict = tiny.checked(to, Path(CLONE))
     assert not verdict.ok
     assert "no mode has a result" in verdict.lines[-1]
+
+
+def of_a_stream(root: Path, *words: str) -> None:
+    """Record a streaming wake word."""
+    quick = (
+        "monitor.virtual.sample_hz=20000",
+        "sut.virtual.sync_hold_us=100",
+        *words,
+    )
+    with open_bench(ROOT / "benches" / "virtual-sww.toml", quick) as bench:
+        bench.run(1, root).folder.rename(root / "stream")
+    measured(root / "stream")
+
+
+def test_a_streaming_wake_word_has_its_power_as_a_picture(
+    system: Path, tmp_path: Path
+) -> None:
+    of_a_stream(tmp_path / "sessions", "task.sww.length_s=4")
+    to = tmp_path / "made"
+    assert tiny.build(made(tmp_path / "sessions", system, "stream"), to) == [
+        "sww/energy"
+    ]
+    place = to / "open/our_lab/results/my_board/sww/energy"
+    files = {path.name for path in place.iterdir()}
+    assert files == {"energy_inf_000.png", "log.txt", "results.json", "results.txt"}
+    picture = (place / "energy_inf_000.png").read_bytes()
+    assert picture.startswith(b"\x89PNG")
+    assert "Average duty cycle" in (place / "results.txt").read_text()
