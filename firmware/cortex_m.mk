@@ -33,8 +33,8 @@ arm_tools = $(or $(tools_$(1:-emulated=)),$(ARM_PREFIX))
 arm_own = ports/cortex_m/cores/$(arm_core).c ports/cortex_m/chips/$(chip_$(1:-emulated=)).c \
     $(wildcard $(arm_folder)/*.c)
 # The multilib of a name without its extensions; of Arm's compiler the one that it chooses.
-arm_libgcc = $(if $(filter hazard3,$(arm_core)),$(shell $(arm_tools)gcc -march=rv32imac \
-    -mabi=ilp32 -print-libgcc-file-name 2>/dev/null),-lgcc)
+arm_libgcc = $(if $(filter armv,$(arm_core)),-lgcc,$(shell $(arm_tools)gcc -march=rv32imac \
+    -mabi=ilp32 -print-libgcc-file-name 2>/dev/null))
 arm_cpu = $(if $(filter armv,$(arm_core)),-mthumb) $(cpu_$(1:-emulated=))
 arm_include = -Icore -Iports/cortex_m/include -Iports/cortex_m -I$(arm_folder) \
     $(patsubst %,-I%,$(wildcard workloads/*))

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# peers.sh PYTHON: programs of others, from PyPI, against our simulated instruments and our
-# arithmetic of .tflite files, and CMSIS-NN in a folder (make peers). PYTHON runs the tests and the simulators; the programs
+# peers.sh PYTHON: programs of others, from PyPI, against our simulated instruments, our arithmetic
+# of .tflite files and our image of the ESP32-C6, and CMSIS-NN in a folder (make peers). PYTHON runs the tests and the simulators; the programs
 # have environments of their own, as they bring half a gigabyte along.
 set -eu
 cd "$(dirname "$0")/.."
@@ -30,6 +30,8 @@ peer peers-ppk2 tests/drivers/peers/ppk2_requirements.txt "the simulated PPK2 is
     PPK2_API_PYTHON tests/drivers/peers/test_ppk2.py
 peer peers-otii tests/drivers/peers/otii_requirements.txt "the simulated Otii is not tried with its maker's client" \
     OTII_CLIENT_PYTHON tests/drivers/peers/test_otii.py
+peer peers-unicorn tests/firmware/esp32c6_requirements.txt "the image of the ESP32-C6 is not run" \
+    UNICORN_PYTHON tests/firmware/test_esp32c6.py
 # The firmware with CMSIS-NN, where CMSIS_NN names its folder.
 [ -z "${CMSIS_NN:-}" ] || "$python" -m pytest -q -p no:cacheprovider tests/firmware/test_cmsis_nn.py
 peer peers-tflite tests/vectors/tflite/requirements.txt "tflite-micro is not compared" \

@@ -102,7 +102,16 @@ def _esptool(order: FlashOrder) -> list[list[str]]:
     port = ["--port", order.device] if order.device else []
     image = str(order.flat)
     return [
-        [*chip, "elf2image", "--output", image, str(order.image)],
+        # The boot ROM reads the flash as the image says, and any flash can do so.
+        [
+            *chip,
+            "elf2image",
+            "--flash-mode",
+            "dio",
+            "--output",
+            image,
+            str(order.image),
+        ],
         [*chip, *port, "write-flash", at, image],
     ]
 

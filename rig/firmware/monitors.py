@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rig.errors import ConfigError, did_you_mean
+from rig.firmware.project import Board
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,21 +26,32 @@ class MonitorLines:
     limits: tuple[str, ...] = ()
 
 
+#: Of a JS320 too, whose wires and settings are these.
+_JS220 = MonitorLines(
+    title="Joulescope JS220",
+    kind="joulescope",
+    address="device",
+    address_needed=False,
+    settings=(
+        '# Logic of 3.0 to 3.3 V; of another: reference = "external", with Vref'
+        ' wired.\nreference = "3.3 V"\n'
+    ),
+    limits=(
+        "It measures the current of another supply, and does not limit it.",
+        "Its GPI inputs have the ground of the USB.",
+    ),
+)
+_JS320_LIMITS = (
+    "Never tried with an instrument: its limits of error are not stated, and those of a"
+    " JS220 stand in their place until rig monitor check measures them.",
+    "It needs pyjoulescope-driver 2.2.11 or newer, and firmware 1.1.3 or newer.",
+)
+
 #: By the name that `rig firmware new --monitor` takes.
 MONITORS = {
-    "js220": MonitorLines(
-        title="Joulescope JS220",
-        kind="joulescope",
-        address="device",
-        address_needed=False,
-        settings=(
-            '# Logic of 3.0 to 3.3 V; of another: reference = "external", with Vref'
-            ' wired.\nreference = "3.3 V"\n'
-        ),
-        limits=(
-            "It measures the current of another supply, and does not limit it.",
-            "Its GPI inputs have the ground of the USB.",
-        ),
+    "js220": _JS220,
+    "js320": replace(
+        _JS220, title="Joulescope JS320", limits=(*_JS220.limits, *_JS320_LIMITS)
     ),
     "ppk2": MonitorLines(
         title="Nordic PPK2",
@@ -97,7 +109,7 @@ _BENCH = """# {board}, monitor {title}: WIRING.md has the picture of the wires.
 name = "{name}"
 
 [sut.uart]
-port = "/dev/ttyACM0"
+port = "{port}"
 pins_of = "{key}"
 baud = 115_200
 {device}
@@ -130,14 +142,15 @@ def bench_name(board: str, monitor: str) -> str:
     return f"{board}-{monitor}"
 
 
-def bench(board: str, title: str, supply_v: float, monitor: str) -> str:
-    """Return the bench file of a board, by its name and title, with a monitor."""
+def bench(name: str, board: Board, supply_v: float, monitor: str) -> str:
+    """Return the bench file of a board, by its name, with a monitor."""
     lines = MONITORS[monitor]
     return _BENCH.format(
-        board=title,
+        board=board.title,
         title=lines.title,
-        key=board,
-        name=bench_name(board, monitor),
+        key=name,
+        name=bench_name(name, monitor),
+        port=board.port,
         device=lines.device,
         kind=lines.kind,
         settings=lines.settings.format(supply_v=supply_v),

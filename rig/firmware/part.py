@@ -18,8 +18,9 @@ IMAGE_RAM_B = 9_000
 _REGION = re.compile(
     r"^\s*(FLASH|RAM)\b.*\bLENGTH\s*=\s*(\d+)[ \t]*([KM]?)", re.MULTILINE
 )
-#: In a linker script: code runs from RAM.
+#: In a linker script: code runs from RAM; all that is stored is loaded there.
 _COPIED = 'REGION_ALIAS("CODE", RAM)'
+_LOADED = 'REGION_ALIAS("FLASH", RAM)'
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20}
 
 
@@ -46,6 +47,8 @@ def part(folder: Path) -> BoardMemory | None:
     regions = {
         name: int(size) * _UNITS[unit] for name, size, unit in _REGION.findall(text)
     }
+    if _LOADED in text and list(regions) == ["RAM"]:
+        regions = dict.fromkeys(("FLASH", "RAM"), *regions.values())
     if sorted(regions) != ["FLASH", "RAM"]:
         raise ConfigError(
             f"{files[0]} states no LENGTH of FLASH and RAM",

@@ -23,6 +23,8 @@ from rig.firmware.wiring import BoardWiring
 #: File beside each port, and in a project, that describes it.
 PORT_FILE = "port.toml"
 _ELF = b"\x7fELF"
+#: Serial port of the adapters of most boards.
+_ANY_PORT = "/dev/ttyACM0"
 _RUNS = (2, 3)  # e_type: an executable, or one that can be put anywhere
 
 
@@ -32,7 +34,8 @@ class Board:
     the adapter of that, and the tools that write its flash, the usual one first, each
     with the name that it has of the part. `probe` is OpenOCD's name of the debug probe
     on the board, or of the usual one; `wiring` of a board that a monitor can be wired
-    to. `is_run` once an image ran on the board itself.
+    to. `port` is the usual name of the adapter's serial port on Linux. `is_run` once
+    an image ran on the board itself.
     """
 
     title: str
@@ -42,6 +45,7 @@ class Board:
     tx: str
     rx: str
     adapter: str = ""
+    port: str = _ANY_PORT
     probe: str = "stlink"
     flash: dict[str, str] = field(default_factory=dict)
     wiring: BoardWiring | None = None
@@ -283,7 +287,7 @@ project: {goals}
 include firmware.mk
 """
 
-_BENCH = """# rig probe {task}.toml --set sut.uart.port=/dev/ttyACM0
+_BENCH = """# rig probe {task}.toml --set sut.uart.port={serial}
 # `rig scan` lists serial ports, and the lines of your energy monitor, to stand here instead of
 # [monitor.none]. Without one, accuracy and latency are measured by the device's own clock, which
 # nothing checks, and there is no energy.
@@ -291,7 +295,7 @@ _BENCH = """# rig probe {task}.toml --set sut.uart.port=/dev/ttyACM0
 name = "{task}"
 
 [sut.uart]
-port = "/dev/ttyACM0"
+port = "{serial}"
 baud = 115_200
 
 [monitor.none]
@@ -364,14 +368,14 @@ seeds = [0, 1]
 def bench(task: str, work: str, port: Port) -> str:
     """Return a bench file of a project for a task; `work` are its scenario and task."""
     if not _is_process(port):
-        return _BENCH.format(task=task, work=work)
+        return _BENCH.format(task=task, work=work, serial=_serial(port))
     return _HOSTED.format(task=task, work=_HOSTED_WORK.get(task, work))
 
 
 _BOARD_STEPS = (
     (
         "Wire Tx, Rx and ground, then `rig probe null.toml --set"
-        " sut.uart.port=/dev/ttyACM0`: it says what works and what to try."
+        " sut.uart.port={serial}`: it says what works and what to try."
     ),
     (
         "Wire SYNC to the energy monitor, its lines (`rig scan`) into `asc.toml`, flash"
@@ -385,6 +389,10 @@ _HOSTED_STEPS = (
         " and `qubo`."
     ),
 )
+
+
+def _serial(port: Port) -> str:
+    return _ANY_PORT if port.board is None else port.board.port
 
 
 def _is_process(port: Port) -> bool:
@@ -420,7 +428,10 @@ def _readme(name: str, port: Port) -> str:
             if flashed or (board is None and not _is_process(port))
             else ""
         ),
-        *(_HOSTED_STEPS if _is_process(port) else _BOARD_STEPS),
+        *(
+            step.format(serial=_serial(port))
+            for step in (_HOSTED_STEPS if _is_process(port) else _BOARD_STEPS)
+        ),
         (
             f"`WIRING.md` shows the wires to each energy monitor, `{name}-MONITOR.toml`"
             " measures with it."

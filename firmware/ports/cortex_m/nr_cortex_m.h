@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Common parts of every Cortex-M, and of the RISC-V of the RP2350: interrupts, the start, and the
-   parts of the port that boards share. */
+/* Common parts of every Cortex-M, and of the RISC-V of the RP2350 and the ESP32-C6: interrupts, the
+   start, and the parts of the port that boards share. */
 #ifndef NR_CORTEX_M_H
 #define NR_CORTEX_M_H
 
@@ -13,7 +13,9 @@
 
 /* Interrupts and sleep of the core. nr_wait_for_interrupt sleeps until an interrupt is pending,
    also where interrupts are off: then its handler runs as soon as they are on again. */
-#ifdef __riscv
+#if defined(NR_ESP_PLIC)
+#include "cores/esp_plic.h"
+#elif defined(__riscv)
 #include "cores/hazard3.h"
 #else
 #include "cores/armv.h"

@@ -46,7 +46,7 @@ _HEAD = """\
 <!-- SPDX-License-Identifier: Apache-2.0 -->
 # Wiring of boards and monitors
 
-`rig firmware new DIR --board NAME` writes `WIRING.md` with a picture for each of the four monitors
+`rig firmware new DIR --board NAME` writes `WIRING.md` with a picture for each of the monitors
 below, and a bench file for each; `--monitor NAME` picks one. `rig firmware boards NAME` prints the
 same as text, and the window draws it (*Bench*, *Connect*) for a bench file with `pins_of = "NAME"`
 in `[sut.uart]`. **None of these boards was measured with these monitors by the authors.** A
@@ -61,7 +61,7 @@ the device, yellow its Rx. Wires that cross without a dot are not connected.
 
 def drawn(name: str, board: Board, wiring: BoardWiring, monitor: str) -> Diagram:
     """Return the diagram of a board's bench with a monitor."""
-    text = monitors.bench(name, board.title, wiring.supply_v, monitor)
+    text = monitors.bench(name, board, wiring.supply_v, monitor)
     return diagram(config.parsed(text, Path()))
 
 
@@ -79,7 +79,7 @@ def write(folder: Path, name: str, names: Sequence[str]) -> list[Path]:
         image = picture(drawn(name, board, board.wiring, monitor))
         made[f"wiring-{monitor}.svg"] = image
         bench = f"{monitors.bench_name(name, monitor)}.toml"
-        text = monitors.bench(name, board.title, board.wiring.supply_v, monitor)
+        text = monitors.bench(name, board, board.wiring.supply_v, monitor)
         made[bench] = text
         benches.append(folder / bench)
     with project.refused(folder):

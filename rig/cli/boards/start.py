@@ -26,8 +26,8 @@ _TRIALS = 5
     "--monitor",
     metavar="NAME",
     help=(
-        "js220, ppk2, lpm01a or n6705; none; or simulated: an emulator in the board's"
-        " place."
+        "js220, js320, ppk2, lpm01a or n6705; none; or simulated: an emulator in the"
+        " board's place."
     ),
 )
 @click.option("--port", help="Serial port of the board.")

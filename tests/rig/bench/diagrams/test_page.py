@@ -67,7 +67,7 @@ def pin_names(header: str, pin: str, port: str) -> set[str]:
         # GPIOA is the first of them in each STM32, 0x400 apart.
         letter = "ABCDEFGH"[(defined(header, port) & 0x1FFF) // 0x400]
         return {f"P{letter}{number}"}
-    return {f"GP{number}", f"P{number // 32}.{number % 32:02}"}
+    return {f"GP{number}", f"GPIO{number}", f"P{number // 32}.{number % 32:02}"}
 
 
 @each_board
@@ -167,26 +167,29 @@ def test_the_bench_of_a_monitor_opens_on_its_simulator(
 ) -> None:
     """The firmware as a process stands in the board's place."""
     board, wiring = WIRED[name]
-    text = monitors.bench(name, board.title, wiring.supply_v, monitor)
+    text = monitors.bench(name, board, wiring.supply_v, monitor)
     assert config.parsed(text, tmp_path).bench.name == f"{name}-{monitor}"
     if name != "pico":
         return
-    for line in ('port = "/dev/ttyACM0"\n', 'pins_of = "pico"\n', "baud = 115_200\n"):
+    for line in (f'port = "{board.port}"\n', 'pins_of = "pico"\n', "baud = 115_200\n"):
         assert line in text
         text = text.replace(line, "")
     program = f'[sut.posix]\nprogram = "{built("posix") / "posix" / "asc"}"\n'
     path = tmp_path / "bench.toml"
     path.write_text(text.replace("[sut.uart]\n", program), encoding="utf-8")
     # What of an instrument the simulator stands for.
-    device = {"js220": "device", "n6705": "resource"}.get(monitor, "port")
-    kind = MONITORS[monitor].kind
-    rows = list(probe(path, [f"monitor.{kind}.{device}=simulator"]))
+    device = f"monitor.{MONITORS[monitor].kind}"
+    settings = [f"{device}.{MONITORS[monitor].address}=simulator"]
+    if monitor == "js320":
+        settings.append(f"{device}.simulator.model=js320")
+    rows = list(probe(path, settings))
     assert [row.name for row in rows if row.ok is False] == []
     assert "SYNC wire" in [row.name for row in rows if row.ok]
 
 
 def test_a_board_that_there_is_not_is_named() -> None:
-    text = monitors.bench("pico", "Pico", 3.3, "ppk2").replace('"pico"', '"picos"')
+    board, _ = WIRED["pico"]
+    text = monitors.bench("pico", board, 3.3, "ppk2").replace('"pico"', '"picos"')
     with pytest.raises(ConfigError, match="there is no board picos") as caught:
         diagram(config.parsed(text, Path()))
     assert "did you mean pico?" in str(caught.value.try_next)

@@ -54,6 +54,7 @@ from tests.waiting import eventually
 FIRMWARE = ROOT / "firmware"
 PORTING = (ROOT / "docs/tutorials/PORTING.md").read_text(encoding="utf-8")
 BOARDS = (
+    "esp32c6",
     "microbit",
     "mps2",
     "nano33ble",
@@ -194,8 +195,9 @@ ARCHITECTURES = {
     "Cortex-M7": "v7E-M",
     "Cortex-M33": "v8-M.mainline",
 }
-#: Its image has a compiler and tests of its own: tests/firmware/test_riscv.py.
-OF_ARM = tuple(name for name in BOARDS if name != "pico2_riscv")
+#: Their images have a compiler and tests of their own: tests/firmware/test_riscv.py.
+OF_RISCV = ("esp32c6", "pico2_riscv")
+OF_ARM = tuple(name for name in BOARDS if name not in OF_RISCV)
 
 
 @needs_arm
@@ -286,7 +288,7 @@ def test_a_project_has_the_wires_and_a_bench_of_each_monitor(
     code, output = rig("firmware", "new", "board", "--board", "pico")
     assert code == 0 and "wires and benches" in output
     folder = tmp_path / "board"
-    names = {"js220", "ppk2", "lpm01a", "n6705"}
+    names = {"js220", "js320", "ppk2", "lpm01a", "n6705"}
     assert {path.stem for path in folder.glob("pico-*.toml")} == {
         f"pico-{name}" for name in names
     }

@@ -291,7 +291,8 @@ def test_esptool_makes_its_own_image_and_writes_that(rig: Rig, tmp_path: Path) -
     assert code == 0, output
     binary = str(path.with_suffix(".bin"))
     assert arguments.read_text(encoding="utf-8").splitlines() == [
-        *("--chip", "esp32c6", "elf2image", "--output", binary, str(path)),
+        *("--chip", "esp32c6", "elf2image", "--flash-mode", "dio"),
+        *("--output", binary, str(path)),
         *("--chip", "esp32c6", "--port", "/dev/ttyUSB0", "write-flash", "0x0", binary),
     ]
 
@@ -710,14 +711,11 @@ def test_the_real_esptool_makes_an_image_and_finds_no_board(
     rig: Rig, tmp_path: Path
 ) -> None:
     folder = real("esptool")
-    compiler = shutil.which("riscv64-unknown-elf-gcc")
-    if compiler is None:
+    if shutil.which("riscv64-unknown-elf-gcc") is None:
         pytest.skip("needs riscv64-unknown-elf-gcc (gcc-riscv64-unknown-elf)")
-    path = tmp_path / "null.elf"
-    (tmp_path / "null.s").write_text(".globl _start\n_start: j _start\n", "ascii")
-    flags = ["-march=rv32imac", "-mabi=ilp32", "-nostdlib", "-Wl,-Ttext=0x40800000"]
-    captured([compiler, *flags, "-o", path, tmp_path / "null.s"], check=True)
-    words = ["--tool", "esptool", "--target", "esp32c6", "--device", "/dev/ttyUSB99"]
+    built = built_with("riscv-boards", "WORKLOADS=null asc") / "esp32c6" / "asc.elf"
+    path = shutil.copyfile(built, tmp_path / "asc.elf")
+    words = ["--device", "/dev/ttyUSB99"]
     path_of = f"{folder}{os.pathsep}{os.environ['PATH']}"
     code, output = rig("firmware", "flash", path, *words, path=path_of)
     assert code == 3 and f"esptool did not write the image: {NO_DEVICE}" in output
@@ -728,4 +726,8 @@ def test_the_real_esptool_makes_an_image_and_finds_no_board(
         check=False,
         timeout=60,
     ).stdout
-    assert "ESP32-C6" in shown and "0x40800000" in shown
+    content = read_elf(built)
+    (stored,) = (segment for segment in content.segments if segment.data)
+    assert "Detected image type: ESP32-C6" in shown
+    assert "Flash mode: DIO" in shown and "(valid)" in shown
+    assert f"0x{len(stored.data):05x}  {stored.address:#x}" in shown

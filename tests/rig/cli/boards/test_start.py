@@ -148,7 +148,7 @@ def test_a_board_that_does_not_answer_ends_it_at_the_probe(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ([], "one of microbit"),
+        ([], "one of esp32c6"),
         (["--board", "picos"], "did you mean pico"),
         (["--board", "pico"], "no terminal to ask at"),
         (["--board", "pico", "--monitor", "ppk"], "did you mean ppk2"),
@@ -195,7 +195,7 @@ def test_an_answer_that_lacks_or_cannot_be_is_refused_before_a_file_is_written(
 #: Answers that lead to the next question, in turn, and what each of them is asked for.
 ASKED = (
     ("Which board?", "pico"),
-    ("Which monitor?", "2"),
+    ("Which monitor?", "3"),
     ("At which serial port is the board?", "/dev/nosuch"),
     ("Where is the Nordic PPK2?", "/dev/nosuch-either"),
 )
