@@ -185,6 +185,21 @@ def test_what_is_not_simulated_does_not_say_so(copy: Path) -> None:
     assert "(simulated)" not in source
 
 
+@pytest.mark.usefixtures("undrawn")
+@pytest.mark.parametrize(
+    ("unknown", "shown"),
+    [({}, ""), ({"revision_unknown": "git is slow"}, "not known: git is slow")],
+)
+def test_a_rig_without_a_revision_has_a_page(
+    copy: Path, unknown: dict[str, str], shown: str
+) -> None:
+    """As one from a package, outside of a repository."""
+    content = results(copy)
+    content["provenance"] |= {"revision": "", **unknown}
+    change(copy, content)
+    assert shown in Page(write_report(copy)).text
+
+
 def test_the_same_session_gives_the_same_page(session: Path, page: Page) -> None:
     (session / "report.html").unlink()
     assert write_report(session).read_text(encoding="utf-8") == page.source
