@@ -1,27 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Notes of a stopped command about the session folder that it leaves."""
+"""Notes of a stopped or failed command about the session folder that it leaves."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+from rig.errors import RigError
 from rig.store.events import Event, SessionFinished, SessionResumed, SessionStarted
 
 
 class KeptSession:
-    """A subscriber of sessions, run one after the other, that adds notes to Ctrl-C: the
-    folders that are kept, and the commands that continue them. `folder` is the folder
-    of a resumed session.
+    """A subscriber of sessions, run one after the other, that adds notes to Ctrl-C and
+    to errors: the folders that are kept, and the commands that continue them. `folder`
+    is the folder of a resumed session.
     """
 
     def __init__(self, folder: Path | None = None) -> None:
         self._folders = [] if folder is None else [folder]
+        self._begun: list[Path] = []
         self._finished: set[Path] = set()
 
     def __call__(self, event: Event) -> None:
         """Hear one event."""
         if isinstance(event, SessionStarted | SessionResumed):
             self._folders.append(event.folder)
+            self._begun.append(event.folder)
         elif isinstance(event, SessionFinished) and event.status == "success":
             self._finished.add(self._folders[-1])
 
@@ -31,7 +34,11 @@ class KeptSession:
     def __exit__(
         self, kind: object, error: BaseException | None, trace: object
     ) -> None:
-        """Add the notes to a KeyboardInterrupt."""
+        """Add the notes to a KeyboardInterrupt, or to an error within a session."""
+        if isinstance(error, RigError):
+            last = self._begun[-1] if self._begun else None
+            if last is not None and last not in self._finished:
+                error.add_note(f"rig resume {last} keeps its finished trials")
         if not isinstance(error, KeyboardInterrupt):
             return
         # Another note says that a supply may still be on.

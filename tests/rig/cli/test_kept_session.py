@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""After Ctrl-C the output names the kept folder, and the command that continues it."""
+"""After Ctrl-C or an error the output names the kept folder, and what continues it."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import pytest
 
 from rig.cli.kept_session import KeptSession
 from rig.cli.printed.terminal import print_stopped
+from rig.errors import BenchError
 from rig.store.events import SessionFinished, SessionResumed, SessionStarted
 from tests.screens import compare, screen
 
@@ -59,6 +60,27 @@ def test_one_that_is_resumed_is_kept_before_it_goes_on_and_after() -> None:
 def test_a_supply_that_may_be_on_is_not_reported_as_off() -> None:
     notes = noted(KeptSession(), "the supply may still be on: no answer")
     assert notes == ["the supply may still be on: no answer", "no session was begun"]
+
+
+def test_after_an_error_of_the_rig_its_session_can_be_resumed() -> None:
+    kept = KeptSession()
+    kept(started(FIRST))
+    kept(SessionFinished("success"))
+    kept(started(SECOND))
+    with pytest.raises(BenchError) as caught, kept:
+        raise BenchError("the port is gone")
+    expected = [f"rig resume {SECOND} keeps its finished trials"]
+    assert caught.value.__notes__ == expected
+
+
+def test_an_error_before_or_after_the_session_has_no_note() -> None:
+    finished = KeptSession()
+    finished(started(FIRST))
+    finished(SessionFinished("success"))
+    for kept in (KeptSession(), KeptSession(FIRST), finished):
+        with pytest.raises(BenchError) as caught, kept:
+            raise BenchError("the disk is full")
+        assert not hasattr(caught.value, "__notes__")
 
 
 def test_other_errors_are_left_as_they_are() -> None:

@@ -17,9 +17,10 @@ static inline void nr_wait_for_interrupt(void) { __asm__ volatile("fence\n\twfi"
 
 static inline void nr_interrupt_enable(uint32_t line)
 {
+    const uint32_t bit = 1U << (line & 31U);
     NR_PLIC_PRIORITY(line) = 1U;
-    NR_PLIC_ENABLE |= 1U << line;
-    __asm__ volatile("csrs mie, %0" : : "r"(1U << line));
+    NR_PLIC_ENABLE |= bit;
+    __asm__ volatile("csrs mie, %0" : : "r"(bit));
 }
 
 /* An interrupt is pending as long as its source holds it. */
