@@ -81,7 +81,7 @@ COMMANDS = {
     ),
     "model": (
         "rig.cli.models.model:model",
-        "Look at, check and run a network in a NIR file",
+        "Look at, check and run a network: NIR, .tflite, ONNX",
     ),
     "monitor": (
         "rig.cli.monitor:monitor",
