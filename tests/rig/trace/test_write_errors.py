@@ -45,7 +45,7 @@ def test_the_first_failure_is_the_cause_of_all_others(log: WriteLog) -> None:
     assert "3 of 8 bytes" in first
 
 
-@pytest.mark.parametrize("thread", OTHERS)
+@pytest.mark.parametrize("thread", OTHERS, ids=["before", "after"])
 def test_an_error_counts_in_the_thread_that_closes_a_file_alone(
     log: WriteLog, thread: int
 ) -> None:
