@@ -141,8 +141,9 @@ def _instruments(
 def _instrument(kind: str, instrument: FoundInstrument) -> ScanRow:
     state = PROBLEM if instrument.problem else FOUND
     # A serial number with a quote or an end of a line in it would write keys of its
-    # own.
-    plain = instrument.serial.isprintable() and '"' not in instrument.serial
+    # own; one with a backslash would be no TOML.
+    is_quoted = bool(set('"\\') & set(instrument.serial))
+    plain = instrument.serial.isprintable() and not is_quoted
     own = instrument.setting if plain else ""
     setting = "\n".join(filter(None, (f"[{MONITOR}.{kind}]", own)))
     values = tomllib.loads(own).values()

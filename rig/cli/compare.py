@@ -150,7 +150,8 @@ def compare(
 
     The exit code is 1 if a verdict is FAIL or INVALID, a backend did not run, or a
     session was changed after its run (its numbers are marked), 2 if no backend has
-    results, and 4 if a verdict is NOT TESTED.
+    results, and 4 if a verdict is NOT TESTED. Of two sessions without --output it is 1
+    only if one was changed.
     """
     from rig.api.backends.runs import RequestedRuns, settings_of, shared_task
     from rig.cli.compare_backends import of_models, of_sessions

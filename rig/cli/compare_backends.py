@@ -245,7 +245,9 @@ def _of_one_model(
     """Return the comparison with the reference of the model; None where the sessions
     are of several models or sets of samples, or one has no results.
     """
-    if any(each.results is None for each in found.sessions):
+    if not all(each.results and each.results.metrics for each in found.sessions):
+        return None
+    if not all(one.same_samples for one in found.comparisons):
         return None
     sessions = [each.session for each in found.sessions]
     if any(comparison.about(one) != comparison.about(sessions[0]) for one in sessions):

@@ -229,7 +229,14 @@ def _of_metric(metric: ComparedMetric, *, names: bool, interval: bool) -> Table:
         table.add_column(head, justify="right", no_wrap=True)
     table.add_column(last, no_wrap=interval)
     for each, row, pair in metric.rows:
-        texts = cells(each, row, pair, notes, interval=interval)
+        texts = cells(
+            each,
+            row,
+            pair,
+            notes,
+            same_samples=metric.same_samples,
+            interval=interval,
+        )
         name = f"{each.number:>2}" + f"  {each.name}" * names
         style = _COLOURS.get(pair.outcome, "") if pair is not None else ""
         shown = [escape(texts[head]) for head in HEADS[1:]]

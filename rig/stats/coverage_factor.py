@@ -53,9 +53,9 @@ Shape = str | Mixture
 Component = tuple[float, Shape]
 
 
-def coverage_factor(components: Sequence[Component]) -> float:
-    """Return k such that +-k times the combined standard uncertainty contains 95 % of a
-    sum of independent components.
+def coverage_factor(components: Sequence[Component], level: float = LEVEL) -> float:
+    """Return k such that +-k times the combined standard uncertainty contains 95 %, or
+    another level, of a sum of independent components.
 
     A component is its scale and its shape: "normal" and "rectangular" with their
     standard deviation, "t4" (any number of degrees of freedom) with s/sqrt(n) of n = 5
@@ -64,13 +64,16 @@ def coverage_factor(components: Sequence[Component]) -> float:
     Gil-Pelaez 1951), for tails of any length and components of any width: k = 2 is too
     large if one rectangle dominates, and too small if five trials do (2.78) or two
     (12.7). It is rounded to three decimals, so that it is the same on every machine.
+    More than 20 widths of the sum are not looked at: of another level it is too small
+    where the tails of one degree of freedom reach further.
     """
-    return _of(tuple((scale, shape) for scale, shape in components if scale > 0))
+    live = tuple((scale, shape) for scale, shape in components if scale > 0)
+    return _of(live, level)
 
 
 # A report, a check and a comparison use the same budgets several times.
 @lru_cache(maxsize=512)
-def _of(live: tuple[Component, ...]) -> float:
+def _of(live: tuple[Component, ...], level: float) -> float:
     if not live or not all(math.isfinite(scale) for scale, _ in live):
         return 2.0
     combined = math.hypot(*(scale for scale, _ in live))
@@ -82,20 +85,21 @@ def _of(live: tuple[Component, ...]) -> float:
     for scale, shape in live:
         weights = weights * _characteristic(scale / width * frequencies, shape)
     steps = first_step_beyond(
-        lambda half: 2 / math.pi * float(np.sum(weights * np.sin(half * frequencies)))
+        lambda half: 2 / math.pi * float(np.sum(weights * np.sin(half * frequencies))),
+        level,
     )
     return round(steps * (_WIDEST / _STEPS) * width / combined, 3)
 
 
-def first_step_beyond(inside: Callable[[float], float]) -> int:
+def first_step_beyond(inside: Callable[[float], float], level: float = LEVEL) -> int:
     """Return the first step whose probability inside reaches the level, by false
     position (Dowell and Jarratt 1971, Illinois) with the result of bisection, in 10
     evaluations instead of 24.
     """
     low = 0
     high = _STEPS
-    below = -LEVEL
-    above = 1 - LEVEL
+    below = -level
+    above = 1 - level
     usual = [round(half / _WIDEST * _STEPS) for half in _USUAL]
     last = 0.0
     while high - low > 1:
@@ -105,7 +109,7 @@ def first_step_beyond(inside: Callable[[float], float]) -> int:
             else round(low - below * (high - low) / (above - below))
         )
         step = min(max(step, low + 1), high - 1)
-        value = inside(step * (_WIDEST / _STEPS)) - LEVEL
+        value = inside(step * (_WIDEST / _STEPS)) - level
         # An end that stays for the second time is weighted with one half, so that it
         # moves as well.
         if value < 0:

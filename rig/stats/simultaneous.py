@@ -27,7 +27,8 @@ def factor(single: float, comparisons: int) -> float:
 
     Above the normal distribution's factor it is that of Student's t with the degrees of
     freedom which have the factor `single` at 95 % (GUM, G.4); below, as of a rectangle,
-    the normal distribution's widening, which is more than that of a shorter tail.
+    the normal distribution's widening. A sum in which a short tail dominates a long one
+    needs more: `coverage_factor` at the level of each.
     """
     if comparisons == 1:
         return single

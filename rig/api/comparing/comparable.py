@@ -3,13 +3,15 @@
 
 A difference of energies needs one supply: instruments of two kinds, such as a shunt in
 a board's supply and a processor's own counter, measure one only where both bench files
-say so.
+say so. Simulated times and energies compare two programs on one system, and systems
+not at all.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
+from rig.model.origin import Origin
 from rig.results import origins
 from rig.results.document import Results
 
@@ -34,6 +36,8 @@ def obstacle(one: Results, other: Results, unit: str) -> str:
     ]
     if times and found[0].time is not found[1].time:
         return _differ("origins of the times", [each.time.value for each in found])
+    if times and found[0].time is Origin.SIMULATED and one.sut != other.sut:
+        return _differ("simulated systems", (one.sut, other.sut))
     return _of_energies(one, other, found) if energies else ""
 
 
@@ -43,6 +47,8 @@ def _of_energies(
     sources = [each.energy.value if each.energy else "none" for each in found]
     if sources[0] != sources[1]:
         return _differ("origins of the energies", sources)
+    if sources[0] == Origin.SIMULATED.value and one.sut != other.sut:
+        return _differ("systems with simulated energies", (one.sut, other.sut))
     kinds = [_kinds(each) for each in (one, other)]
     if kinds[0] == kinds[1]:
         return ""

@@ -12,10 +12,13 @@ from enum import Enum
 from rig.results.document import IntervalResult, MetricResult
 from rig.stats import simultaneous
 from rig.stats.binomial import Share
-from rig.stats.coverage_factor import coverage_factor
+from rig.stats.coverage_factor import Component, coverage_factor
 from rig.uncertainty.budget import Part
 from rig.units import not_known
 
+#: The factor of four degrees of freedom, rounded up: the larger factor of two such
+#: errors covers their sum.
+_LONG_TAILED = 2.8
 #: Components that are errors of the instrument itself, and stay while it does.
 _OF_INSTRUMENT = (
     "current gain",
@@ -139,8 +142,14 @@ def pair(
             outcome, reason = _by_wider_intervals((first, second), found, comparisons)
         return replace(found, outcome=outcome, reason=reason)
     parts = _shared_parts(first, second, shared_rails, several_rails)
-    single = _spreads(first, second, intervals, parts, by_parts=same_samples)
-    apart, shared = (_widened(spread, comparisons) for spread in single)
+    apart, shared = _spreads(
+        first,
+        second,
+        intervals,
+        parts,
+        by_parts=same_samples,
+        comparisons=comparisons,
+    )
     outcome = ComparisonOutcome.NOT_SHOWN
     reason = "less than the uncertainty of the difference at 95 %"
     if abs(difference) > apart.expanded_uncertainty:
@@ -216,13 +225,29 @@ def _wider(
     return share.interval(simultaneous.level(comparisons))
 
 
-def _widened(spread: MetricSpread, comparisons: int) -> MetricSpread:
-    """Return the spread of one of several comparisons."""
-    size = spread.standard_uncertainty
-    if comparisons == 1 or not size:
-        return spread
-    single = spread.expanded_uncertainty / size
-    return MetricSpread(size, simultaneous.factor(single, comparisons) * size)
+def _factor(parts: Sequence[Component], comparisons: int) -> float:
+    """Return the coverage factor of a sum of components, as one of several
+    comparisons.
+    """
+    single = coverage_factor(parts)
+    if comparisons == 1:
+        return single
+    wide = coverage_factor(parts, simultaneous.level(comparisons))
+    return max(simultaneous.factor(single, comparisons), wide)
+
+
+def _factor_of(intervals: Sequence[IntervalResult], comparisons: int) -> float:
+    """Return the coverage factor of a difference whose components are not known, as one
+    of several comparisons.
+    """
+    factors = [interval.coverage_factor or 2.0 for interval in intervals]
+    single = max(factors)
+    sizes = [interval.standard_uncertainty or 0.0 for interval in intervals]
+    if single > _LONG_TAILED and any(sizes):
+        # Errors with fewer than four degrees of freedom may add up linearly.
+        halves = [size * factor for size, factor in zip(sizes, factors, strict=True)]
+        single = max(single, math.fsum(halves) / math.hypot(*sizes))
+    return simultaneous.factor(single, comparisons)
 
 
 def _shared_parts(
@@ -252,9 +277,10 @@ def _spreads(
     parts: Sequence[str],
     *,
     by_parts: bool,
+    comparisons: int,
 ) -> tuple[MetricSpread, MetricSpread]:
     """Return the uncertainty of the difference with no error in common, and with the
-    errors of the named components in common.
+    errors of the named components in common, as one of several comparisons.
     """
     sizes = [interval.standard_uncertainty or 0.0 for interval in intervals]
     of_first = _uncertainties(first)
@@ -263,8 +289,8 @@ def _spreads(
     common = math.fsum(2 * of_first[name] * of_second[name] for name in parts)
     shared_u = math.sqrt(max(apart_u**2 - common, 0.0))
     if not by_parts:
-        # The choice of samples is no line of the budget: the larger factor covers both.
-        factor = max(interval.coverage_factor or 2.0 for interval in intervals)
+        # The choice of samples is no line of the budget.
+        factor = _factor_of(intervals, comparisons)
         return MetricSpread(apart_u, factor * apart_u), MetricSpread(
             shared_u, factor * shared_u
         )
@@ -280,8 +306,8 @@ def _spreads(
         if part.component not in parts
     ]
     return (
-        MetricSpread(apart_u, coverage_factor(all_parts) * apart_u),
-        MetricSpread(shared_u, coverage_factor(left) * shared_u),
+        MetricSpread(apart_u, _factor(all_parts, comparisons) * apart_u),
+        MetricSpread(shared_u, _factor(left, comparisons) * shared_u),
     )
 
 

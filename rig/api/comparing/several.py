@@ -80,6 +80,12 @@ class ComparedMetric:
     rows: tuple[tuple[NumberedSession, MetricResult, MetricPair | None], ...]
 
     @property
+    def same_samples(self) -> bool:
+        """Whether a difference uses the intervals for the same samples."""
+        pairs = [pair for _, _, pair in self.rows if pair is not None]
+        return not pairs or any(pair.same_samples for pair in pairs)
+
+    @property
     def reasons(self) -> list[str]:
         """Why sessions have no difference: "2, 3: not comparable: the tasks differ"."""
         numbers: dict[str, list[str]] = {}
@@ -209,13 +215,15 @@ def cells(
     pair: MetricPair | None,
     notes: Notes,
     *,
+    same_samples: bool,
     interval: bool = True,
 ) -> dict[str, str]:
     """Return a row of a metric's table by its heads, values with their interval or
-    without; long reasons go to `notes`.
+    without; long reasons go to `notes`. `same_samples` is that of the metric.
     """
     if pair is None:
-        value = value_text(_alone(row), row, notes, with_interval=interval)
+        alone = _alone(row, same_samples)
+        value = value_text(alone, row, notes, with_interval=interval)
         return dict(zip(HEADS, (each.name, value, "", "", REFERENCE), strict=True))
     outcome = pair.outcome.value
     if pair.first is None:
@@ -230,14 +238,14 @@ def cells(
     return dict(zip(HEADS, texts, strict=True))
 
 
-def _alone(row: MetricResult) -> MetricPair:
+def _alone(row: MetricResult, same_samples: bool) -> MetricPair:
     """Return a metric of the first session as a pair of itself alone."""
     return MetricPair(
         name="",
         unit=row.unit,
         first=row,
         second=None,
-        same_samples=True,
+        same_samples=same_samples,
         outcome=ComparisonOutcome.IN_ONE,
         reason="",
     )
@@ -247,15 +255,16 @@ def records(found: SeveralSessions) -> Iterator[dict[str, Any]]:
     """Yield a row a metric and session, in SI units."""
     for metric in found.metrics:
         for each, row, pair in metric.rows:
-            yield {"metric": metric.name, **_record(each, row, pair)}
+            shown = pair or _alone(row, metric.same_samples)
+            record = _record(each, row, shown, is_first=pair is None)
+            yield {"metric": metric.name, **record}
 
 
 def _record(
-    each: NumberedSession, row: MetricResult, pair: MetricPair | None
+    each: NumberedSession, row: MetricResult, pair: MetricPair, *, is_first: bool
 ) -> dict[str, Any]:
-    interval = (pair or _alone(row)).interval(row)
-    spread = pair.apart if pair else None
-    outcome = pair.outcome.value if pair else REFERENCE
+    interval = pair.interval(row)
+    spread = pair.apart
     return {
         "session": str(each.session.path),
         "device": each.device,
@@ -266,13 +275,13 @@ def _record(
         "value": row.value,
         "low": interval.low,
         "high": interval.high,
-        "samples": "same" if pair is None or pair.same_samples else "other",
-        "difference": pair.difference if pair else None,
-        "relative": pair.relative if pair else None,
+        "samples": "same" if pair.same_samples else "other",
+        "difference": pair.difference,
+        "relative": pair.relative,
         "standard_uncertainty": spread.standard_uncertainty if spread else None,
         "expanded_uncertainty": spread.expanded_uncertainty if spread else None,
-        "outcome": outcome,
-        "reason": pair.reason if pair else "",
+        "outcome": REFERENCE if is_first else pair.outcome.value,
+        "reason": pair.reason,
     }
 
 
@@ -302,7 +311,8 @@ def markdown(found: SeveralSessions) -> str:
         lines += [f"### {metric.name}", "", f"| {' | '.join(HEADS)} |", _RULE]
         notes = Notes()
         for each, row, pair in metric.rows:
-            texts = list(cells(each, row, pair, notes).values())
+            shown = cells(each, row, pair, notes, same_samples=metric.same_samples)
+            texts = list(shown.values())
             numbered = (f"{each.number} {each.name}", *texts[1:])
             lines.append(f"| {' | '.join(map(_safe, numbered))} |")
         below = [f"* {_safe(line)}" for line in (*metric.reasons, *notes.lines)]

@@ -402,12 +402,16 @@ class History {
     ctx.lineWidth = 2 * devicePixelRatio;
     const half = 5 * devicePixelRatio;
     points.forEach((one, at) => {
-      if (one.low === null || one.high === null) return;
+      if (one.low === null && one.high === null) return;
       const x = plot.valToPos(at, "x", true);
-      const low = plot.valToPos(one.low, "y", true), high = plot.valToPos(one.high, "y", true);
+      // An end that is open reaches the frame, without a cap.
+      const ends = [one.low, one.high].map((end) => end === null ? null : plot.valToPos(end, "y", true));
       ctx.beginPath();
-      ctx.moveTo(x, low); ctx.lineTo(x, high);
-      for (const end of [low, high]) { ctx.moveTo(x - half, end); ctx.lineTo(x + half, end); }
+      ctx.moveTo(x, ends[0] ?? plot.bbox.top + plot.bbox.height);
+      ctx.lineTo(x, ends[1] ?? plot.bbox.top);
+      for (const end of ends) {
+        if (end !== null) { ctx.moveTo(x - half, end); ctx.lineTo(x + half, end); }
+      }
       ctx.stroke();
     });
     ctx.restore();

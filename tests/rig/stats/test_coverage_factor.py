@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from scipy.stats import t
 
 from benchmarks.interval_coverage import Found, experiment, finding, population
 from rig.stats import coverage_factor as module
@@ -232,8 +233,20 @@ def test_frequencies_beyond_which_nothing_is_left_change_no_factor(
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "_NOTHING", math.inf)
-        every = module._of.__wrapped__(tuple(components))
-    assert module._of.__wrapped__(tuple(components)) == every
+        every = module._of.__wrapped__(tuple(components), module.LEVEL)
+    assert module._of.__wrapped__(tuple(components), module.LEVEL) == every
+
+
+@pytest.mark.parametrize("level", [0.9, 0.99, 0.997])
+def test_at_another_level_the_factors_are_those_of_the_distributions(
+    level: float,
+) -> None:
+    tail = (1 + level) / 2
+    students = float(t.ppf(tail, 4))
+    assert coverage_factor([(1.0, "t4")], level) == pytest.approx(students, abs=2e-3)
+    rectangle = math.sqrt(3) * level
+    found = coverage_factor([(1.0, "rectangular")], level)
+    assert found == pytest.approx(rectangle, abs=2e-3)
 
 
 @given(st.floats(1e-3, 30.0), st.sampled_from([0.3, 1.0, 5.0]))

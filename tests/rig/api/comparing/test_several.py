@@ -112,6 +112,38 @@ def test_the_factor_of_several_is_students(freedom: int) -> None:
     assert simultaneous.factor(single, 1) == single
 
 
+def part(name: str, u: float, shape: str) -> Part:
+    return Part(
+        component=name, standard_uncertainty=u, type="B", shape=shape, counted=True
+    )
+
+
+@pytest.mark.parametrize("comparisons", [4, 9])
+def test_the_factor_of_several_holds_where_a_short_tail_hides_a_long_one(
+    comparisons: int,
+) -> None:
+    rng = np.random.default_rng(5)
+    count = 1_000_000
+    drawn = rng.uniform(-math.sqrt(3), math.sqrt(3), (2, count)).sum(axis=0)
+    drawn += 0.3 * rng.standard_t(2, (2, count)).sum(axis=0)
+    expected = float(np.quantile(np.abs(drawn), simultaneous.level(comparisons)))
+    parts = part("gain", 1.0, "rectangular"), part("scatter", 0.3, "t2")
+    one = metric(1.0, interval(0, 2, math.hypot(1.0, 0.3)), *parts)
+    found = pair("energy", one, one, (), comparisons=comparisons).apart
+    assert found is not None
+    assert found.expanded_uncertainty == pytest.approx(expected, rel=0.02)
+
+
+@pytest.mark.parametrize(("factor", "least"), [(12.706, 17.96), (4.303, 4.62)])
+def test_errors_with_long_tails_may_add_up(factor: float, least: float) -> None:
+    found = replace(interval(0, 2, 1.0), coverage_factor=factor)
+    one = metric(1.0, found)
+    spread = pair("energy", one, one, (), same_samples=False).apart
+    # The quantile of the sum of two equal Student t of one and of two degrees.
+    assert spread is not None
+    assert spread.expanded_uncertainty >= least * math.sqrt(2)
+
+
 def share(right: int, total: int) -> MetricResult:
     low, high = Share(right, total).interval()
     found = metric(right / total, interval(low, high))
@@ -145,6 +177,7 @@ def record(root: Path) -> None:
         ("first", ()),
         ("second", ("sut.virtual.infer.power_w=0.09",)),
         ("third", ("task.null.samples=2",)),
+        ("seeded", ("task.null.seed=9",)),
     ):
         with open_bench(VIRTUAL_NULL, [*few, *more]) as bench:
             bench.run(3, root).folder.rename(root / name)
@@ -210,6 +243,8 @@ _CHANGES: dict[str, tuple[_Change, str, str]] = {
     "times": (lambda found: replace(found, origins=_MEASURED), "s", "of the times"),
     "energies": (lambda found: replace(found, origins=_MEASURED), "W", "of the ener"),
     "monitor": (lambda found: _monitor(found, "rapl"), "J", "monitors differ"),
+    "system": (lambda found: replace(found, sut="other"), "s", "simulated systems"),
+    "supply": (lambda found: replace(found, sut="other"), "J", "simulated energies"),
 }
 
 
@@ -219,7 +254,7 @@ def test_metrics_of_another_quantity_are_not_comparable(name: str, root: Path) -
     change, unit, reason = _CHANGES[name]
     assert obstacle(results, results, unit) == ""
     assert reason in obstacle(results, change(results), unit)
-    if name in ("times", "energies", "monitor"):
+    if name not in ("task", "scenario", "data"):
         assert obstacle(results, change(results), "1") == ""
     row = share(1, 2)
     found = pair("x", row, row, (), why_not="the tasks differ")
@@ -277,6 +312,29 @@ def test_sessions_of_several_tasks_have_no_table_of_backends(
     assert code == 1 and list(tree) == ["differences"]
     outcomes = {row["outcome"] for row in tree["differences"]["rows"][2::3]}
     assert outcomes == {"not comparable"}
+
+
+def test_sessions_of_other_samples_have_no_table_of_backends(root: Path) -> None:
+    same = [root / name for name in ("first", "second", "first")]
+    assert len(json.loads(run(*same, "--json")[1])) > 1
+    _, printed = run(*same[:2], root / "seeded", "--json")
+    assert list(json.loads(printed)) == ["differences"]
+    found = several.compare_several(sessions(root, "first", "seeded"))
+    assert {row["samples"] for row in several.records(found)} == {"other"}
+
+
+def test_a_session_without_a_finished_trial_is_listed(
+    root: Path, tmp_path: Path
+) -> None:
+    killed = tmp_path / "killed"
+    shutil.copytree(root / "first", killed)
+    tree = json.loads((killed / "results.json").read_text())
+    (killed / "results.json").write_text(json.dumps(tree | {"metrics": {}}))
+    for trial in killed.glob("trial-*"):
+        shutil.rmtree(trial)
+    code, printed = run(root / "first", root / "second", killed, "--json")
+    sessions_of = json.loads(printed)["differences"]["sessions"]
+    assert code == 1 and sessions_of[-1] == str(killed)
 
 
 def test_each_of_several_sessions_is_compared_with_a_baseline(root: Path) -> None:
