@@ -17,8 +17,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from rig.audit import bench
 from rig.audit.claimed import ClaimedSession, first_difference
 from rig.audit.measuring import unlike
+from rig.bench.config import Config
 from rig.check.check import Read, check
 from rig.model.metric import Prominence
 from rig.results import document, replication, results, session_verdicts, stated
@@ -72,7 +74,7 @@ def audited(
         if not fault:
             context = results.Context.of(SessionFolder(session))
             measured = document.finite(results.derive(context, checked.trials))
-            others = unlike(claimed.stored.provenance, measured.provenance)
+            others = _others(claimed, measured, context.config, chain)
             reason = others[0] if others else ""
     if claimed.difference:
         reason = "the claim is not what its own raw data give"
@@ -91,6 +93,19 @@ def audited(
     )
 
 
+def _others(
+    claimed: ClaimedSession, measured: Results, own: Config, chain: str
+) -> tuple[str, ...]:
+    """List why a session that was found again does not measure a claim again."""
+    found = unlike(claimed.stored.provenance, measured.provenance)
+    if not claimed.difference:
+        due = results.Context.of(claimed.folder).config
+        found += bench.other_workload(own, due)
+    if chain == claimed.chain:
+        found = ("it is the claimed session itself", *found)
+    return found
+
+
 def _labels(measured: Results) -> tuple[str, ...]:
     return tuple(label.text for label in measured.labels)
 
@@ -106,6 +121,10 @@ def _metrics(
             reason = reason or verdict.reason
     if not reason and claimed.lacking:
         reason = f"the claim is not computed again: {claimed.lacking}"
+    trials = claimed.stored.trials
+    invalid = sum(not trial.valid for trial in trials)
+    if not reason and invalid:
+        reason = f"{invalid} of {len(trials)} trials of the claim are invalid"
     found = {}
     for name, metric in _claimed_metrics(claimed).items():
         judged = _Judged() if verdict is None else _judged(name, verdict, measured)

@@ -38,12 +38,7 @@ def with_workload(
     if isinstance(own, dict):
         tree |= {"bench": workload | own | {"trials": trials}}
     found = config.structured(tree, path.resolve().parent)
-    differences = [
-        *_bench_differences(found, claimed),
-        *_differences("scenario", found.scenario, claimed.scenario),
-        *_differences("task", found.task, claimed.task),
-    ]
-    if differences:
+    if differences := other_workload(found, claimed):
         raise ConfigError(
             f"{path} states another workload than the claim",
             path=str(path),
@@ -53,6 +48,19 @@ def with_workload(
     _refuse_foreign_paths("scenario", found.scenario, stated)
     _refuse_foreign_paths("task", found.task, stated)
     return found
+
+
+def other_workload(own: Config, claimed: Config) -> tuple[str, ...]:
+    """List how the workload of a bench differs from that of a claim."""
+    found = [*_bench_differences(own, claimed)]
+    for section in _SECTIONS:
+        mine = getattr(own, section)
+        due = getattr(claimed, section)
+        if mine.kind != due.kind:
+            found.append(f"{section} is {mine.kind}, the claim has {due.kind}")
+            continue
+        found += _differences(section, mine, due)
+    return tuple(found)
 
 
 def _own(section: str, stated: Mapping[str, Any], due: Mapping[str, Any]) -> Any:

@@ -71,7 +71,7 @@ def places(folder: Path, names: Sequence[str] = ()) -> tuple[ClaimedPlace, ...]:
     those wanted of a submission. Raise DataError where it is neither.
     """
     if not (folder / SUBMISSION).exists():
-        own = folder.absolute().name
+        own = folder.resolve().name
         if names and tuple(names) != (own,):
             raise ConfigError(
                 f"{folder} is one session, {own}",

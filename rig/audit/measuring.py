@@ -16,12 +16,20 @@ from rig.audit.claimed import ClaimedSession
 from rig.bench.config import Config
 from rig.errors import ConfigError, DataError
 from rig.host.stop import Stop
+from rig.interfaces.monitor import MonitorInfo
 from rig.interfaces.sut import SutInfo
+from rig.results import origins
 from rig.session import session
 from rig.session.session import Bench
 from rig.store.events import Subscriber
 from rig.store.provenance_file import Provenance
-from rig.store.session_folder import BENCH, EVENTS, SessionFolder, write_text
+from rig.store.session_folder import (
+    BENCH,
+    EVENTS,
+    SessionFolder,
+    refuse_unwritable,
+    write_text,
+)
 
 _STATED = ("name", "subset")
 _HASH = "sha256"
@@ -57,8 +65,13 @@ def measure(
     there; return its folder.
 
     Raise ConfigError where that one is of another bench, or the device is not the
-    claim's.
+    claim's; DataError where `place` is a session itself.
     """
+    if (place / EVENTS).exists():
+        raise DataError(
+            f"{place} is a session, and no folder of an audit",
+            try_next="another folder: --to AUDIT",
+        )
     text = bench.toml()
     begun = session_in(place)
     if begun is not None:
@@ -66,6 +79,7 @@ def measure(
         if SessionFolder(begun).journal().status != "success":
             session.resume(begun, subscribers, stop)
         return begun
+    refuse_unwritable(place, "another folder: --to AUDIT")
     place.mkdir(parents=True, exist_ok=True)
     write_text(place / BENCH, text)
     with session.open_bench(place / BENCH, (), subscribers, stop) as opened:
@@ -77,24 +91,35 @@ def refuse_other(opened: Bench, claimed: Provenance) -> None:
     """Raise ConfigError, before anything is measured, where device, image, model or
     data of an open bench are not those of a claim.
     """
-    rails = opened.monitors.values()
-    simulated = any(monitor.info.simulated for monitor in rails)
+    monitors = {rail: monitor.info for rail, monitor in opened.monitors.items()}
+    simulated = any(monitor.simulated for monitor in monitors.values())
     task = {"name": opened.task.name, **opened.task.provenance()}
     info = opened.sut.info
     is_simulated = info.simulated or simulated
-    differences = [*_unlike(claimed, info, task, is_simulated)]
+    differences = [
+        *_unlike(claimed, info, task, is_simulated),
+        *_unmeasured(monitors),
+    ]
     if differences:
         raise ConfigError(
             "the auditor's bench is not of what was claimed",
             evidence="; ".join(differences),
-            try_next="the submitter's own image, model and data: the audit measures",
+            try_next=(
+                "the submitter's own image, model and data, and an instrument: the"
+                " audit measures"
+            ),
         )
 
 
 def unlike(claimed: Provenance, measured: Provenance) -> tuple[str, ...]:
-    """List how a session is of another device, image, model or data than a claim."""
+    """List how a session is of another device, image, model or data than a claim, or
+    of power that was not measured in it.
+    """
     task = measured.task.stored
-    return tuple(_unlike(claimed, measured.sut, task, measured.simulated))
+    return (
+        *_unlike(claimed, measured.sut, task, measured.simulated),
+        *_unmeasured(measured.monitors),
+    )
 
 
 def _unlike(
@@ -117,12 +142,18 @@ def _unlike(
             yield f"{key} of the task is {own!r:.80}, the claim has {due!r:.80}"
 
 
+def _unmeasured(monitors: Mapping[str, MonitorInfo]) -> Iterator[str]:
+    if played := origins.played_back(monitors):
+        yield f"its power is played back from {played}, not measured"
+
+
 def _refuse_other_bench(begun: Path, text: str) -> None:
     """Raise ConfigError where a session was begun with another bench."""
     before = SessionFolder(begun).bench_text()
     if before == text:
         return
-    pairs = zip_longest(before.splitlines(), text.splitlines(), fillvalue="")
+    lines = (before.splitlines(keepends=True), text.splitlines(keepends=True))
+    pairs = zip_longest(*lines, fillvalue="")
     old, new = next(pair for pair in pairs if pair[0] != pair[1])
     raise ConfigError(
         f"the audit in {begun.parent} was begun with another bench",

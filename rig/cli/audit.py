@@ -69,7 +69,7 @@ def audit(
     """Compute a session or a submission again, then measure it again on your bench."""
     from rig.cli.audit_sessions import AuditRequest, audit_sessions, check_audit
 
-    where = to or Path("audits") / folder.absolute().name
+    where = to or Path("audits") / folder.resolve().name
     if is_check:
         if bench is not None:
             raise ConfigError(

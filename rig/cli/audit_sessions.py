@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +12,7 @@ from pathlib import Path
 from rig.audit import audit as verdicts
 from rig.audit import bench as own_bench
 from rig.audit import claimed, measuring
-from rig.audit.claimed import ClaimedSession
+from rig.audit.claimed import ClaimedPlace, ClaimedSession
 from rig.bench.config import Config
 from rig.check.written_again import difference_of
 from rig.cli import exit_codes
@@ -19,7 +20,7 @@ from rig.cli.kept_session import KeptSession
 from rig.cli.printed.audit import print_audit, print_replayed
 from rig.cli.printed.progress import RunProgress
 from rig.cli.printed.terminal import Terminal, print_named
-from rig.errors import DataError
+from rig.errors import ConfigError, DataError
 from rig.host.second_signal import stopped_by_signals
 from rig.host.stop import Stop
 from rig.results import audit_file, results
@@ -50,7 +51,9 @@ def audit_sessions(asked: AuditRequest, *, as_json: bool) -> int:
     Every claim is computed again, and its bench is refused, before a device is opened.
     """
     out = Terminal(stderr=as_json)
-    found = _replayed(asked.folder, asked.names, out)
+    places = claimed.places(asked.folder, asked.names)
+    _refuse_in_claim(asked, places)
+    found = _replayed(places, out)
     benches = {
         one.name: own_bench.with_workload(
             asked.bench,
@@ -61,8 +64,8 @@ def audit_sessions(asked: AuditRequest, *, as_json: bool) -> int:
         for one in found
         if not one.difference
     }
-    asked.to.mkdir(parents=True, exist_ok=True)
     refuse_unwritable(asked.to, "another folder: --to AUDIT")
+    asked.to.mkdir(parents=True, exist_ok=True)
     for one in found:
         if one.name in benches:
             _measure(asked.to / one.name, benches[one.name], one, out)
@@ -77,7 +80,8 @@ def check_audit(folder: Path, names: Sequence[str], to: Path, *, as_json: bool) 
     """
     out = Terminal(stderr=as_json)
     stored = audit_file.read(to)
-    found = _replayed(folder, names or [one.name for one in stored.sessions], out)
+    wanted = names or [one.name for one in stored.sessions]
+    found = _replayed(claimed.places(folder, wanted), out)
     made = _judged(found, to)
     difference = difference_of(read_json(to / AUDIT), json.loads(audit_file.text(made)))
     if difference:
@@ -89,12 +93,23 @@ def check_audit(folder: Path, names: Sequence[str], to: Path, *, as_json: bool) 
     return _finish(made, to, folder, out, as_json=as_json)
 
 
-def _replayed(
-    folder: Path, names: Sequence[str], out: Terminal
-) -> list[ClaimedSession]:
+def _refuse_in_claim(asked: AuditRequest, places: Sequence[ClaimedPlace]) -> None:
+    """Raise ConfigError where an audit would be written into what it audits."""
+    claim = os.path.realpath(asked.folder)
+    for folder in (asked.to, *(asked.to / place.name for place in places)):
+        # Path.resolve raises RuntimeError for a loop of links.
+        if Path(os.path.realpath(folder)).is_relative_to(claim):
+            raise ConfigError(
+                f"{folder} is in the claim, which an audit leaves as it is",
+                path="--to",
+                try_next="another folder: --to AUDIT",
+            )
+
+
+def _replayed(places: Sequence[ClaimedPlace], out: Terminal) -> list[ClaimedSession]:
     """Compute each claim again, and print what was found."""
     found = []
-    for place in claimed.places(folder, names):
+    for place in places:
         one = claimed.read(place, fingerprint.read)
         print_replayed(out, one)
         found.append(one)

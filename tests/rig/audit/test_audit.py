@@ -22,13 +22,13 @@ from rig.audit import bench as own_bench
 from rig.audit import claimed, measuring
 from rig.audit.claimed import ClaimedSession
 from rig.cli.main import rig as cli
-from rig.errors import ConfigError, DataError, Stopped
+from rig.errors import BenchError, ConfigError, DataError, Stopped
 from rig.host.stop import Stop
 from rig.results import audit_file, results, schemas
 from rig.results.audit_file import Audit, AuditedMetric, AuditedSession, AuditOutcome
 from rig.results.verdict import Outcome
 from rig.store.events import Event, Subscriber, TrialFinished
-from rig.store.session_folder import EVENTS
+from rig.store.session_folder import EVENTS, hashes
 from rig.trace import fingerprint
 from tests import checking
 from tests.commands import program
@@ -280,6 +280,90 @@ def test_another_model_is_refused_before_a_trial(
     assert measuring.session_in(tmp_path / claim.name) is None
 
 
+def test_power_that_is_played_back_confirms_nothing(
+    claim: ClaimedSession, tmp_path: Path
+) -> None:
+    path = bench(tmp_path)
+    text = path.read_text().partition("[monitor.virtual]")[0]
+    trace = claim.folder.path / "trial-1" / "trace.jls"
+    path.write_text(f'{text}[monitor.playback]\npath = "{trace}"\n')
+    with pytest.raises(ConfigError) as caught:
+        measured(claim, path, tmp_path)
+    assert f"power is played back from {trace}" in caught.value.evidence
+    assert measuring.session_in(tmp_path / claim.name) is None
+    # A session that another command measured so is no audit either.
+    own = results.Context.of(claim.folder).provenance
+    [(rail, monitor)] = own.monitors.items()
+    played = dataclasses.replace(monitor, kind="playback", details={"path": "a.jls"})
+    other = dataclasses.replace(own, monitors={rail: played})
+    [said] = measuring.unlike(own, other)
+    assert "played back from a.jls" in said and not measuring.unlike(own, own)
+
+
+def test_a_session_of_another_workload_confirms_nothing(
+    claim: ClaimedSession, tmp_path: Path
+) -> None:
+    context = results.Context.of(claim.folder)
+    made = own_bench.with_workload(bench(tmp_path), (), context.config, 1)
+    settings = dataclasses.replace(made.scenario.settings, idle_s=0.2)
+    other = dataclasses.replace(
+        made,
+        bench=dataclasses.replace(made.bench, seed=2),
+        scenario=dataclasses.replace(made.scenario, settings=settings),
+    )
+    measuring.measure(tmp_path / claim.name, other, claim, (), Stop())
+    found = judged(claim, tmp_path)
+    assert found.outcome is Outcome.NOT_TESTED
+    assert found.unlike == (
+        "bench.seed = 2, the claim has 1",
+        "scenario.single_stream.idle_s = 0.2, the claim has 0.1",
+    )
+    for metric in found.metrics.values():
+        assert metric.reason == found.unlike[0] and metric.audited is not None
+    task = dataclasses.replace(made.task, kind="null")
+    other = dataclasses.replace(made, task=task)
+    due = ("task is null, the claim has asc",)
+    assert own_bench.other_workload(other, context.config) == due
+
+
+def test_a_copy_of_the_claim_confirms_nothing(
+    claim: ClaimedSession, tmp_path: Path
+) -> None:
+    shutil.copytree(claim.folder.path, tmp_path / claim.name / "mine")
+    found = judged(claim, tmp_path)
+    assert found.outcome is Outcome.NOT_TESTED
+    assert found.unlike == ("it is the claimed session itself",)
+
+
+def test_a_claim_with_invalid_trials_is_not_confirmed(
+    claim: ClaimedSession, tmp_path: Path
+) -> None:
+    first, *others = claim.stored.trials
+    trials = (dataclasses.replace(first, valid=False), *others)
+    stored = dataclasses.replace(claim.stored, trials=trials)
+    measured(claim, bench(tmp_path), tmp_path, trials=1)
+    assert judged(claim, tmp_path).outcome is Outcome.PASS
+    found = judged(dataclasses.replace(claim, stored=stored), tmp_path)
+    assert found.outcome is Outcome.NOT_TESTED
+    for metric in found.metrics.values():
+        assert metric.reason == "1 of 5 trials of the claim are invalid"
+
+
+def test_a_bench_that_differs_in_its_last_line_end_is_another(
+    claim: ClaimedSession, tmp_path: Path
+) -> None:
+    """The same bench in a session that was begun with a text cut by one byte."""
+    path = bench(tmp_path)
+    context = results.Context.of(claim.folder)
+    made = own_bench.with_workload(path, (), context.config, 3)
+    begun = shutil.copytree(claim.folder.path, tmp_path / claim.name / "mine")
+    (begun / "bench.toml").write_text(made.toml().removesuffix("\n"))
+    rehash(begun)
+    with pytest.raises(ConfigError, match="another bench") as caught:
+        measured(claim, path, tmp_path)
+    assert "\\n'" in caught.value.evidence
+
+
 def test_a_value_altered_by_hand_is_named(place: Path, tmp_path: Path) -> None:
     folder = shutil.copytree(place / "recorded" / "virtual-asc", tmp_path / "claim")
 
@@ -406,6 +490,45 @@ def test_the_command_measures_no_claim_that_is_not_found_again(
         "differs claim: results.json was changed: metrics.accuracy.value is 0.5" in said
     )
     assert not list((tmp_path / "audits").rglob(EVENTS))
+
+
+def test_an_audit_is_never_written_into_a_session(
+    place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fingerprint, "read", checking.fingerprints)
+    folder = shutil.copytree(place / "recorded" / "virtual-asc", tmp_path / "claim")
+    (tmp_path / "link").symlink_to(folder)
+    (tmp_path / "audit").mkdir()
+    (tmp_path / "audit" / "claim").symlink_to(folder)
+    shutil.copytree(folder, tmp_path / "other" / "claim")
+    words = ("--bench", bench(tmp_path))
+    before = hashes(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    for to in ("claim", "claim/new", ".", "link", "link/trial-1", "audit"):
+        with pytest.raises(ConfigError, match="is in the claim") as caught:
+            command("audit", "claim", *words, "--to", to)
+        assert caught.value.path == "--to" and caught.value.try_next
+    with pytest.raises(DataError, match="other/claim is a session"):
+        command("audit", "claim", *words, "--to", "other")
+    monkeypatch.chdir(folder / "trial-1")
+    with pytest.raises(ConfigError, match="audits/claim is in the claim"):
+        command("audit", "..", *words)
+    assert hashes(tmp_path) == before
+
+
+def test_a_place_where_no_folder_can_be_made_is_refused(
+    place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fingerprint, "read", checking.fingerprints)
+    (tmp_path / "file").touch()
+    (tmp_path / "virtual-asc").touch()
+    (tmp_path / "loop").symlink_to("loop")
+    claimed_folder = place / "recorded" / "virtual-asc"
+    words = ("audit", claimed_folder, "--bench", bench(tmp_path), "--to")
+    for to in (tmp_path / "file", tmp_path, tmp_path / "loop", "/proc/none"):
+        with pytest.raises(BenchError) as caught:
+            command(*words, to)
+        assert "another folder: --to AUDIT" in caught.value.try_next
 
 
 #: Measure, and be killed at the end of the first trial.
