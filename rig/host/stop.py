@@ -118,6 +118,16 @@ class Stop:
         self.check()
 
 
+@contextmanager
+def heard_again() -> Iterator[None]:
+    """Let this thread hear its Stop after this context also where code in it caught
+    what a wait raised; after an exception that leaves it, it does not.
+    """
+    before = _heard.stop
+    yield
+    _heard.stop = before
+
+
 def look() -> None:
     """Raise Stopped if this thread was requested to stop."""
     if _heard.stop is not None:

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 
 from rig.errors import BenchError, DeviceRestarted
-from rig.host.stop import LOOK_S, look
+from rig.host.stop import LOOK_S, heard_again, look
 from rig.interfaces.sut import SystemUnderTest
 from sut_backends.served.device import POWER_UP, ServedDevice
 from sut_backends.served.endpoints import Endpoint
@@ -43,12 +43,12 @@ class Server:
         not come back.
         """
         self._endpoint.write(POWER_UP)
+        gone: BackendGone | None = None
         while True:
             look()
-            try:
-                self._turn()
-            except BackendGone as gone:
-                self._restart(gone)
+            # A request catches each error of its backend: also the guard's of a Stop.
+            with heard_again():
+                gone = self._turn(gone)
 
     def close(self) -> None:
         """Close the backend; closing twice is allowed."""
@@ -57,7 +57,20 @@ class Server:
             self.sut.close()
             self._device.end()
 
-    def _turn(self) -> None:
+    def _turn(self, gone: BackendGone | None) -> BackendGone | None:
+        """Restart where the backend is gone, else serve; return how it went in this
+        turn.
+        """
+        try:
+            if gone is None:
+                self._serve()
+            else:
+                self._restart(gone)
+        except BackendGone as lost:
+            return lost
+        return None
+
+    def _serve(self) -> None:
         # A time-out counts only after a read that began later returned no byte: where
         # this process was scheduled late, the bytes are waiting in a buffer.
         now_s = time.monotonic()

@@ -27,11 +27,13 @@ def echo(slots: int = 4) -> VirtualSut:
 
 @contextmanager
 def serving(
-    open_sut: Callable[[], SystemUnderTest], endpoint: Endpoint
+    open_sut: Callable[[], SystemUnderTest],
+    endpoint: Endpoint,
+    stop: Stop | None = None,
 ) -> Iterator[tuple[Server, list[str]]]:
     """Serve until the block is left; yield the server and its messages."""
     reported: list[str] = []
-    stop = Stop()
+    stop = stop or Stop()
     server = Server(open_sut, endpoint, reported.append)
     failed: list[BaseException] = []
 
@@ -46,7 +48,7 @@ def serving(
             finally:
                 server.close()
 
-    thread = threading.Thread(target=work, name="server")
+    thread = threading.Thread(target=work, name="server", daemon=True)
     thread.start()
     try:
         yield server, reported

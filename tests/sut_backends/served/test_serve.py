@@ -13,8 +13,9 @@ from dataclasses import replace
 import pytest
 
 from rig.errors import BenchError, ConfigError, DeviceLost, RigError, SutError
+from rig.host.stop import Stop, pause
 from rig.interfaces.context import BenchContext
-from rig.interfaces.sut import SutInfo
+from rig.interfaces.sut import SutInfo, SystemUnderTest
 from rig.model.completion import Completion
 from rig.model.origin import Origin, Origins
 from rig.model.steps import Idle, Load, Query, Solve, Step, Sync
@@ -108,6 +109,64 @@ def test_a_backend_that_dies_of_an_input_each_time_is_lost_and_named() -> None:
         sut.do(Load(0), [b"fdies"])  # "f" is 102: the program ends itself
         with pytest.raises(DeviceLost, match="twice"):
             sut.do(Query((0,), limit_s=10.0))
+        sut.close()
+
+
+class Place:
+    """A place that is lost in the first query, and the backends that were opened in
+    it; a Stop asks whether it is lost.
+    """
+
+    def __init__(self, *, stays_lost: bool) -> None:
+        self.backends: list[SystemUnderTest] = []
+        self.stop = Stop()
+        self.stop.guard(self._look)
+        self._stays_lost = stays_lost
+        self._is_lost = False
+
+    def _look(self) -> BenchError | None:
+        if not self._is_lost:
+            return None
+        self._is_lost = self._stays_lost
+        return BenchError("the place is lost")
+
+    def open(self) -> SystemUnderTest:
+        self.backends.append(sut := echo())
+        if len(self.backends) == 1:
+            do = sut.do
+
+            def lose(step: Step, payloads: Sequence[bytes] = ()) -> Completion:
+                if isinstance(step, Query):
+                    self._is_lost = True
+                    pause(0.0)  # a wait of the backend is the first that notices it
+                return do(step, payloads)
+
+            sut.do = lose  # type: ignore[method-assign]
+        return sut
+
+
+def test_a_place_that_a_request_finds_lost_ends_the_server() -> None:
+    place = Place(stays_lost=True)
+    endpoint = PtyEndpoint()
+    with (
+        pytest.raises(BenchError, match="the place is lost"),
+        serving(place.open, endpoint, place.stop) as (_, reported),
+    ):
+        sut = host(endpoint.url)
+        sut.do(Load(0), [SAMPLE])
+        with pytest.raises(RigError):  # no answer
+            sut.do(Query((0,), limit_s=0.2))
+    assert len(place.backends) == 1 and not reported
+
+
+def test_a_server_is_stopped_also_after_a_request_caught_what_a_wait_raised() -> None:
+    place = Place(stays_lost=False)
+    endpoint = PtyEndpoint()
+    with serving(place.open, endpoint, place.stop) as (_, reported):
+        sut = host(endpoint.url)
+        sut.do(Load(0), [SAMPLE])
+        assert sut.do(Query((0,), limit_s=10.0)).restarts == 1
+        assert reported[0].startswith("the device restarts: the place is lost")
         sut.close()
 
 
