@@ -127,8 +127,9 @@ class Chains:
         self._chosen = zeros(shape)
         self._begun = zeros(shape)
         self._fields = zeros(shape)
-        self._free_from = zeros(shape)
-        self._step = zeros(())
+        # float32 counts to 2**24 alone, and a long search flips more often.
+        self._free_from = zeros(shape, dtype=torch.float64)
+        self._step = zeros((), dtype=torch.float64)
         self._cost = zeros(self.chains, dtype=torch.int64)
         self._flips = zeros((self.piece, self.chains), dtype=torch.int64)
         self._costs = zeros((self.piece, self.chains), dtype=torch.int64)
@@ -188,7 +189,7 @@ class Chains:
         self._fields += way * self._couplings[node[:, 0]]
         self._step += 1
         more = torch.rand((self.chains, 1), device=self.device, dtype=way.dtype)
-        held = self._tenure * (1 + more)
+        held = (self._tenure * (1 + more)).to(self._step.dtype)
         if self._is_set:
             held = torch.where(way < 0, held, 1.0)
         self._free_from.scatter_(1, node, self._step + held)

@@ -169,6 +169,23 @@ def test_sums_that_float32_does_not_hold_are_counted_exactly(routine: Routine) -
     search.output(True)
 
 
+def test_flips_beyond_what_float32_counts_hold_and_free_nodes_as_before() -> None:
+    task = QuboTask.open(QuboTask.Settings((25,), (0.1,), (0,)), BenchContext())
+    chains = one_flip([{"chains": 4}]).load(task.payload(0))
+    chains.begin(1)
+    for number in range(chains.piece):
+        chains._flip(number)
+    chains._step += 2**24 - 10 - chains.piece
+    chains._free_from.zero_()
+    for number in range(chains.piece):
+        chains._flip(number)
+    assert int(chains._step) == 2**24 - 10 + chains.piece
+    late = chains._flips[20:].numpy()
+    # A node that left stays out for 7 to 14 steps: no chain flips one again and again.
+    assert all(len(set(chain)) > 5 for chain in late.T.tolist())
+    assert ((chains._free_from - chains._step).numpy() <= 14).all()
+
+
 def test_the_processors_search_finds_no_better_cost(routine: Routine) -> None:
     draw = np.random.default_rng(3)
     nodes = 120
