@@ -82,15 +82,18 @@ def model_in(folder: Path, *, is_of_cnn: bool) -> tuple[Path, dict[str, str]]:
 
 
 def inputs_in(folder: Path, count: int, *, is_of_cnn: bool) -> Ints | None:
-    """Return the samples that a session kept, None where it kept none; raises
-    DataError where they are not `count` samples of a task.
+    """Return the samples of a folder that a session kept, None where they are too
+    many; raises DataError where they are not `count` samples of a task.
     """
-    values = tflite_kept.array_in(folder, _kind(not is_of_cnn))
+    kind = _kind(not is_of_cnn)
+    size = STEPS * CHANNELS if is_of_cnn else SLICE_SAMPLES
+    values = tflite_kept.array_in(folder, kind)
     if values is None:
+        if count * size * kind.itemsize <= _INPUTS_B:
+            raise DataError(f"{_INPUTS} is missing, of samples that fit a session")
         return None
     if values.ndim != 2 or len(values) != count:
         raise DataError(f"{_INPUTS} holds other samples than catalogue.csv")
-    size = STEPS * CHANNELS if is_of_cnn else SLICE_SAMPLES
     if values.shape[1] != size:
         raise DataError(f"{_INPUTS} has samples of {values.shape[1]:,}, not {size:,}")
     return values

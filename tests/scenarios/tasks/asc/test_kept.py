@@ -132,6 +132,10 @@ def _shorter_recordings(folder: Path) -> None:
     np.save(folder / "inputs.npy", np.load(folder / "inputs.npy")[:, 1:])
 
 
+def _no_recordings(folder: Path) -> None:
+    (folder / "inputs.npy").unlink()
+
+
 def _other_model(folder: Path) -> None:
     model = read_model(SHIPPED_MODEL)
     content = SHIPPED_MODEL.read_bytes().replace(model.name.encode(), b"x")
@@ -148,6 +152,7 @@ def _no_model(folder: Path) -> None:
         (_other_recordings, "completions.jsonl", "which [sut.cpu] cannot give"),
         (_fewer_recordings, "catalogue.csv", "holds other samples than catalogue.csv"),
         (_shorter_recordings, "catalogue.csv", "samples of 7,999, not 8,000"),
+        (_no_recordings, "catalogue.csv", "inputs.npy is missing, of samples that fit"),
         (_other_model, "catalogue.csv", ""),
         (_no_model, "catalogue.csv", "the session holds no model.nir"),
     ],
