@@ -45,6 +45,10 @@ NODES_MAX = 8000
 #: Lava's connections hold weights of 8 bits, signed, where nothing else is asked for
 #: (`num_weight_bits` of its Sparse process); the solver asks for nothing else.
 COUPLING_MAX = 127
+#: The chip counts costs in 32 bits, and a message between neurons holds 24, both
+#: signed.
+LEAST_COST_MIN = -(1 << 31)
+CHANGE_MAX = (1 << 23) - 1
 
 
 def loihi(tables: Sequence[Mapping[str, Any]], lava_backend: str = "CPU") -> Routine:
@@ -105,11 +109,19 @@ class LavaProblem:
                 f" connection of the chip holds {COUPLING_MAX} at most: smaller"
                 " weights, or [sut.cpu] or [sut.gpu], whose programs search any"
             )
+        self.least = self.unit * problem.least_cost
+        change = self.unit * problem.largest_change
+        if self.least < LEAST_COST_MIN or change > CHANGE_MAX:
+            raise ValueError(
+                f"in the solver's matrix costs go down to {self.least} and a flip"
+                f" changes them by up to {change}, and the chip counts down to"
+                f" {LEAST_COST_MIN} and holds changes up to {CHANGE_MAX}: smaller"
+                " weights, or [sut.cpu] or [sut.gpu], whose programs search any"
+            )
         matrix = np.diag(self.unit * problem.linear)
         lesser, greater = problem.ends
         matrix[lesser, greater] = couplings
         matrix[greater, lesser] = couplings
-        self.least = self.unit * problem.least_cost
         self.qubo = qubo(matrix)
 
 

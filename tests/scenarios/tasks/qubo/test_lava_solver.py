@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import nullcontext
 from dataclasses import replace
 from unittest.mock import patch
 
@@ -20,7 +21,7 @@ from scenarios.tasks.qubo import edges, problem_wire
 from scenarios.tasks.qubo.cost import cost
 from scenarios.tasks.qubo.graph import Workload, generate
 from scenarios.tasks.qubo.lava_solver import CHIP, COUPLING_MAX, loihi
-from scenarios.tasks.qubo.problem import QuadraticProblem
+from scenarios.tasks.qubo.problem import GENERAL, QuadraticProblem
 from scenarios.tasks.qubo.programs import programs
 from sut_backends.loihi.backend import LoihiSut
 from sut_backends.workers.inside.search import Order, solved
@@ -101,6 +102,27 @@ def test_the_backend_says_why_it_does_not_search() -> None:
     with pytest.raises(BenchError) as caught:
         LoihiSut.open(settings, replace(context, programs=programs(())))
     assert "'nebm' is deprecated" in caught.value.evidence
+
+
+@pytest.mark.parametrize(
+    ("linear", "pair", "said"),
+    [
+        ([1 - 2**23] * 256, 0, ""),
+        ([-(2**23)], 0, "by up to 8388608, and .*to 8388607: smaller .*sut.gpu"),
+        ([1 - 2**22, 0], 3, "by up to 8388612"),  # an odd pair: twice the costs
+        ([-(2**22)] * 513, 0, "down to -2151677952 .*down to -2147483648"),
+    ],
+)
+def test_costs_that_the_chip_cannot_count_are_refused(
+    linear: list[int], pair: int, said: str
+) -> None:
+    weights = np.array([pair] if pair else [], np.int64)
+    costs = np.array(linear, np.int64)
+    nodes = len(costs)
+    problem = QuadraticProblem(GENERAL, nodes, costs, np.full(len(weights), 1), weights)
+    refused = pytest.raises(ValueError, match=said) if said else nullcontext()
+    with lava_optimization.installed(), refused:
+        loihi([], CHIP).load(problem_wire.encode(problem))
 
 
 @given(small_problems(7), st.integers(0, 2**15))
