@@ -46,6 +46,8 @@ class Esp32c6Conversation:
     ticks: list[int]
     edges: list[tuple[int, float]]
     registers: dict[str, list[int]]
+    least_hold_us: float
+    least_edges: list[tuple[int, float]]
 
 
 @pytest.fixture(scope="module")
@@ -75,9 +77,26 @@ def talk(url: str, edges: Path, output: IO[str]) -> Esp32c6Conversation:
         sut.do(Load(0), [SAMPLE])
         ticks += [mark.tick for mark in sut.do(Query((0,))).marks]
     registers = json.loads(output.readline())
+    levels = read(edges)
+    settings = UartSut.Settings(port=url, baud=115_200, sync_hold_us=1)
+    with closing(UartSut.open(settings, BenchContext(seed=1))) as sut:
+        least_hold_us = sut.info.sync_hold_s * 1e6
+        sut.do(Sync())
+    output.readline()
+    least = read(edges)[len(levels) :]
+    return Esp32c6Conversation(
+        name=info.name,
+        ticks=ticks,
+        edges=levels,
+        registers=registers,
+        least_hold_us=least_hold_us,
+        least_edges=least,
+    )
+
+
+def read(edges: Path) -> list[tuple[int, float]]:
     lines = map(str.split, edges.read_text(encoding="ascii").splitlines())
-    levels = [(int(level), float(at_ns)) for level, at_ns in lines]
-    return Esp32c6Conversation(info.name, ticks, levels, registers)
+    return [(int(level), float(at_ns)) for level, at_ns in lines]
 
 
 def test_it_answers_on_its_uart(conversation: Esp32c6Conversation) -> None:
@@ -101,6 +120,17 @@ def test_an_alarm_raises_the_pin_after_its_hold(
     assert [(fall[0], rise[0]) for fall, rise in pulses] == [(0, 1)] * len(pulses)
     for fall, rise in pulses:
         assert HOLD_US * 1000 <= rise[1] - fall[1] <= (HOLD_US + 1) * 1000 + LATE_NS
+
+
+def test_the_shortest_pulse_leaves_time_to_arm_its_alarm(
+    conversation: Esp32c6Conversation,
+) -> None:
+    edges = conversation.least_edges
+    assert conversation.least_hold_us == pytest.approx(4.0)
+    assert len(edges) > 4
+    for fall, rise in zip(edges[::2], edges[1::2], strict=True):
+        assert (fall[0], rise[0]) == (0, 1)
+        assert 4000 <= rise[1] - fall[1] <= 5000 + LATE_NS
 
 
 def test_an_idle_window_lasts_as_long_as_was_asked(

@@ -154,7 +154,9 @@ static uint8_t sync_level(void *context)
 void nr_board_describe(struct nr_port *port)
 {
     port->tick_hz = 1000000;
-    port->hold_min_us = 2; /* the alarm must come after the instruction that arms it */
+    /* The alarm must come after the access that arms it, some ten accesses of slow peripherals
+       after the fall, whose tick is rounded down. */
+    port->hold_min_us = 4;
     port->flags = NR_CAP_BAUD | NR_CAP_SYNC_LINE | NR_CAP_MARK_NONBLOCKING;
     port->baud = NR_BAUD_AT_START;
     port->device = NR_DEVICE;
