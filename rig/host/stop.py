@@ -121,7 +121,7 @@ class Stop:
 @contextmanager
 def heard_again() -> Iterator[None]:
     """Let this thread hear its Stop after this context also where code in it caught
-    what a wait raised; after an exception that leaves it, it does not.
+    the error of a wait; after an exception that leaves it, it does not.
     """
     before = _heard.stop
     yield

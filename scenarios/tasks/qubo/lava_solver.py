@@ -42,8 +42,8 @@ WHY_NO_PROCESSOR = (
 )
 #: The matrix is dense: eight bytes a pair.
 NODES_MAX = 8000
-#: Lava's connections hold weights of 8 bits, signed, where nothing else is asked for
-#: (`num_weight_bits` of its Sparse process); the solver asks for nothing else.
+#: Lava's connections hold weights of 8 bits, signed, where no other width is asked for
+#: (`num_weight_bits` of its Sparse process); the solver asks for none.
 COUPLING_MAX = 127
 #: The chip counts costs in 32 bits, and a message between neurons holds 24, both
 #: signed.
