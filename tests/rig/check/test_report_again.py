@@ -50,7 +50,7 @@ def invalid(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def other(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have the rig that checks be another revision than the one that measured."""
-    monkeypatch.setattr(report_again, "revision", lambda: "another")
+    monkeypatch.setattr(report_again, "is_this_source", lambda recorded: False)
 
 
 def page_of(folder: Path) -> str:

@@ -104,7 +104,7 @@ def test_two_samples_each_way_are_about_an_instant(
     trace = Samples(Reader(), Layout(current=CURRENT, voltage=VOLTAGE), 37)
     around = trace.around(at)
     assert around.base == base
-    assert around.current.tolist() == list(range(base, last + 1))
+    assert around.current_a == list(range(base, last + 1))
     assert around.sample(base + 1) == (base + 1, base + 1001)
     assert around.power_w(base + 1) == (base + 1) * (base + 1001)
     position = int(at)
