@@ -11,10 +11,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from rig.errors import DataError
-from rig.files import typed
+from rig.results import schema_file
 from rig.results.verdict import Outcome
-from rig.store import session_folder
 
 SCHEMA = "neurorig-audit-1"
 AUDIT = "audit.json"
@@ -130,24 +128,15 @@ class Audit:
 
 def to_json(audit: Audit) -> dict[str, Any]:
     """Convert an audit to the JSON tree of audit.json."""
-    return {"schema": SCHEMA, **typed.to_json(audit)}
+    return schema_file.to_json(SCHEMA, audit)
 
 
 def text(audit: Audit) -> str:
-    """Write the text of audit.json: the same audit always gives the same bytes."""
-    return session_folder.json_text(to_json(audit))
+    """Write the text of audit.json."""
+    return schema_file.text(SCHEMA, audit)
 
 
 def read(folder: Path) -> Audit:
     """Read the audit.json of a folder; raise DataError."""
-    path = folder / AUDIT
-    tree: Any = session_folder.read_json(path)
-    schema = tree.get("schema") if isinstance(tree, dict) else tree
-    if schema != SCHEMA:
-        raise DataError(
-            f"{path} is no {SCHEMA}",
-            evidence=f"schema {schema!r:.60}",
-            try_next="rig audit FOLDER --bench BENCH makes one",
-        )
-    fields = {key: value for key, value in tree.items() if key != "schema"}
-    return typed.from_json(Audit, fields, AUDIT)
+    again = "rig audit FOLDER --bench BENCH makes one"
+    return schema_file.read(folder / AUDIT, Audit, SCHEMA, again)

@@ -8,12 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Any
 
-from rig.errors import DataError
-from rig.files import typed
+from rig.results import schema_file
 from rig.results.verdict import Outcome
-from rig.store import session_folder
 
 SCHEMA = "neurorig-submission-1"
 SUBMISSION = "submission.json"
@@ -143,19 +140,10 @@ class Submission:
 
 def text(submission: Submission) -> str:
     """Write the text of submission.json."""
-    return session_folder.json_text({"schema": SCHEMA, **typed.to_json(submission)})
+    return schema_file.text(SCHEMA, submission)
 
 
 def read(folder: Path) -> Submission:
     """Read the submission.json of a folder; raise DataError."""
-    path = folder / SUBMISSION
-    tree: Any = session_folder.read_json(path)
-    schema = tree.get("schema") if isinstance(tree, dict) else tree
-    if schema != SCHEMA:
-        raise DataError(
-            f"{path} is no {SCHEMA}",
-            evidence=f"schema {schema!r:.60}",
-            try_next="rig submit neurobench SESSION --to FOLDER makes one",
-        )
-    fields = {key: value for key, value in tree.items() if key != "schema"}
-    return typed.from_json(Submission, fields, SUBMISSION)
+    again = "rig submit neurobench SESSION --to FOLDER makes one"
+    return schema_file.read(folder / SUBMISSION, Submission, SCHEMA, again)

@@ -118,6 +118,17 @@ def test_the_rows_of_metrics_have_the_names_of_metrics(place: Path) -> None:
     assert not any("{" in text for text in (*said, *said.values()))
 
 
+def test_power_that_was_played_back_is_no_measurement(folder: Path) -> None:
+    path = folder / "sessions" / "virtual-asc" / "provenance.json"
+    about = json.loads(path.read_text())
+    [rail] = about["monitors"]
+    about["monitors"][rail] |= {"kind": "playback", "details": {"path": "old.jls"}}
+    path.write_text(json.dumps(about))
+    rows = {row.requirement: row for row in judged(folder).rows}
+    assert rows["measured"].passed is False
+    assert "virtual-asc plays power back from old.jls" in rows["measured"].evidence
+
+
 def signature_row(folder: Path, signers: Path) -> tuple[bool | None, str]:
     found = judged(folder, signers=signers)
     [row] = [row for row in found.rows if row.requirement == "signature"]

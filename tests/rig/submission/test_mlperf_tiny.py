@@ -270,3 +270,36 @@ def test_a_streaming_wake_word_has_its_power_as_a_picture(
     picture = (place / "energy_inf_000.png").read_bytes()
     assert picture.startswith(b"\x89PNG")
     assert "Average duty cycle" in (place / "results.txt").read_text()
+
+
+def test_a_streaming_wake_word_without_a_monitor_has_no_energy(
+    system: Path, tmp_path: Path
+) -> None:
+    of_a_stream(tmp_path / "sessions", "task.sww.length_s=4")
+    session = tmp_path / "sessions" / "stream"
+
+    def unmetered(about: dict[str, Any]) -> None:
+        about.get("provenance", about)["monitors"] = {}
+
+    for name in ("provenance.json", "results.json"):
+        forger.edit_json(session / name, unmetered)
+    forger.rehash(session)
+    to = tmp_path / "made"
+    assert tiny.build(made(tmp_path / "sessions", system, "stream"), to) == [
+        "sww/performance"
+    ]
+    assert not list(to.rglob("*.png"))
+
+
+def test_a_wake_word_that_was_not_streamed_has_no_duty_cycle(
+    system: Path, tmp_path: Path
+) -> None:
+    of_a_stream(tmp_path / "sessions", "task.sww.length_s=4")
+    bench = tmp_path / "sessions" / "stream" / "bench.toml"
+    text = bench.read_text()
+    assert 'mode = "stream"' in text
+    bench.write_text(text.replace('mode = "stream"', 'mode = "accuracy"'))
+    forger.rehash(tmp_path / "sessions" / "stream")
+    with pytest.raises(ConfigError, match="no duty cycle"):
+        tiny.build(made(tmp_path / "sessions", system, "stream"), tmp_path / "made")
+    assert not (tmp_path / "made").exists()
