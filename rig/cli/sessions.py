@@ -153,9 +153,9 @@ def _print_lines(
         outcome = columns[_OUTCOME][number]
         room = cells[_OUTCOME][len(outcome) :]
         before = _BETWEEN.join(cells[:_OUTCOME])
-        behind = "".join(f"{_BETWEEN}{cell}" for cell in cells[_OUTCOME + 1 :])
+        after = "".join(f"{_BETWEEN}{cell}" for cell in cells[_OUTCOME + 1 :])
         text.append(f"\n {before}{_BETWEEN}").append(outcome, _colour(row))
-        text.append(f"{room}{behind} ")
+        text.append(f"{room}{after} ")
     text.append(f"\n{empty}")
     out.print(text, soft_wrap=True, highlight=False)
 
