@@ -64,7 +64,8 @@ def _print_session(out: Terminal, session: AuditedSession, to: Path) -> None:
     for line in badge_lines([Label(text, "") for text in texts], out.width):
         print_line(out, line, 7)
     if session.session:
-        said = f"{session.trials} trials in {session.session}"
+        count = session.trials
+        said = f"{count} trial{'s' * (count != 1)} in {session.session}"
         print_named(out, "again", said)
     for text in session.unlike:
         print_named(out, "unlike", text)
