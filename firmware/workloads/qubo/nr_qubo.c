@@ -340,6 +340,10 @@ bool nr_qubo_step(struct nr_qubo *qubo, uint32_t work)
     while (qubo->work < work && !reported) {
         if (qubo->kicks > 0) {
             go_on_kicking(qubo);
+            /* With weights, one node that is forced in may outweigh all that left. */
+            if (qubo->graph.weight != NULL && qubo->forced == qubo->graph.nodes) {
+                reported = judge(qubo);
+            }
             continue;
         }
         qubo->move++;

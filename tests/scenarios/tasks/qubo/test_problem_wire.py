@@ -75,6 +75,22 @@ def test_small_problems_are_solved_to_the_optimum(
     assert found.cost == own == least_cost(problem)
 
 
+@pytest.mark.parametrize("seed", [0, 8, 10])
+def test_a_heavy_node_that_is_forced_in_for_two_light_ones_counts(
+    firmware: Firmware, seed: int
+) -> None:
+    # Nodes 0 and 2 keep node 1 out; node 3 is alone. No swap leads to 1 and 3.
+    problem = QuadraticProblem(
+        kind="independent-set",
+        nodes=4,
+        linear=np.array([-1, -3, -1, -1]),
+        pairs=np.array([1, 6]),
+        quadratic=np.array([8, 8]),
+    )
+    found = firmware.ask(problem_wire.encode(problem), seed=seed, polls=200)
+    assert found.cost == -4
+
+
 @settings(deadline=None, max_examples=200)
 @given(small_problems(30), st.data())
 def test_python_and_firmware_agree_on_damaged_problems_whose_checksum_is_right(
