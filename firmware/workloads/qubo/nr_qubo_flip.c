@@ -21,7 +21,8 @@ enum {
     TENURE_MOST = 31,
     TENURE_NODES = 100,        /* one move more for so many nodes */
     KICK_AFTER_LEAST = 1000,   /* moves without a gain, and as many more as there are nodes */
-    KICK_PART = 16,            /* one in so many nodes is flipped */
+    KICK_PART = 16,            /* one in so many nodes is flipped, at most */
+    KICK_LEAST = 4,            /* or so many of few nodes: one alone is flipped back */
     MOVE_WORK = 4,             /* cost of a move in addition to its neighbours */
 };
 
@@ -161,8 +162,10 @@ static uint32_t tenure(struct nr_qubo *qubo)
     if (least > TENURE_MOST) {
         least = TENURE_MOST;
     }
-    if (least > n / 4) {
-        least = n / 4;
+    /* Without a tabu the search would flip one node to and fro until a kick. */
+    const uint32_t most = n < 8 ? 1 : n / 4;
+    if (least > most) {
+        least = most;
     }
     return least + nr_qubo_below(qubo, least + 1);
 }
@@ -211,21 +214,17 @@ static bool move(struct nr_qubo *qubo)
     }
     take_out(qubo, v, bucket_of(qubo, flip->gain[v]));
     flip_node(qubo, v);
-    uint32_t moves = tenure(qubo);
-    if (moves == 0) {
-        insert(qubo, v);
-    } else {
-        uint16_t *list = &flip->release[(qubo->move + moves) % NR_QUBO_RELEASES];
-        flip->next[v] = *list;
-        flip->before[v] = (uint16_t)v;
-        *list = (uint16_t)v;
-    }
+    uint16_t *list = &flip->release[(qubo->move + tenure(qubo)) % NR_QUBO_RELEASES];
+    flip->next[v] = *list;
+    flip->before[v] = (uint16_t)v;
+    *list = (uint16_t)v;
     if (flip->cost < qubo->local_cost) {
         qubo->local_cost = flip->cost;
         qubo->idle_moves = 0;
     } else if (++qubo->idle_moves >= KICK_AFTER_LEAST + qubo->graph.nodes) {
         nr_qubo_flip_settle(qubo);
-        qubo->kicks = 1 + nr_qubo_below(qubo, 1 + qubo->graph.nodes / KICK_PART);
+        const uint32_t most = 1 + qubo->graph.nodes / KICK_PART;
+        qubo->kicks = 1 + nr_qubo_below(qubo, most < KICK_LEAST ? (uint32_t)KICK_LEAST : most);
     }
     if (flip->cost < qubo->best_cost && flip->cost <= qubo->report_at) {
         reported = keep(qubo);
@@ -258,8 +257,20 @@ void nr_qubo_flip_start(struct nr_qubo *qubo)
             }
         }
         flip->gain[v] = gain;
-        insert(qubo, v);
+        if (graph->row[v] < graph->row[v + 1]) {
+            insert(qubo, v);
+            continue;
+        }
+        /* A node without pairs is right at once. Among the others it would be flipped to and fro,
+           as that costs least, and no other node would. */
+        flip->before[v] = (uint16_t)v;
+        if (gain > 0) {
+            flip->side[v / 8] = (uint8_t)(flip->side[v / 8] | 1U << (v % 8));
+            flip->cost -= gain;
+            flip->gain[v] = -gain;
+        }
     }
+    qubo->local_cost = flip->cost;
 }
 
 bool nr_qubo_flip_step(struct nr_qubo *qubo, uint32_t work)
