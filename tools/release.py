@@ -23,6 +23,9 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from rig.check import signature
+from rig.errors import ConfigError
+
 ROOT = Path(__file__).resolve().parents[1]
 OUT = ROOT / "dist"
 SUMS = "SHA256SUMS"
@@ -48,13 +51,13 @@ def main(words: Sequence[str]) -> int:
     options = parser.parse_args(words)
     try:
         made = release(options.out, sbom=not options.no_sbom, key=options.key)
-    except (ReleaseError, OSError) as error:
+    except (ReleaseError, ConfigError, OSError) as error:
         print(f"release: {error}", file=sys.stderr)
         return 1
     for path in made:
         print(f"{path}  {path.stat().st_size / 1000:.0f} kB")
     if options.key is None:
-        print(f"not signed: ssh-keygen -Y sign -f KEY -n {NAMESPACE} {OUT / SUMS}")
+        print(f"not signed: ssh-keygen -Y sign -f KEY -n {NAMESPACE} {made[-1]}")
     return 0
 
 
@@ -167,9 +170,10 @@ def write_sums(paths: Sequence[Path]) -> Path:
 
 def signed(sums: Path, key: Path) -> Path:
     """Sign a file by an SSH key; return the path of the signature."""
-    sign = ("ssh-keygen", "-Y", "sign", "-f", key, "-n", NAMESPACE)
-    run(*sign, sums, cwd=sums.parent)
-    return sums.with_name(f"{sums.name}.sig")
+    content = signature.made(sums.read_bytes(), key, NAMESPACE, "--key")
+    path = sums.with_name(sums.name + signature.SUFFIX)
+    path.write_text(content, encoding="ascii")
+    return path
 
 
 def run(

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Signature of a session: a detached signature of events.jsonl, whose chain stands for
-every other file; and of a submission, of submission.json, which lists every other file.
+every other file; of a submission and of a release, of the file that has the hash of
+every other one.
 
 Made by `ssh-keygen -Y sign -n neurorig -f KEY SESSION/events.jsonl`, with any key that
 SSH knows. Trusted signers stand in a file of allowed signers (`ssh-keygen(1)`, ALLOWED
@@ -82,21 +83,24 @@ def verified(folder: Path, signers: Path, name: str = EVENTS) -> Finding:
     return Finding(signature_name, True, f"signed by {names[0]}")
 
 
-def made(content: bytes, key: Path) -> bytes:
-    """Sign a content by a key that SSH knows; return the detached signature. Raises
-    ConfigError where the key does not sign.
+def made(
+    content: bytes, key: Path, namespace: str = NAMESPACE, option: str = "--sign"
+) -> str:
+    """Sign a content by a key that SSH knows, for a purpose; return the detached
+    signature. Raises ConfigError, of the option that named the key, where it does not
+    sign.
     """
-    words = ["sign", "-q", "-n", NAMESPACE, "-f", str(key)]
-    done = _run(words, content, "--sign", _SIGN_S)
+    words = ["sign", "-q", "-n", namespace, "-f", str(key)]
+    done = _run(words, content, option, _SIGN_S)
     if done.returncode or not done.stdout:
         said = done.stderr.decode(errors="replace").strip().split("\n")[-1]
         raise ConfigError(
             f"{key} does not sign",
-            path="--sign",
+            path=option,
             evidence=said[:200],
             try_next="a private key of ssh-keygen, or a public one that ssh-agent has",
         )
-    return done.stdout
+    return done.stdout.decode("ascii")
 
 
 def _run(

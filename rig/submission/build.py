@@ -105,7 +105,7 @@ def build(request: SubmissionRequest, to: Path) -> Submission:
         write_text(folder / SUBMISSION, content)
         if request.key is not None:
             signed = signature.made(content.encode(), request.key)
-            write_text(folder / SUBMISSION_SIGNATURE, signed.decode("ascii"))
+            write_text(folder / SUBMISSION_SIGNATURE, signed)
     return made
 
 

@@ -17,12 +17,22 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from rig.check import signature
 from rig.errors import BenchError, ConfigError
 from rig.files import small_text
 from rig.host.program import run_program
 from rig.results import labels, origins, results
 from rig.store import inventory, provenance_file
-from rig.store.session_folder import BENCH, EVENTS, LINES, PROVENANCE, RESULTS, UART
+from rig.store.session_folder import (
+    BENCH,
+    EVENTS,
+    LINES,
+    PROVENANCE,
+    RESULTS,
+    UART,
+    hashes,
+    write_text,
+)
 from rig.submission import power_picture
 from rig.submission.entries import FinishedSession
 from rig.submission.whole_folder import copy, new_folder
@@ -35,6 +45,9 @@ _TASK = "mlperf_tiny"
 _STREAM_TASK = "sww"
 #: Of "extra_required_files" of the checker: the power while the device listens.
 _PICTURE = "energy_inf_000.png"
+#: The checker takes further files below code alone.
+SUMS = "code/SHA256SUMS"
+SUMS_SIGNATURE = SUMS + signature.SUFFIX
 #: "required_tests" of the checker, of each of these models.
 _REQUIRED = ("accuracy", "performance")
 #: "VALID_AVAILABILITIES" of the checker.
@@ -47,11 +60,11 @@ _SUMMARY = "SUMMARY: submission looks OK"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TinySubmission:
     """Finished sessions for MLPerf Tiny, the division, the submitter's name, and the
     file that describes the system, by whose name it is called; `code` is a folder of
-    sources.
+    sources, `key` signs.
     """
 
     sessions: tuple[FinishedSession, ...]
@@ -59,6 +72,11 @@ class TinySubmission:
     submitter: str
     system: Path
     code: Path | None = None
+    key: Path | None = None
+
+    def top(self, folder: Path) -> Path:
+        """Return the submitter's folder in that of a submission."""
+        return folder / self.division / self.submitter
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +118,7 @@ def build(made: TinySubmission, to: Path) -> list[str]:
         modes[place] = session
     _refuse_incomplete(modes)
     with new_folder(to) as folder:
-        top = folder / made.division / made.submitter
+        top = made.top(folder)
         name = made.system.stem
         copy(made.system, top / "systems" / f"{name}.json")
         for place, session in modes.items():
@@ -117,7 +135,20 @@ def build(made: TinySubmission, to: Path) -> list[str]:
             inventory.refuse_strange(made.code)
             for below, path in inventory.files(made.code).items():
                 copy(path, top / "code" / made.code.name / below)
+        if made.key is not None:
+            _sign(top, made.key)
     return sorted(modes)
+
+
+def _sign(top: Path, key: Path) -> None:
+    """Write the SHA-256 of each file, as `sha256sum --check` reads them, and the
+    signature of that list.
+    """
+    lines = [f"{digest}  {name}\n" for name, digest in sorted(hashes(top).items())]
+    content = "".join(lines)
+    write_text(top / SUMS, content)
+    signed = signature.made(content.encode(), key)
+    write_text(top / SUMS_SIGNATURE, signed)
 
 
 def _place(session: FinishedSession) -> str:

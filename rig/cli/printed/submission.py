@@ -53,11 +53,18 @@ def print_built(made: Submission, folder: Path, is_signed: bool) -> None:
 
 
 def print_tiny(
-    folder: Path, modes: Sequence[str], verdict: CheckerVerdict | None
+    folder: Path,
+    modes: Sequence[str],
+    verdict: CheckerVerdict | None,
+    signed: Path | None,
 ) -> None:
-    """Print a submission to MLPerf Tiny, and the verdict of its checker."""
+    """Print a submission to MLPerf Tiny, its signature, and the verdict of its
+    checker.
+    """
     out = Terminal()
     print_line(out, escape(f"wrote {folder}: {', '.join(modes)}"), 2)
+    if signed is not None:
+        print_named(out, "signed", str(signed))
     if verdict is None:
         said = "rig submit mlperf-tiny --checker CLONE runs the submission checker"
         print_named(out, "next", said)

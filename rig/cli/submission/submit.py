@@ -3,13 +3,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import click
 
 from rig.cli.lazy import LazyGroup
 from rig.cli.options import EXISTING_FILE, EXISTING_FOLDER, FILE, to_write
 from rig.errors import ConfigError
+
+_Command = Callable[..., Any]
+
+
+def _sign_option(what: str) -> Callable[[_Command], _Command]:
+    """Return the option of a key that signs a file of the folder."""
+    return click.option(
+        "--sign",
+        "key",
+        type=EXISTING_FILE,
+        metavar="KEY",
+        help=f"Sign {what} by this key (ssh-keygen).",
+    )
 
 
 @click.group(cls=LazyGroup)
@@ -67,13 +82,7 @@ def about(file: Path, is_system: bool) -> None:
     type=EXISTING_FILE,
     help="QUBO: the evidence of the largest workload (rig qubo largest --out).",
 )
-@click.option(
-    "--sign",
-    "key",
-    type=EXISTING_FILE,
-    metavar="KEY",
-    help="Sign submission.json by this key (ssh-keygen).",
-)
+@_sign_option("submission.json")
 def neurobench(
     sessions: tuple[Path, ...],
     stated: Path | None,
@@ -129,6 +138,7 @@ def neurobench(
     metavar="CLONE",
     help="A clone of mlcommons/tiny, whose submission checker is then run.",
 )
+@_sign_option("the list of all files, code/SHA256SUMS,")
 def mlperf_tiny(
     sessions: tuple[Path, ...],
     division: str,
@@ -137,15 +147,23 @@ def mlperf_tiny(
     to: Path,
     code: Path | None,
     checker: Path | None,
+    key: Path | None,
 ) -> int:
     """Make a submission to MLPerf Tiny, as its checker v1.4 wants it."""
     from rig.cli.printed.submission import print_tiny
     from rig.submission import entries
     from rig.submission import mlperf_tiny as tiny
 
-    found = tuple(entries.read(path) for path in sessions)
-    made = tiny.TinySubmission(found, division, submitter, system, code)
+    made = tiny.TinySubmission(
+        sessions=tuple(entries.read(path) for path in sessions),
+        division=division,
+        submitter=submitter,
+        system=system,
+        code=code,
+        key=key,
+    )
     modes = tiny.build(made, to)
     verdict = tiny.checked(to, checker) if checker is not None else None
-    print_tiny(to, modes, verdict)
+    signed = made.top(to) / tiny.SUMS_SIGNATURE if key is not None else None
+    print_tiny(to, modes, verdict, signed)
     return 0 if verdict is None or verdict.ok else 1

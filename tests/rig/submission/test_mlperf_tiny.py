@@ -8,17 +8,24 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 from lab.faults import forger
+from rig.check import signature
+from rig.cli.main import rig as command
 from rig.errors import ConfigError
 from rig.session.session import open_bench
 from rig.submission import entries
 from rig.submission import mlperf_tiny as tiny
 from tests.conftest import ROOT
+from tests.keys import key as ssh_key
+from tests.keys import needs_ssh
+from tests.programs import captured
 from tests.recorded import recorded
 
 CLONE = os.environ.get("MLPERF_TINY_CLONE", "")
@@ -80,8 +87,12 @@ def system(tmp_path: Path) -> Path:
 def made(
     folder: Path, system: Path, *modes: str, division: str = "open"
 ) -> tiny.TinySubmission:
-    found = tuple(entries.read(folder / mode) for mode in modes)
-    return tiny.TinySubmission(found, division, "our_lab", system)
+    return tiny.TinySubmission(
+        sessions=tuple(entries.read(folder / mode) for mode in modes),
+        division=division,
+        submitter="our_lab",
+        system=system,
+    )
 
 
 def test_three_files_a_mode_and_the_system(
@@ -103,6 +114,60 @@ def test_three_files_a_mode_and_the_system(
         ).read_bytes()
         assert (top / "code/my_board/kws" / mode / "bench.toml").is_file()
     assert json.loads((top / "systems/my_board.json").read_text())["Status"]
+
+
+def signed(sessions: Path, system: Path, key: Path, to: Path) -> Path:
+    """Make a signed folder by the command line; return the submitter's."""
+    words = ["submit", "mlperf-tiny", *(str(sessions / mode) for mode in MODES)]
+    words += ["--division", "open", "--submitter", "our_lab", "--system", str(system)]
+    done = CliRunner().invoke(command, [*words, "--to", str(to), "--sign", str(key)])
+    assert done.exit_code == 0, done.output
+    assert f"{to}/open/our_lab/code/SHA256SUMS.sig" in "".join(done.output.split())
+    return to / "open" / "our_lab"
+
+
+@needs_ssh
+def test_a_signature_stands_for_every_file(
+    sessions: Path, system: Path, tmp_path: Path
+) -> None:
+    top = signed(sessions, system, ssh_key(tmp_path, "own"), tmp_path / "made")
+    trusted = tmp_path / "own.signers"
+    found = signature.verified(top, trusted, "code/SHA256SUMS")
+    assert (found.ok, found.detail) == (True, "signed by own@lab")
+    sums = top / "code" / "SHA256SUMS"
+    listed = {line.split("  ")[1] for line in sums.read_text().splitlines()}
+    there = {str(each.relative_to(top)) for each in top.rglob("*") if each.is_file()}
+    assert there - listed == {"code/SHA256SUMS", "code/SHA256SUMS.sig"}
+    checked = ["sha256sum", "--check", "--strict", "code/SHA256SUMS"]
+    assert captured(checked, cwd=top).returncode == 0
+    accuracy = top / "results" / "my_board" / "kws" / "accuracy" / "results.txt"
+    text = accuracy.read_text()
+    accuracy.write_text(text.replace("Top 1% = 8", "Top 1% = 9"))
+    assert accuracy.read_text() != text
+    assert captured(checked, cwd=top).returncode == 1
+    sums.write_text(sums.read_text().replace("  results/", "  ./results/", 1))
+    found = signature.verified(top, trusted, "code/SHA256SUMS")
+    assert not found.ok and "is not of code/SHA256SUMS as it is" in found.detail
+
+
+@needs_ssh
+def test_what_is_no_key_leaves_no_folder(
+    sessions: Path, system: Path, tmp_path: Path
+) -> None:
+    wanted = replace(made(sessions, system, *MODES), key=system)
+    with pytest.raises(ConfigError, match=r"my_board\.json does not sign"):
+        tiny.build(wanted, tmp_path / "made")
+    assert {path.name for path in tmp_path.iterdir()} == {"my_board.json"}
+
+
+@needs_ssh
+@needs_clone
+def test_their_checker_takes_a_signed_folder(
+    sessions: Path, system: Path, tmp_path: Path
+) -> None:
+    signed(sessions, system, ssh_key(tmp_path, "own"), tmp_path / "made")
+    verdict = tiny.checked(tmp_path / "made", Path(CLONE))
+    assert verdict == tiny.CheckerVerdict(True, ())
 
 
 def test_simulated_sessions_are_refused_in_both_divisions(
