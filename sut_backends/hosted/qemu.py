@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-from annotated_types import Interval, doc
+from annotated_types import Interval, Unit, doc
 
 from rig.errors import BenchError, ConfigError, DeviceNotFound
 from rig.firmware import toolchain
@@ -60,6 +60,12 @@ class EmulatedSettings(LinkSettings):
     ]
     machine: str
     fed_by_uart: FedByUart = False
+    timeout_s: Annotated[
+        float,
+        Interval(gt=0, le=3600),
+        Unit("s"),
+        doc("Time within which the emulated DUT starts, or answers a short request."),
+    ] = 10.0
 
 
 class EmulatedSut(WatchedSut):

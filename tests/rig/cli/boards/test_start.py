@@ -224,7 +224,11 @@ class Terminal:
         eventually(lambda: text in self._read(), limit_s=60.0)
 
     def types(self, text: str) -> None:
-        """Press keys."""
+        """Press keys once the program waits for them: a Ctrl-C between its question and
+        its read() is seen only after the next key.
+        """
+        stat = Path(f"/proc/{self._process.pid}/stat")
+        eventually(lambda: _state(stat) == _SLEEPING)
         os.write(self.fd, text.encode())
 
     def ended(self) -> int:
@@ -245,6 +249,15 @@ class Terminal:
             while block := os.read(self.fd, 65536):
                 self.output += block.decode()
         return self.output
+
+
+#: State of a process that waits, as proc(5) has it.
+_SLEEPING = "S"
+
+
+def _state(stat: Path) -> str:
+    after_name = stat.read_text("ascii").rpartition(")")[2]
+    return after_name.split()[0]
 
 
 _IN_A_TERMINAL = """
