@@ -211,8 +211,13 @@ def of_sessions(
     as_json: bool,
 ) -> int:
     """Print the comparison of sessions with the first one, after that with the
-    reference where all are of one model and one set of samples; return the exit code.
+    reference where all are of one model and one set of samples; return the exit code. A
+    session that is named twice counts once.
     """
+    once: dict[Path, Path] = {}
+    for path in places:
+        once.setdefault(path.resolve(), path)
+    places = list(once.values())
     sessions = [open_session(path) for path in places]
     differences = several.compare_several(sessions, names, every=everything)
     shown = _of_one_model(places, differences)

@@ -18,6 +18,7 @@ from rig.api.comparing.several import (
     ComparedMetric,
     SeveralSessions,
     cells,
+    in_ranges,
     refuse_unknown,
 )
 from rig.api.comparing.text import difference_text, spread_text, value_text
@@ -47,6 +48,14 @@ _COLOURS = {
 }
 #: Metrics with these outcomes are named above the table, and stand in it.
 _TELLING = (ComparisonOutcome.DIFFERS, ComparisonOutcome.IF_UNCHANGED)
+#: Forms of the table of a metric of many sessions, the widest first: with the names of
+#: sessions, the intervals of values, and the shares of differences.
+_FORMS = (
+    (True, True, True),
+    (False, True, True),
+    (False, False, True),
+    (False, False, False),
+)
 #: Number of shown keys that differ in how the sessions came about.
 _CHANGES = 5
 
@@ -205,29 +214,29 @@ def print_several(out: Terminal, found: SeveralSessions) -> None:
         for line in badge_lines(of_session(each.session.path), out.width, 6):
             print_line(out, line, 6)
     print_line(out, f" {escape(found.statement)}", 1)
-    for note, about_numbers in found.notes:
-        numbers = ", ".join(map(str, about_numbers))
-        print_line(out, f" note on {numbers}: {escape(note)}", 3)
+    for note, numbers in found.notes:
+        print_line(out, f" note on {in_ranges(numbers)}: {escape(note)}", 3)
+    for metric in found.metrics:
+        if metric.summary:
+            said = f"[bold]{escape(metric.name)}[/]  {escape(metric.summary)}"
+            print_line(out, f" {said}", 3)
     for metric in found.metrics:
         out.print()
-        forms = ((True, True), (False, True), (False, False))
-        print_table(
-            out,
-            *(
-                _of_metric(metric, names=names, interval=interval)
-                for names, interval in forms
-            ),
-        )
+        tables = [_of_metric(metric, *form) for form in _FORMS]
+        print_table(out, *tables)
 
 
-def _of_metric(metric: ComparedMetric, *, names: bool, interval: bool) -> Table:
+def _of_metric(
+    metric: ComparedMetric, names: bool, interval: bool, relative: bool
+) -> Table:
+    """Return the table of a metric in one of its forms."""
     notes = Notes()
     table = borderless_table()
     table.add_column(f" {metric.name}", no_wrap=True)
     *numbers, last = HEADS[1:]
     for head in numbers:
         table.add_column(head, justify="right", no_wrap=True)
-    table.add_column(last, no_wrap=interval)
+    table.add_column(last, no_wrap=relative)
     for each, row, pair in metric.rows:
         texts = cells(
             each,
@@ -236,6 +245,7 @@ def _of_metric(metric: ComparedMetric, *, names: bool, interval: bool) -> Table:
             notes,
             same_samples=metric.same_samples,
             interval=interval,
+            relative=relative,
         )
         name = f"{each.number:>2}" + f"  {each.name}" * names
         style = _COLOURS.get(pair.outcome, "") if pair is not None else ""

@@ -5,7 +5,7 @@ table, as CSV and as JSON.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,6 +25,12 @@ HEADS = ("session", "value", "difference", "± 95 %", "outcome")
 REFERENCE = "the first"
 
 
+#: Outcomes whose sessions a reader looks for.
+_TELLING = (
+    ComparisonOutcome.DIFFERS,
+    ComparisonOutcome.IF_UNCHANGED,
+    ComparisonOutcome.IF_ALONE,
+)
 #: Outcomes that say little without their reason.
 _WITH_REASON = (ComparisonOutcome.NOT_COMPARABLE, ComparisonOutcome.UNKNOWN)
 
@@ -88,12 +94,31 @@ class ComparedMetric:
     @property
     def reasons(self) -> list[str]:
         """Why sessions have no difference: "2, 3: not comparable: the tasks differ"."""
-        numbers: dict[str, list[str]] = {}
+        numbers: dict[str, list[int]] = {}
         for each, _, pair in self.rows:
             if pair is not None and pair.outcome in _WITH_REASON:
                 text = f"{pair.outcome.value}: {pair.reason}"
-                numbers.setdefault(text, []).append(str(each.number))
-        return [f"{', '.join(about)}: {text}" for text, about in numbers.items()]
+                numbers.setdefault(text, []).append(each.number)
+        return [f"{in_ranges(about)}: {text}" for text, about in numbers.items()]
+
+    @property
+    def summary(self) -> str:
+        """How many sessions have each outcome, and which those are that differ:
+        "differs: session 7; no difference shown: 42"; empty where the first session has
+        no such metric.
+        """
+        numbers: dict[ComparisonOutcome, list[int]] = {}
+        for each, _, pair in self.rows:
+            if pair is not None and pair.first is not None:
+                numbers.setdefault(pair.outcome, []).append(each.number)
+        parts = []
+        for outcome in ComparisonOutcome:
+            about = numbers.get(outcome, [])
+            shown = str(len(about))
+            if outcome in _TELLING:
+                shown = f"session{'s' * (len(about) != 1)} {in_ranges(about)}"
+            parts += [f"{outcome.value}: {shown}"] * bool(about)
+        return "; ".join(parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +147,21 @@ class SeveralSessions:
             f"each session less {REFERENCE}, with the uncertainty of the difference as"
             f" if no error were common to both{together if count > 1 else ''}"
         )
+
+
+def in_ranges(numbers: Iterable[int]) -> str:
+    """Return rising numbers as text, three or more in a row by their ends: "2-4, 6"."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    texts: list[str] = []
+    for run in runs:
+        shown = [f"{run[0]}-{run[-1]}"] if len(run) > 2 else list(map(str, run))
+        texts += shown
+    return ", ".join(texts)
 
 
 def compare_several(
@@ -217,9 +257,11 @@ def cells(
     *,
     same_samples: bool,
     interval: bool = True,
+    relative: bool = True,
 ) -> dict[str, str]:
-    """Return a row of a metric's table by its heads, values with their interval or
-    without; long reasons go to `notes`. `same_samples` is that of the metric.
+    """Return a row of a metric's table by its heads, values with their interval and
+    differences with their share of the first value, or without; long reasons go to
+    `notes`. `same_samples` is that of the metric.
     """
     if pair is None:
         alone = _alone(row, same_samples)
@@ -231,7 +273,7 @@ def cells(
     texts = (
         each.name,
         value_text(pair, row, notes, with_interval=interval),
-        difference_text(pair),
+        difference_text(pair, with_relative=relative),
         spread_text(pair, pair.apart),
         outcome,
     )
@@ -307,6 +349,12 @@ def tree(found: SeveralSessions) -> Mapping[str, Any]:
 def markdown(found: SeveralSessions) -> str:
     """Return the comparison as sections of a page, one a metric."""
     lines = [f"Differences: {found.statement}.", ""]
+    summaries = [
+        f"* {_safe(metric.name)}: {metric.summary}"
+        for metric in found.metrics
+        if metric.summary
+    ]
+    lines += [*summaries, ""]
     for metric in found.metrics:
         lines += [f"### {metric.name}", "", f"| {' | '.join(HEADS)} |", _RULE]
         notes = Notes()
@@ -318,7 +366,7 @@ def markdown(found: SeveralSessions) -> str:
         below = [f"* {_safe(line)}" for line in (*metric.reasons, *notes.lines)]
         lines += ["", *below, *[""] * bool(below)]
     for note, about in found.notes:
-        lines.append(f"* {', '.join(map(str, about))}: {_safe(note)}")
+        lines.append(f"* {in_ranges(about)}: {_safe(note)}")
     return "\n".join(lines) + "\n"
 
 

@@ -50,9 +50,10 @@ def value_text(
     return " ".join(filter(None, (value, interval, unit)))
 
 
-def difference_text(pair: MetricPair) -> str:
+def difference_text(pair: MetricPair, *, with_relative: bool = True) -> str:
     """Return "+0.123 mJ (+6.5 %)": two digits of the uncertainty, or four digits
-    without one."""
+    without one; with its share of the first value, or without.
+    """
     if pair.difference is None:
         return "-"
     many, unit = factor(pair)
@@ -67,8 +68,8 @@ def difference_text(pair: MetricPair) -> str:
         number = f"{value:+.4g}"
     relative = ""
     shown = float(number)
-    if pair.relative is not None and shown and abs(pair.relative) >= _LEAST_RELATIVE:
-        percent = pair.relative * 100
+    if with_relative and shown and abs(pair.relative or 0.0) >= _LEAST_RELATIVE:
+        percent = (pair.relative or 0.0) * 100
         relative = (
             f"({percent:+.0f} %)" if abs(percent) >= 100 else f"({percent:+.2g} %)"
         )

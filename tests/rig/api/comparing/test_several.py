@@ -211,6 +211,44 @@ def test_differences_are_those_of_two_sessions_with_wider_intervals(root: Path) 
     assert any("different samples" in note for note, at in found.notes if at == (3,))
 
 
+def test_a_metric_s_outcomes_are_counted_and_what_differs_is_named(
+    root: Path,
+) -> None:
+    names = ("first", "second", "third", "second", "third", "second", "second", "third")
+    found = several.compare_several(sessions(root, *names))
+    [energy] = [one for one in found.metrics if one.name == "energy_total"]
+    assert energy.summary == "differs: sessions 2, 4, 6, 7; cannot be said: 3"
+    _, printed = run(*(root / name for name in names[:3]))
+    assert "energy_total  differs: session 2; cannot be said: 1" in printed
+
+
+@pytest.mark.parametrize(
+    ("numbers", "text"),
+    [
+        ([], ""),
+        ([7], "7"),
+        ([2, 3], "2, 3"),
+        ([2, 3, 4], "2-4"),
+        ([1, 3, 4, 5, 7, 9, 10, 11, 12], "1, 3-5, 7, 9-12"),
+    ],
+)
+def test_numbers_in_a_row_are_shown_by_their_ends(
+    numbers: list[int], text: str
+) -> None:
+    assert several.in_ranges(numbers) == text
+
+
+def test_a_session_that_is_named_twice_counts_once(root: Path) -> None:
+    """As in `rig compare sessions/REFERENCE sessions/*`: else one comparison more would
+    widen all intervals.
+    """
+    again = root / "second" / ".." / "first"
+    names = [root / "first", again, root / "second", root / "third"]
+    tree = json.loads(run(*names, "--json")[1])["differences"]
+    assert tree["comparisons"] == 2
+    assert tree["sessions"] == [str(root / name) for name in ("first", *names[2:])]
+
+
 def test_a_first_session_without_results_is_refused(root: Path) -> None:
     with pytest.raises(DataError, match="no results, and the others are compared"):
         several.compare_several(sessions(root, "none", "first"))
@@ -289,7 +327,9 @@ def test_forms_have_the_numbers_of_the_table(root: Path, tmp_path: Path) -> None
         row = list(csv.DictReader(lines))[1]
     assert float(row["difference"]) == tree["rows"][1]["difference"] > 0
     assert "SIMULATED" in row["labels"]
-    assert (tmp_path / "differences.md").read_text().count("energy_total") == 1
+    page = (tmp_path / "differences.md").read_text()
+    assert page.count("### energy_total") == 1
+    assert "* energy_total: differs: session 2; cannot be said: 1" in page
 
     code, printed = run(*names, "--metric", "energy_total", "--json")
     assert json.loads(printed)["differences"] == tree
