@@ -96,6 +96,9 @@ def _form(submission: Submission, rules: Rules) -> JudgedRow:
         wrong.append("it has no session")
     if len(set(names)) < len(names):
         wrong.append("a session is there twice")
+    chains = [session.chain for session in submission.sessions]
+    if len(set(chains)) < len(set(names)):
+        wrong.append("a session is there under two names")
     if len(set(configurations)) < len(configurations):
         wrong.append("a configuration is there twice")
     if submission.rules != rules.source:

@@ -137,7 +137,18 @@ def metrics(tree: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
+def reasoned_away(tree: dict[str, Any]) -> None:
+    """State a reason in place of a number that the session has."""
+    del metrics(tree)[f"gap_{CELL}_10ms"]
+    tree["no_result"][f"{CELL}"] = "not searched"
+
+
 MUTATIONS: Mapping[str, tuple[Edit, str]] = {
+    "a number reasoned away": (reasoned_away, "numbers"),
+    "tuned with the seeds that are for it, and all others": (
+        lambda tree: tree.update(tuning_seeds=list(range(100))),
+        "seeds",
+    ),
     "a gap less": (lambda tree: metrics(tree).pop(f"gap_{CELL}_10ms"), "cells"),
     "a power less": (lambda tree: metrics(tree).pop(f"power_{CELL}_100ms"), "cells"),
     "a latency less": (

@@ -6,6 +6,7 @@ refused by the row that is about it.
 from __future__ import annotations
 
 import json
+import math
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -284,6 +285,64 @@ def copied_trial(folder: Path) -> None:
     shutil.copytree(folder / "trial-1", folder / "trial-6")
 
 
+def reordered(folder: Path) -> None:
+    first, second = folder / "trial-1", folder / "trial-2"
+    aside = folder / "aside"
+    first.rename(aside)
+    second.rename(first)
+    aside.rename(second)
+
+
+def one_trial_for_two(folder: Path) -> None:
+    shutil.rmtree(folder / "trial-2")
+    shutil.copytree(folder / "trial-1", folder / "trial-2")
+
+
+def under_two_names(folder: Path) -> None:
+    """Count one session as two configurations."""
+    shutil.copytree(own(folder), own(folder).with_name("again"))
+
+    def again(tree: Tree) -> None:
+        copy = json.loads(json.dumps(tree["configurations"][0]))
+        copy["name"] = copy["sessions"][0]["name"] = "again"
+        tree["configurations"].append(copy)
+        tree["versions"]["again"] = tree["versions"]["virtual-asc"]
+
+    edited(folder, again)
+    hashed_again(folder)
+
+
+def said_twice(folder: Path) -> None:
+    """Write a key twice: readers of one kind take the first, others the last value."""
+    path = folder / "submission.json"
+    text = path.read_text()
+    key = '"replication": '
+    assert key in text
+    path.write_text(text.replace(key, f'{key}"fail", {key}', 1))
+
+
+def as_bytes(change: Callable[[bytes], bytes]) -> Edit:
+    """Change the bytes of submission.json."""
+
+    def write(folder: Path) -> None:
+        path = folder / "submission.json"
+        path.write_bytes(change(path.read_bytes()))
+
+    return write
+
+
+def also_in_report(folder: Path) -> None:
+    """Add a second, better number of a metric to the report."""
+    path = folder / REPORT
+    lines = path.read_text().splitlines(keepends=True)
+    [row] = [line for line in lines if "`energy_infer`" in line]
+    better = row.replace("| 0.00", "| 0.000", 1)
+    assert better != row, row
+    lines.insert(lines.index(row), better)
+    path.write_text("".join(lines))
+    hashed_again(folder)
+
+
 SESSION = "session virtual-asc"
 TRIALS = "trials"
 NUMBERS = "numbers"
@@ -436,6 +495,51 @@ MUTATIONS: Mapping[str, tuple[Edit, str]] = {
     "a sixth trial": (in_session(copied_trial, remade=False), SESSION),
     "a trial's folder gone": (
         in_session(lambda folder: shutil.rmtree(folder / "trial-5"), remade=False),
+        SESSION,
+    ),
+    "trials in another order": (
+        in_tree(lambda tree: session(tree)["trials"].reverse()),
+        TRIALS,
+    ),
+    "values of trials in another order": (
+        in_tree(
+            lambda tree: session(tree)["metrics"]["energy_infer"]["per_trial"].reverse()
+        ),
+        NUMBERS,
+    ),
+    "a number that is none": (metric("energy_infer", value=math.nan), "form"),
+    "an endless number": (metric("energy_infer", low=-math.inf), "form"),
+    "a number as text": (metric("energy_infer", value="0.0018"), "form"),
+    "a key twice": (said_twice, "form"),
+    "a label with a foreign letter": (
+        stated(labels=["S\u0406MULATED", "GENERATED DATA", "SUBSET"]),
+        "labels",
+    ),
+    "a file cut off": (as_bytes(lambda content: content[:-200]), "form"),
+    "another encoding": (
+        as_bytes(lambda content: content.decode().encode("utf-16")),
+        "form",
+    ),
+    "endless brackets": (as_bytes(lambda content: b"[" * 100_000), "form"),
+    "a hash of a file outside": (
+        in_tree(lambda tree: tree["files"].update({"../place": "0" * 64})),
+        "files",
+    ),
+    "an image outside": (top(images=["../image.elf"]), "firmware"),
+    "a folder for a file": (
+        then(
+            lambda folder: (folder / REPORT).unlink(),
+            lambda folder: (folder / REPORT).mkdir(),
+            written(f"{REPORT}/x", b"x"),
+        ),
+        "files",
+    ),
+    "a second number of the report": (also_in_report, "report"),
+    "one session as two configurations": (under_two_names, "form"),
+    "one trial for two": (in_session(one_trial_for_two), SESSION),
+    "two trials in each other's place": (in_session(reordered), NUMBERS),
+    "raw data said to be elsewhere, and another trace": (
+        then(stated(raw="https://example.org/raw"), in_session(flipped, remade=False)),
         SESSION,
     ),
     "the session gone": (
