@@ -188,7 +188,7 @@ class PosixSut(WatchedSut):
         """Start the program and find the DUT; raise as UartSut.open does, and
         DeviceNotFound where the program is missing.
         """
-        if not context.world.supply_on:
+        if not _supplied(settings, context):
             raise DeviceNotFound(
                 "the DUT has no supply", try_next="switch the monitor's supply on first"
             )
@@ -232,7 +232,7 @@ class PosixSut(WatchedSut):
         `open` where it does not start.
         """
         power_on()
-        if not context.world.supply_on:
+        if not _supplied(settings, context):
             return Talk(pulses=watch(lambda: context.world.wait(_SILENCE_NS)))
         with ExitStack() as stack:
             # The power from the start on, before any edge states it.
@@ -274,6 +274,11 @@ class PosixSut(WatchedSut):
             settings,
             dataclasses.replace(info, kind="posix", firmware=firmware, clock=clock),
         )
+
+
+def _supplied(settings: PosixSut.Settings, context: BenchContext) -> bool:
+    """Check whether the simulated device has a supply; the host itself always has."""
+    return settings.host_clock or context.world.supply_on
 
 
 def _stated(settings: PosixSut.Settings, info: SutInfo) -> SutInfo:

@@ -18,6 +18,7 @@ from rig.report.report import write_report
 from rig.session.session import open_bench
 from tests.checking import check
 from tests.conftest import ROOT
+from tests.drivers.host_counters.test_ina3221 import hwmon
 
 pytestmark = pytest.mark.posix
 BENCHES = ("posix-asc-joulescope", "posix-asc-lpm01a", "posix-asc-n6705")
@@ -186,6 +187,27 @@ def test_a_board_that_reads_its_own_rail_finds_what_its_simulator_draws(
     assert check(result.folder).ok
     write_report(result.folder)
     assert "two conversions" in (result.folder / "report.html").read_text("utf-8")
+
+
+def test_a_board_whose_files_are_its_own_needs_no_switched_supply(
+    firmware: Path, tmp_path: Path
+) -> None:
+    hwmon(tmp_path / "i2c")
+    overrides = [
+        f"monitor.ina3221.root={tmp_path / 'i2c'}",
+        f"sut.posix.program={firmware / 'asc'}",
+        "scenario.single_stream.repeat=1500",
+        "task.asc.samples=1",
+        "scenario.single_stream.warmup=0",
+    ]
+    with open_bench(ROOT / "benches" / "host-asc-ina3221.toml", overrides) as bench:
+        result = bench.run(1, tmp_path / "sessions")
+    assert result.content["problems"] == []
+    assert result.content["simulated"] is False
+    power = result.content["metrics"]["power_infer"]
+    # The files never change: 5.032 V times 1.408 A.
+    assert power["value"] == pytest.approx(5.032 * 1.408, rel=1e-3)
+    assert check(result.folder).ok
 
 
 def test_an_energy_counter_of_the_host_and_a_device_with_its_own_timer_are_refused(
