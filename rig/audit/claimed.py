@@ -15,7 +15,7 @@ from rig.errors import ConfigError, DataError, did_you_mean
 from rig.results import claim, document, results, submission_file
 from rig.results.claim import Claim
 from rig.results.document import Results
-from rig.results.submission_file import SESSIONS, SUBMISSION, SubmittedSession
+from rig.results.submission_file import HERE, SESSIONS, SUBMISSION, SubmittedSession
 from rig.store import inventory, verified
 from rig.store.journal import Journal
 from rig.store.session_folder import (
@@ -118,9 +118,11 @@ def read(place: ClaimedPlace, read_traces: Read) -> ClaimedSession:
     replayed = None
     if is_raw_missing:
         difference = _first_change(place.path, journal)
-        lacking = f"{len(missing)} files of raw data are not there, as {missing[0]}"
-        if place.stated is not None:
-            lacking = f"{len(missing)} files of raw data are at {place.stated.raw}"
+        lacking = f"raw data are not there: {missing[0]}"
+        if len(missing) > 1:
+            lacking = f"{len(missing)} files of raw data are not there, as {missing[0]}"
+        if place.stated is not None and place.stated.raw != HERE:
+            lacking += f"; they are said to be at {place.stated.raw}"
     else:
         checked = check(place.path, read_traces)
         lacking = ""
@@ -191,7 +193,9 @@ def _misstated(stated: SubmittedSession, stored: Results, head: str) -> Iterator
     for name in dict.fromkeys((*stored.metrics, *stated.metrics)):
         own = stored.metrics.get(name)
         told = stated.metrics.get(name)
-        value = None if own is None else own.value
-        if own is None or told is None or (told.value, told.unit) != (value, own.unit):
-            shown = "nothing" if told is None else f"{told.value} {told.unit}"
-            yield f"{SUBMISSION}: {name} is {shown}, its session has {value}"
+        texts = [
+            "nothing" if each is None else f"{each.value} {each.unit}"
+            for each in (told, own)
+        ]
+        if texts[0] != texts[1]:
+            yield f"{SUBMISSION}: {name} is {texts[0]}, its session has {texts[1]}"

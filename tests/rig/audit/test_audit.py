@@ -413,6 +413,34 @@ def test_a_submission_that_states_another_value_is_named(
     assert read(folder).difference.startswith("submission.json: power_idle is 0.001 W")
 
 
+def test_a_metric_that_its_session_has_not_is_named(
+    place: Path, tmp_path: Path
+) -> None:
+    folder = shutil.copytree(place / "submission", tmp_path / "submission")
+
+    def invented(tree: dict[str, Any]) -> None:
+        [session] = tree["configurations"][0]["sessions"]
+        session["metrics"]["power_best"] = session["metrics"]["power_idle"]
+
+    edited(folder, invented)
+    difference = read(folder).difference
+    assert difference.startswith("submission.json: power_best is 0.01")
+    assert difference.endswith(" W, its session has nothing")
+
+
+def test_a_trace_that_is_missing_in_the_folder_is_named(
+    place: Path, tmp_path: Path
+) -> None:
+    folder = Path(shutil.copytree(place / "submission", tmp_path / "submission"))
+    (folder / "sessions/virtual-asc/trial-2/trace.jls").unlink()
+    claim = read(folder)
+    assert (claim.difference, claim.lacking) == (
+        "",
+        "raw data are not there: trial-2/trace.jls",
+    )
+    assert claim.replayed is None
+
+
 def test_without_raw_data_the_audit_is_incomplete(place: Path, tmp_path: Path) -> None:
     claim = read(place / "without-raw")
     assert "https://example.org/raw" in claim.lacking and claim.replayed is None
