@@ -11,6 +11,7 @@ from pathlib import Path
 from rich.table import Table
 
 from rig.api.comparing.regression import (
+    Baseline,
     MetricRegression,
     Regressed,
     SessionRegression,
@@ -48,8 +49,9 @@ def against(
             try_next="rig compare SESSION... --baseline FOLDER",
         )
     out = Terminal(stderr=as_json)
+    before = Baseline(baseline)
     every = [
-        against_baseline(session, baseline, false_alarms, metrics) for session in places
+        against_baseline(session, before, false_alarms, metrics) for session in places
     ]
     if as_json:
         trees = [_tree(found) for found in every]

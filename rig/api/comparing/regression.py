@@ -107,15 +107,30 @@ class SessionRegression:
         tested = len(outcomes) - outcomes.count(Regressed.NOT_TESTED)
         count = len(self.baseline)
         return (
-            f"{tested} metrics against {count} session{'s' * (count != 1)};"
+            f"{tested} metric{'s' * (tested != 1)} against"
+            f" {count} session{'s' * (count != 1)};"
             f" false alarms in at most {self.false_alarms:.2g} of sessions without a"
             " change"
         )
 
 
+class Baseline:
+    """The sessions of a baseline, one session or a folder of them, read once."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._sessions: list[Collected] | None = None
+
+    def sessions(self) -> list[Collected]:
+        """Return its sessions, read when they are asked for first."""
+        if self._sessions is None:
+            self._sessions = [collected(each) for each in session_folders([self.path])]
+        return self._sessions
+
+
 def against_baseline(
     session: Path,
-    baseline: Path,
+    baseline: Path | Baseline,
     false_alarms: float = FALSE_ALARMS,
     names: Sequence[str] = (),
 ) -> SessionRegression:
@@ -142,7 +157,9 @@ def against_baseline(
             labels=new.listed.labels,
             reason=reason,
         )
-    before = _comparable(new, baseline)
+    before = _comparable(
+        new, baseline if isinstance(baseline, Baseline) else Baseline(baseline)
+    )
     tested = list(_names(new, names))
     level = false_alarms / max(len(tested), 1)
     return SessionRegression(
@@ -154,17 +171,15 @@ def against_baseline(
     )
 
 
-def _comparable(new: Collected, baseline: Path) -> list[Collected]:
+def _comparable(new: Collected, baseline: Baseline) -> list[Collected]:
     own = new.listed.path.resolve()
-    found = [
-        collected(path) for path in session_folders([baseline]) if path.resolve() != own
-    ]
+    found = [each for each in baseline.sessions() if each.listed.path.resolve() != own]
     kept = [each for each in found if each.counts and _kind(each) == _kind(new)]
     if kept:
         return kept
     listed = new.listed
     raise DataError(
-        f"{baseline} has no session to compare {listed.name} with",
+        f"{baseline.path} has no session to compare {listed.name} with",
         evidence=(
             f"{len(found)} other sessions; none is valid and of bench {listed.bench},"
             f" device {listed.device}, task {listed.task}, scenario {listed.scenario}"

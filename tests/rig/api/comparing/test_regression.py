@@ -10,10 +10,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from scipy.stats import binom
 
 import rig
+from rig.api.archive.collected import Collected
+from rig.api.comparing import regression
 from rig.api.comparing.regression import Regressed, against_baseline, compared
+from rig.cli.main import rig as command
 from rig.errors import ConfigError, DataError
 from rig.model.metric import Statistic
 from rig.results.document import BinomialInterval, IntervalResult, MetricResult
@@ -186,3 +190,22 @@ def test_sessions_of_another_bench_are_no_baseline(tmp_path: Path) -> None:
     }
     assert worse_by["latency_total"] == pytest.approx(0.018, rel=0.02)
     assert not worse and "FAIL: worse: latency_total by 0.01" in repr(worse)
+
+
+def test_many_sessions_read_their_baseline_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    new = [record(tmp_path / "new", f"bench.seed={seed}") for seed in (1, 2, 3)]
+    record(tmp_path / "old")
+    read: list[Path] = []
+    collected = regression.collected
+
+    def counted(path: Path) -> Collected:
+        read.append(path)
+        return collected(path)
+
+    monkeypatch.setattr(regression, "collected", counted)
+    words = ["compare", *map(str, new), "--baseline", str(tmp_path / "old")]
+    done = CliRunner().invoke(command, [*words, "--metric", "energy_total"])
+    assert "1 metric against 1 session" in " ".join(done.output.split())
+    assert sorted(read) == sorted([*new, *(tmp_path / "old").iterdir()])
