@@ -3,14 +3,18 @@
 anything is lost.
 
 Run it: `python -m lab.faults.kills [--kills N] [--minutes M] [--jobs J] [--seed S]
-[--reduced]`. It needs the POSIX firmware (`make firmware`) and fork(), so Linux or
-macOS. Sessions of two trials of null queries, in turn on the virtual device and on the
-firmware as a process of this computer, with the virtual monitor: all energies are
-simulated. SIGKILL comes at a moment that is drawn evenly from the session's first event
-to the end of an undisturbed one; one resume in three is killed as well, as often as it
-is drawn. Then `rig resume` goes on to the end, and `rig check` recomputes it. Each
-command is a fork of a process that has imported the rig: a kill in the second of
-imports would prove no more, and would cost one.
+[--reduced] [--supply]`. It needs the POSIX firmware (`make firmware`) and fork(), so
+Linux or macOS. Sessions of two trials of null queries, in turn on the virtual device
+and on the firmware as a process of this computer, with the virtual monitor: all
+energies are simulated. SIGKILL comes at a moment that is drawn evenly from the
+session's first event to the end of an undisturbed one; one resume in three is killed as
+well, as often as it is drawn. Then `rig resume` goes on to the end, and `rig check`
+recomputes it. Each command is a fork of a process that has imported the rig: a kill in
+the second of imports would prove no more, and would cost one.
+
+With --supply the sessions are on the virtual device and a simulated X-NUCLEO-LPM01A in
+a process of its own, which the rig takes for a real one. It sees no edge of SYNC, and
+the trials say so. Its supply must be off after each command, also a killed one.
 
 A session is lost where one of these fails: resume ends, and its trials are valid; each
 query is measured once in each trial; each whole line of a device's answers that a
@@ -32,12 +36,14 @@ import random
 import resource
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import chain
 from multiprocessing import get_context
@@ -49,7 +55,23 @@ from rig.store import completion_lines, session_folder
 from rig.store.session_folder import COMPLETIONS, EVENTS, SAMPLES, SessionFolder
 
 ROOT = Path(__file__).resolve().parents[2]
-BENCHES = ("virtual-null", "posix-null")
+BENCHES = ["virtual-null", "posix-null"]
+#: With --supply.
+SUPPLIED = "supplied-null"
+SUPPLIED_BENCH = """
+[bench]
+name = "supplied-null"
+[sut.virtual]
+[monitor.st_lpm01a]
+port = "{port}"
+[scenario.single_stream]
+[task.null]
+"""
+BOARD = "import sys; from benchmarks.simulated_lpm01a import serve; serve(sys.stdout)"
+#: The process that watches over a supply opens the instrument ten times at most.
+OFF_S = 60.0
+#: Text of a trial's problem where its monitor saw no edge.
+NO_EDGES = "0 falling edges"
 TRIALS = 2
 QUERIES = 20
 SETTINGS = [f"task.null.samples={QUERIES}", "scenario.single_stream.idle_s=0.1"]
@@ -89,6 +111,8 @@ class Life:
     too_slow: bool = False
     asked_again: int = 0
     set_aside: int = 0
+    looks: int = 0
+    left_on: int = 0
     peak_b: int = 0
 
 
@@ -132,15 +156,64 @@ def killed(pid: int, after_s: float) -> bool:
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == -signal.SIGKILL
 
 
-def begun(root: Path, bench: str, log: Path) -> tuple[int, Path]:
+@dataclass
+class Supply:
+    """The supply of a board in another process, from the lines that it says.
+
+    looks: how often it was waited for; left_on: how often in vain
+    """
+
+    said: Path | None = None
+    looks: int = 0
+    left_on: int = 0
+
+    def lines(self) -> list[str]:
+        """Return what the board has said."""
+        return [] if self.said is None else self.said.read_text().splitlines()
+
+    def stays_on(self) -> bool:
+        """Wait until the supply is off; return whether it still is on after that."""
+        if self.said is None:
+            return False
+        self.looks += 1
+        deadline_s = time.monotonic() + OFF_S
+        while self.lines()[-1] == "supply on":
+            if time.monotonic() > deadline_s:
+                self.left_on += 1
+                return True
+            time.sleep(POLL_S)
+        return False
+
+
+@contextmanager
+def supplied(bench: str, root: Path) -> Iterator[tuple[Path, Supply]]:
+    """Yield a bench file and its supply; the board is a process that ends on
+    leaving."""
+    if bench != SUPPLIED:
+        yield ROOT / "benches" / f"{bench}.toml", Supply()
+        return
+    supply = Supply(root / "board.txt")
+    with supply.said.open("w") as out:  # type: ignore[union-attr]
+        board = subprocess.Popen([sys.executable, "-c", BOARD], stdout=out, cwd=ROOT)
+    try:
+        deadline_s = time.monotonic() + LIMIT_S
+        while not supply.lines():
+            if time.monotonic() > deadline_s or board.poll() is not None:
+                raise SystemExit("the simulated board does not start")
+            time.sleep(POLL_S)
+        port = supply.lines()[0].split()[1]
+        path = root / "bench.toml"
+        path.write_text(SUPPLIED_BENCH.format(port=port))
+        yield path, supply
+    finally:
+        board.terminate()
+        board.wait()
+
+
+def begun(root: Path, bench: str, path: Path, log: Path) -> tuple[int, Path]:
     """Start a session, and wait for its first event; return the process and the
     folder."""
-    arguments = [
-        "run",
-        str(ROOT / "benches" / f"{bench}.toml"),
-        "--sessions",
-        str(root),
-    ]
+    arguments = ["run", str(path), "--sessions", str(root)]
     slow = SLOW_LOADS.get(bench, ()) if REDUCED in SETTINGS else ()
     for setting in (*SETTINGS, *slow, f"bench.trials={TRIALS}"):
         arguments += ["--set", setting]
@@ -180,13 +253,28 @@ def finished_files(folder: Path) -> dict[Path, str]:
 
 def live(bench: str, seed: int, whole_s: float) -> Life:
     """Run a session, kill it at random moments, resume it to its end, and check it."""
-    draw = random.Random(seed)
     root = Path(tempfile.mkdtemp(prefix="kills-"))
+    with supplied(bench, root) as (path, supply):
+        return lived(bench, path, supply, root, random.Random(seed), whole_s)
+
+
+def lived(
+    bench: str,
+    path: Path,
+    supply: Supply,
+    root: Path,
+    draw: random.Random,
+    whole_s: float,
+) -> Life:
+    """Return the life of one session in a folder, which stays where something is
+    lost."""
     log = root / "log.txt"
     kills: Counter[str] = Counter()
-    pid, folder = begun(root, bench, log)
+    pid, folder = begun(root, bench, path, log)
     lost: list[str] = []
     kills["run"] += killed(pid, draw.uniform(0.0, whole_s))
+    if supply.stays_on():
+        lost.append("the supply stayed on")
     while not lost and not is_finished(folder):
         lines = lines_left(folder)
         files = finished_files(folder)
@@ -203,6 +291,8 @@ def live(bench: str, seed: int, whole_s: float) -> Life:
             )
         elif not is_finished(folder):
             lost.append("resume ended, and the session is not finished")
+        if supply.stays_on():
+            lost.append("the supply stayed on")
         if gone := lines - lines_left(folder):
             lost.append(f"{gone.total()} lines of answers are gone")
         lost += [
@@ -211,7 +301,8 @@ def live(bench: str, seed: int, whole_s: float) -> Life:
     if not lost:
         lost += judged(folder, log)
     problems = problems_of(folder)
-    lost += [text for text in problems if TOO_SLOW not in text]
+    known = (TOO_SLOW, NO_EDGES) if bench == SUPPLIED else (TOO_SLOW,)
+    lost += [text for text in problems if not any(each in text for each in known)]
     folders = (path.parent for path in folder.rglob(COMPLETIONS))
     steps = chain.from_iterable(map(completion_lines.read, folders))
     answers = [done for done in steps if isinstance(done.step, Query)]
@@ -226,6 +317,8 @@ def live(bench: str, seed: int, whole_s: float) -> Life:
         too_slow=any(TOO_SLOW in text for text in problems),
         asked_again=len(answers) - TRIALS * QUERIES,
         set_aside=aside,
+        looks=supply.looks,
+        left_on=supply.left_on,
         # Of all commands of this process so far: it only rises.
         peak_b=resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024,
     )
@@ -278,13 +371,14 @@ def undisturbed(bench: str) -> float:
     process."""
     with tempfile.TemporaryDirectory(prefix="kills-") as root:
         log = Path(root) / "log.txt"
-        pid, _ = begun(Path(root), bench, log)
-        start_s = time.monotonic()
-        if ended(pid, LIMIT_S) not in _ENDINGS:
-            raise SystemExit(
-                f"a session that nobody kills fails: {log.read_text()[-500:]}"
-            )
-        return time.monotonic() - start_s
+        with supplied(bench, Path(root)) as (path, _):
+            pid, _ = begun(Path(root), bench, path, log)
+            start_s = time.monotonic()
+            if ended(pid, LIMIT_S) not in _ENDINGS:
+                raise SystemExit(
+                    f"a session that is not killed fails: {log.read_text()[-500:]}"
+                )
+            return time.monotonic() - start_s
 
 
 def main() -> int:
@@ -300,7 +394,12 @@ def main() -> int:
     parser.add_argument(
         "--reduced", action="store_true", help="traces keep means while loading"
     )
+    parser.add_argument(
+        "--supply", action="store_true", help="only the board whose supply is watched"
+    )
     asked = parser.parse_args()
+    if asked.supply:
+        BENCHES[:] = [SUPPLIED]
     if asked.reduced:
         SETTINGS.append(REDUCED)
     start_s = time.monotonic()
@@ -350,6 +449,10 @@ def concluded(lives: Sequence[Life], asked: int, took_s: float) -> int:
             f" {sum(life.set_aside for life in own)} trials or segments set aside,"
             f" {sum(life.too_slow for life in own)} times this computer was too slow"
         )
+    looks = sum(life.looks for life in lives)
+    if looks:
+        left_on = sum(life.left_on for life in lives)
+        print(f"the supply was looked at after {looks} commands: left on {left_on}")
     total = sum(life.kills.total() for life in lives)
     lost = [life for life in lives if life.lost]
     print(
