@@ -54,6 +54,7 @@ class SupplyWatchdog:
 
     def __init__(self) -> None:
         self._child: PythonChild | None = None
+        self._stop = Stop()
 
     def watch(self, resolved: Config, rails: Sequence[str], stop: Stop) -> None:
         """Start the process for the monitors of these rails, and wait until it is
@@ -64,6 +65,7 @@ class SupplyWatchdog:
             return
         order = json.dumps({"bench": resolved.toml(), "rails": list(rails)})
         self._child = PythonChild(__name__, (), _WHAT, first=f"{order}\n")
+        self._stop = stop
         stop.guard(self._child.ended)
 
     def __enter__(self) -> SupplyWatchdog:
@@ -71,6 +73,7 @@ class SupplyWatchdog:
 
     def __exit__(self, *_: object) -> None:
         if self._child is not None:
+            self._stop.unguard(self._child.ended)
             self._child.say(_RELEASED)
             self._child.close(_LEAVE_S)
 

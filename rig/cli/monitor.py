@@ -17,7 +17,12 @@ import click
 from rig.bench import config, plugins
 from rig.bench.config import PluginChoice
 from rig.bench.qualification import calibration_file
-from rig.bench.qualification.check import CheckPlan, CheckRow, MonitorCheck
+from rig.bench.qualification.check import (
+    MOST_CLOCK_S,
+    CheckPlan,
+    CheckRow,
+    MonitorCheck,
+)
 from rig.bench.qualification.load import (
     Hands,
     OutputLoad,
@@ -40,6 +45,8 @@ from rig.simulation.world import World
 from rig.units import quantity
 
 _MOST_V = 1000.0
+#: Of a supply that the monitor only carries.
+_USUAL_V = 3.3
 _NAMES = {True: "[green]ok[/]     ", False: "[red]beyond[/] ", None: "       "}
 
 
@@ -76,7 +83,7 @@ def monitor() -> None:
 )
 @click.option(
     "--clock-seconds",
-    type=click.FloatRange(0, 3600),
+    type=click.FloatRange(0, MOST_CLOCK_S),
     default=60.0,
     show_default=True,
     help="Length of the recording for the clock; 0: none.",
@@ -140,7 +147,8 @@ def check(
     terminal = Terminal(stderr=as_json)
     kind = plugins.find("monitor", choice.kind)
     simulated = kind.simulates(choice.settings)
-    hands: Hands = _Person(terminal, plan)
+    supply_v = getattr(choice.settings, "supply_v", 0.0)
+    hands: Hands = _Person(terminal, plan, supply_v)
     if simulated:
         hands = SimulatedHands(simulated_ohm, 0.0 if plan.voltmeter else None)
     stop = Stop()
@@ -178,11 +186,14 @@ def _choice(monitors: dict[str, PluginChoice], rail: str) -> PluginChoice:
 
 
 class _Person:
-    """The hands of the person at the terminal."""
+    """The hands of the person at the terminal; `supply_v`: of the monitor's output, 0
+    where another supply gives it.
+    """
 
-    def __init__(self, terminal: Terminal, plan: CheckPlan) -> None:
+    def __init__(self, terminal: Terminal, plan: CheckPlan, supply_v: float) -> None:
         self._terminal = terminal
         self._plan = plan
+        self._supply_v = supply_v or _USUAL_V
         self._wired: OutputLoad | None = None
 
     def wire(self, load: OutputLoad) -> None:
@@ -190,7 +201,7 @@ class _Person:
         if load == self._wired:
             return
         self._wired = load
-        say(self._terminal, escape(_wish(load)), "wire: ")
+        say(self._terminal, escape(_wish(load, self._supply_v)), "wire: ")
         self._ask("press Enter when that is done")
 
     def act(self, load: OutputLoad, world: World, duration_s: float) -> None:
@@ -230,13 +241,13 @@ class _Person:
         return answer
 
 
-def _wish(load: OutputLoad) -> str:
+def _wish(load: OutputLoad, supply_v: float) -> str:
     if load.resistor is None:
         return "nothing at the monitor's output: disconnect the device and the cable"
     name = f"a resistor of {load.resistor.name} at the output, and nothing else"
     if load.switched:
         return f"{name}; SYNC low closes its circuit, and SYNC toggles now"
-    at_v = load.resistor.volts or 3.3
+    at_v = load.resistor.volts or supply_v
     return f"{name}; at {at_v:g} V it takes {heats(load.resistor, at_v)}"
 
 

@@ -402,10 +402,15 @@ def _is_process(port: Port) -> bool:
     return port.compiler == "cc"
 
 
+#: Of the second step of a project whose image runs in rp2040js.
+_NEEDS_RP2040JS = " It is rp2040js, in Node.js: `npm install rp2040js@1.4.1` here."
+
+
 def _readme(name: str, port: Port) -> str:
     emulate = (
         f"`rig probe {emulated_file('null')}` and `rig run` of it take the board's"
         " place by an emulator; so does `rig firmware emulate`, with a serial line."
+        + (_NEEDS_RP2040JS if port.emulator == "rp2040js" else "")
         if port.machine
         else ""
     )

@@ -50,6 +50,11 @@ class Stop:
         """Stop with the error that `look` returns, as soon as it returns one."""
         self._guards.append(look)
 
+    def unguard(self, look: Callable[[], RigError | None]) -> None:
+        """Look no more; nothing happens where it was not looked at."""
+        with suppress(ValueError):
+            self._guards.remove(look)
+
     def request(self) -> None:
         """Request the stop, from any thread or a signal's handler; returns at once."""
         self._requested = True

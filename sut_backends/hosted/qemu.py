@@ -403,10 +403,12 @@ def _version(command: Sequence[str | Path], hint: str) -> str:
         )
     except (OSError, subprocess.SubprocessError) as error:
         evidence = str(error)
+        cause = f"{command[0]} does not say its version"
         if isinstance(error, subprocess.CalledProcessError) and error.stderr:
             evidence = error.stderr.strip()
+            cause = f"{command[0]} does not start the emulator"
         raise BenchError(
-            f"{command[0]} does not say its version",
+            cause,
             evidence=evidence,
             try_next=hint,
         ) from error

@@ -54,6 +54,7 @@ def on_loan(resolved: Config, stop: Stop) -> Iterator[Config]:
         stop.guard(child.ended)
         yield _filled(resolved, answer)
     finally:
+        stop.unguard(child.ended)
         _leave(child, resolved.labgrid)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The check of a monitor: zero, noise, gain, SYNC delay and clock, one after the other,
+"""The check of a monitor: zero, noise, clock, gain and SYNC delay, one after the other,
 and the limits of error that follow.
 """
 
@@ -36,11 +36,21 @@ _ONE_RANGE = 0.99
 #: Between a range's lower end and this many times of it, a reading may come from the
 #: range below.
 _HYSTERESIS = 1.25
+#: A recording of the clock is no longer than this, and a length that is advised is a
+#: multiple of a minute.
+MOST_CLOCK_S = 3600.0
+_MINUTE_S = 60.0
 _YEAR = datetime.timedelta(days=365)
 _TO_NORMAL = 2 / math.sqrt(3.0)
 _SWITCHED_S = 2.0
-CLIPPED = "not measured: it shows no current below 0"
+LOWEST = (
+    "not measured: its commonest reading is its lowest, {}, and may stand for lower"
+    " currents"
+)
 WIDER = "; the stated limit is smaller and stays: --voltmeter, a better resistor"
+WIDE_CLOCK = "; the interval is wider, so the limit is not checked: "
+OF_HOST = "--host-clock-ppm, the limit of this computer's clock"
+OF_ARRIVALS = "samples come irregularly"
 NOT_STEPPED = (
     "not measured: --sync-step says that SYNC switches the resistor"
     " (docs/how-to/MONITOR_CHECK.md)"
@@ -85,10 +95,14 @@ class CheckRow:
 
     @property
     def within(self) -> bool | None:
-        """Whether the value may be within its limit; None where either is missing."""
+        """Whether the value may be within its limit; None where either is missing, and
+        where the value is known less well than its limit.
+        """
         if self.estimate is None or self.limit is None:
             return None
-        return abs(self.estimate.value) - self.estimate.u95 <= self.limit
+        if abs(self.estimate.value) - self.estimate.u95 > self.limit:
+            return False
+        return None if self.estimate.u95 > self.limit else True
 
 
 @dataclass
@@ -131,10 +145,11 @@ class MonitorCheck:
         with tempfile.TemporaryDirectory(prefix="rig-monitor-") as scratch:
             self._scratch = Path(scratch)
             yield from self._open_output()
+            # The output is still open: no wire is moved for the clock.
+            yield self._clock()
             for resistor in self._plan.resistors:
                 yield self._gain(resistor)
             yield self._delay()
-            yield self._clock()
 
     @property
     def info(self) -> MonitorInfo:
@@ -228,16 +243,24 @@ class MonitorCheck:
         row = stated.current[at]
         simulated = recorded.info.simulated
         range_a = row.up_to
-        if not level.clipped:
-            self._found.zeros[at] = level.current
-            self._found.noises[at] = level.noise_a
+        if level.lowest:
+            shown = quantity(level.lowest_a, "A", digits=3)
+            yield CheckRow(
+                "current offset",
+                "A",
+                range_a=range_a,
+                why=LOWEST.format(shown),
+                simulated=simulated,
+            )
+            return
+        self._found.zeros[at] = level.current
+        self._found.noises[at] = level.noise_a
         yield CheckRow(
             "current offset",
             "A",
-            None if level.clipped else level.current,
+            level.current,
             row.offset,
             range_a=range_a,
-            why=CLIPPED if level.clipped else "",
             simulated=simulated,
         )
         yield CheckRow(
@@ -368,16 +391,34 @@ class MonitorCheck:
             return CheckRow("clock", "ppm", why="not measured: --clock-seconds 0")
         self._tell(f"clock, {self._plan.clock_seconds:g} s")
         recorded = self._record(OutputLoad(), self._plan.clock_seconds, kept=False)
-        error = errors_found.clock_error(recorded.arrivals, recorded.info.sample_hz)
+        sample_hz = recorded.info.sample_hz
+        host = self._plan.host_ppm * 1e-6
+        error = errors_found.clock_error(recorded.arrivals, sample_hz, host)
         self._found.clock = error
+        limit_ppm = recorded.info.accuracy.clock_ppm
         return CheckRow(
             "clock",
             "ppm",
             error and error.scaled(1e6),
-            recorded.info.accuracy.clock_ppm,
-            why="" if error else "not measured: too few blocks of samples came",
+            limit_ppm,
+            why=self._not_checked(error, limit_ppm),
             simulated=recorded.info.simulated,
         )
+
+    def _not_checked(self, error: ErrorEstimate | None, limit_ppm: float) -> str:
+        """Return why a clock's error says nothing on its limit, and what to try."""
+        if error is None:
+            return "not measured: too few blocks of samples came"
+        times = error.u95 * 1e6 / limit_ppm if limit_ppm else 1.0
+        if times <= 1:
+            return ""
+        if error.most == errors_found.HOST_CLOCK:
+            return WIDE_CLOCK + OF_HOST
+        # The scatter of arrivals is divided by the length.
+        minutes = math.ceil(times * self._plan.clock_seconds / _MINUTE_S)
+        longer_s = minutes * _MINUTE_S
+        longer = f"; --clock-seconds {longer_s:g}" if longer_s <= MOST_CLOCK_S else ""
+        return WIDE_CLOCK + OF_ARRIVALS + longer
 
     def accuracy(self, today: datetime.date) -> Accuracy:
         """Return the limits of error with corrections, for the calibration file."""
@@ -472,8 +513,7 @@ class MonitorCheck:
         kept_ppm = widen * stated.clock_ppm
         if clock is None:
             return kept_ppm
-        measured_ppm = (abs(clock.value) + clock.u95) * 1e6
-        return min(kept_ppm, measured_ppm + widen * self._plan.host_ppm)
+        return min(kept_ppm, (abs(clock.value) + _expanded(clock)) * 1e6)
 
     def _source(self, stated: Accuracy, today: datetime.date) -> str:
         used = ", ".join(

@@ -19,8 +19,8 @@ from rig.uncertainty.accuracy import Accuracy, Range
 from rig.uncertainty.budget import Budget, Part, combined
 from rig.uncertainty.window_effects import charge_u_c, of_energy, ranges_a
 
-#: More samples than this share at one reading, and half a normal noise above it: the
-#: instrument shows nothing below.
+#: More samples than this share at the lowest reading: the instrument may show nothing
+#: below. With half a normal noise above it, it shows nothing below.
 _CLIPPED = 0.05
 #: Mean over root mean square of half a normal distribution is known as well as this.
 _SHAPE = 0.05
@@ -38,6 +38,8 @@ _LEAST_EDGES = 10
 #: edge.
 _BESIDE = 0.4
 _LATENCIES = 12
+ARRIVALS = "scatter of arrivals"
+HOST_CLOCK = "this computer's clock"
 #: A value without any uncertainty of its own.
 NO_BUDGET = Budget(0.0, 0.0, ())
 
@@ -54,6 +56,11 @@ class ErrorEstimate:
         """Half-width of its 95 % interval."""
         return self.budget.expanded
 
+    @property
+    def most(self) -> str:
+        """The largest part of its budget."""
+        return self.budget.parts[0].component
+
     def scaled(self, factor: float) -> ErrorEstimate:
         """Return the same in another unit."""
         u = self.budget.standard_uncertainty * factor
@@ -66,7 +73,9 @@ class ErrorEstimate:
 class CurrentLevel:
     """A constant current as a recording shows it: means, their scatter, and the
     standard deviation of one sample; `shares` of the charge lie in each range.
-    `clipped`: readings below 0 are shown as 0, and the mean is too large.
+    `lowest`: the commonest reading is the lowest, about `lowest_a`, below which the
+    instrument may show nothing. `clipped`: readings below 0 are shown as 0, and the
+    mean is too large.
     """
 
     current: ErrorEstimate
@@ -75,6 +84,8 @@ class CurrentLevel:
     shares: tuple[float, ...]
     integral: Integral
     sample_hz: float
+    lowest_a: float
+    lowest: bool
     clipped: bool
 
     @property
@@ -96,6 +107,7 @@ def level(trace: Trace, stated: Accuracy) -> CurrentLevel:
         count = min(trace.length, _NOISE_SAMPLES)
         samples_a, _ = trace.samples(reader, 0, count)
     noise_a = float(np.std(samples_a.astype(np.float64)))
+    clipped = _clipped(samples_a, noise_a)
     parts = [
         _part("scatter of readings", standard_error(currents_a) or 0.0, _T, "A"),
         _part("steps", _steps_a(whole, stated, trace, noise_a), "rectangular"),
@@ -110,8 +122,16 @@ def level(trace: Trace, stated: Accuracy) -> CurrentLevel:
         ),
         integral=whole,
         sample_hz=trace.sample_hz,
-        clipped=_clipped(samples_a, noise_a),
+        lowest_a=float(samples_a.min()),
+        lowest=clipped or _mostly_lowest(samples_a),
+        clipped=clipped,
     )
+
+
+def _mostly_lowest(samples_a: Reals) -> bool:
+    """Check whether no reading is more frequent than the lowest."""
+    _, counts = np.unique(samples_a, return_counts=True)
+    return bool(np.argmax(counts) == 0 and counts[0] > _CLIPPED * len(samples_a))
 
 
 def _clipped(samples_a: Reals, noise_a: float) -> bool:
@@ -193,10 +213,11 @@ def sync_delay(trace: Trace) -> ErrorEstimate | None:
 
 
 def clock_error(
-    arrivals: Sequence[tuple[int, float]], sample_hz: float
+    arrivals: Sequence[tuple[int, float]], sample_hz: float, host: float = 0.0
 ) -> ErrorEstimate | None:
-    """Return how fast the instrument's clock is against the host's (relative), from
-    counts of samples and the host's times at which they had come; None for too few.
+    """Return how fast the instrument's clock is (relative), from counts of samples and
+    the host's times at which they had come; None for too few. `host`: limit of the
+    relative error of the host's clock.
 
     Blocks come late and never early: the promptest of each twelfth counts.
     """
@@ -224,8 +245,9 @@ def clock_error(
         -slope,
         _combined(
             [
-                _part("scatter of arrivals", error, f"t{_LATENCIES - 2}", "A"),
+                _part(ARRIVALS, error, f"t{_LATENCIES - 2}", "A"),
                 _part("one sample", step / _SQRT_3, "rectangular"),
+                _part(HOST_CLOCK, host / _SQRT_3, "rectangular"),
             ]
         ),
     )

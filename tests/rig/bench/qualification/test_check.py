@@ -7,13 +7,16 @@ from __future__ import annotations
 
 import datetime
 import math
+import os
 import random
 import threading
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pyjls
 import pytest
+from numpy.typing import NDArray
 
 from rig.bench import config
 from rig.bench.config import PluginChoice
@@ -24,6 +27,7 @@ from rig.bench.qualification.recording import Bare
 from rig.errors import BenchError, ConfigError, DeviceLost, Stopped
 from rig.host.stop import Stop
 from rig.simulation.world import World
+from tests.drivers.nordic_ppk2.test_driver import attached
 
 SHORT = CheckPlan(
     resistors=(parse("1kohm,0.1%"),),
@@ -85,7 +89,7 @@ def test_intervals_hold_hidden_errors_about_as_often_as_they_claim() -> None:
 @pytest.mark.parametrize(
     ("kind", "settings", "why"),
     [
-        ("nordic_ppk2", ("port=simulator",), "no current below 0"),
+        ("nordic_ppk2", ("port=simulator",), "its lowest"),
         ("joulescope", ("device=simulator",), "beyond its range"),
         ("keysight_n6705", ("resource=simulator",), "beyond the measuring range"),
     ],
@@ -180,20 +184,130 @@ def test_the_voltage_of_the_instrument_counts_twice_in_a_power() -> None:
 def test_a_clock_is_found_within_its_uncertainty() -> None:
     for ppm in (-42.0, 17.0):
         monitor = bare("virtual", f"clock_ppm={ppm}", "sample_hz=20000")
-        plan = replace(SHORT, resistors=(), clock_seconds=6.0)
+        plan = replace(SHORT, resistors=(), clock_seconds=6.0, host_ppm=0.0)
         row = checked(monitor, plan)[0]["clock", 0.0]
         assert holds(row, ppm) and row.estimate is not None
         assert row.estimate.u95 < 40
+        assert row.within
 
 
-def test_an_instrument_without_negative_readings_shows_no_zero() -> None:
-    """Half of a normal noise has a mean of 0.4 standard deviations."""
-    rows, check = checked(bare("st_lpm01a", "port=simulator", "simulator.noise_a=1e-6"))
+@pytest.mark.parametrize(
+    ("host_ppm", "within", "why"),
+    [(1.0, False, ""), (100.0, None, "; the interval is wider")],
+)
+def test_an_error_of_the_hosts_clock_is_none_of_the_instruments(
+    host_ppm: float, within: bool | None, why: str
+) -> None:
+    """120 ppm apart, of which the instrument may have 50 and the host the rest."""
+    monitor = bare("virtual", "clock_ppm=120", "sample_hz=20000")
+    plan = replace(SHORT, resistors=(), clock_seconds=6.0, host_ppm=host_ppm)
+    rows, check = checked(monitor, plan)
+    row = rows["clock", 0.0]
+    assert row.estimate is not None and row.within is within
+    assert row.why.startswith(why)
+    parts = {
+        part.component: part.standard_uncertainty for part in row.estimate.budget.parts
+    }
+    host_u = parts[errors_found.HOST_CLOCK]
+    assert host_u == pytest.approx(host_ppm * 1e-6 / math.sqrt(3))
+    assert ("--host-clock-ppm" in row.why) == (within is None)
+    limit_ppm = check.accuracy(datetime.date(2026, 11, 27)).clock_ppm
+    # What is stated stays, as k = 2, where the check shows no smaller limit.
+    assert limit_ppm == pytest.approx(50 * 2 / math.sqrt(3))
+
+
+def test_a_clock_read_through_irregular_arrivals_says_how_long_would_do() -> None:
+    plan = replace(SHORT, clock_seconds=60.0, host_ppm=1.0)
+    check = MonitorCheck(bare("virtual"), plan, SimulatedHands(), Stop())
+    draw = np.random.default_rng(4)
+    at_s = np.arange(1, 601) * 0.1 + draw.uniform(0, 0.08, 600)
+    arrivals = [(100 * (at + 1), float(at_s[at])) for at in range(600)]
+    error = errors_found.clock_error(arrivals, 1000.0, 1e-6)
+    assert error is not None
+    why = check._not_checked(error, 20.0)
+    assert error.most == errors_found.ARRIVALS
+    seconds = float(why.rsplit(" ", 1)[1])
+    assert error.u95 * 1e6 * 60 / seconds <= 20 < error.u95 * 1e6 * 60 / (seconds - 60)
+    assert "--clock-seconds" not in check._not_checked(error, 0.2)
+
+
+@pytest.mark.parametrize("noise_a", ["1e-6", "1e-8", "0"])
+def test_an_instrument_without_negative_readings_shows_no_zero(noise_a: str) -> None:
+    """Half of a normal noise has a mean of 0.4 standard deviations; without noise each
+    reading is 0.
+    """
+    offset = {"1e-6": "0"}.get(noise_a, "-2e-6")
+    settings = (f"simulator.noise_a={noise_a}", f"simulator.offset_a={offset}")
+    rows, check = checked(bare("st_lpm01a", "port=simulator", *settings))
     row = rows["current offset", 0.05]
-    assert row.estimate is None and "below 0" in row.why
+    assert row.estimate is None and "its lowest" in row.why
     limits = check.accuracy(datetime.date(2026, 11, 27))
     assert limits.calibration is not None
     assert limits.calibration.correction[0].zero == 0
+    stated_a = check.info.accuracy.current[0].offset
+    assert limits.current[0].offset == pytest.approx(stated_a * 2 / math.sqrt(3))
+
+
+def test_the_file_holds_what_follows_from_the_readings_by_hand(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From the samples of the very recordings, as pyjls reads them: zero, gain and
+    their expanded uncertainties, each with its formula written out here.
+    """
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    settings = ("gain=0.0013", "offset_a=2e-6", "noise_a=40e-6", "sample_hz=50000")
+    resistor = Resistor(2000.0, 0.0004)
+    plan = replace(SHORT, resistors=(resistor,), voltmeter=0.0003, drift=0.0005)
+    hands = SimulatedHands([2000.5], 0.0)
+    check = MonitorCheck(bare("virtual", *settings), plan, hands, Stop())
+    readings_a: list[NDArray[np.float64]] = []
+    for row in check.rows():
+        if row.name in ("current offset", "current gain"):
+            (folder,) = tmp_path.glob("rig-monitor-*")
+            readings_a.append(current_of(folder / str(len(readings_a) + 1)))
+    open_a, loaded_a = readings_a
+    zero_a = open_a.mean()
+    true_a = 3.3 / 2000.0
+    ratio = (loaded_a.mean() - zero_a) / true_a
+    limits = check.accuracy(datetime.date(2026, 11, 27))
+    assert limits.calibration is not None
+    (correction,) = limits.calibration.correction
+    assert correction.zero == pytest.approx(zero_a, rel=1e-5)
+    assert correction.factor == pytest.approx(1 / ratio, rel=1e-7)
+    # Scatter: the means of twenty parts, nineteen degrees of freedom.
+    zero_u_a = scatter_of_parts(open_a)
+    at_load_u_a = scatter_of_parts(loaded_a)
+    shares = [
+        0.0004 / math.sqrt(3),
+        0.0003 / math.sqrt(3),
+        0.0005 / math.sqrt(3),
+        zero_u_a / true_a,
+        at_load_u_a / true_a,
+    ]
+    gain_u = math.sqrt(sum(share**2 for share in shares))
+    (of_file,) = limits.current
+    assert limits.distribution == "normal"
+    # The file's limits stand for k = 2.
+    assert of_file.gain == pytest.approx(2 * gain_u, rel=0.01)
+    assert of_file.offset == pytest.approx(2.093 * zero_u_a, rel=0.01)
+    # That of the maker, here the true one, unless more is seen.
+    noise_a = max(40e-6, open_a.std(), loaded_a.std())
+    assert of_file.noise == pytest.approx(noise_a, rel=1e-5)
+
+
+def current_of(folder: Path) -> NDArray[np.float64]:
+    """Read the current of a trace, apart from the rig's own reader."""
+    with pyjls.Reader(str(folder / "trace.jls")) as reader:
+        (signal,) = (each for each in reader.signals.values() if each.name == "current")
+        read = reader.fsr(signal.signal_id, 0, signal.length)
+    return np.asarray(read, dtype=np.float64)
+
+
+def scatter_of_parts(readings_a: NDArray[np.float64]) -> float:
+    """Return the standard error of a mean by the means of twenty equal parts."""
+    length = len(readings_a) // 20
+    parts_a = readings_a[: 20 * length].reshape(20, length).mean(axis=1)
+    return float(parts_a.std(ddof=1) / math.sqrt(20))
 
 
 # --- Refused
@@ -234,6 +348,33 @@ def test_a_cable_that_is_pulled_ends_the_check() -> None:
 def test_a_monitor_without_an_output_is_refused() -> None:
     with pytest.raises(ConfigError, match="no output"):
         checked(bare("rapl", "root=simulator", "gain_limit=0.1"))
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a pseudo terminal")
+def test_each_recording_of_a_real_interface_has_a_watchdog_of_its_own() -> None:
+    """The driver takes the simulated instrument for a real one, whose supply a process
+    watches from the opening to the closing."""
+    with attached(noise_a=1e-7) as (simulator, context):
+        world = context.world
+        switched: list[bool] = []
+
+        class Hands(SimulatedHands):
+            def wire(self, load: OutputLoad) -> None:
+                switched.append(world.supply_on)
+                power_w = 2.5**2 / load.resistor.ohm if load.resistor else 0.0
+                world.put(world.now_ns(), True, power_w)
+
+            def act(self, load: OutputLoad, world: World, duration_s: float) -> None:
+                return
+
+        monitor = bare("nordic_ppk2", f"port={simulator.port}", "supply_v=2.5")
+        plan = replace(SHORT, voltmeter=0.0, clock_seconds=4.0, seconds=0.5)
+        rows, check = checked(monitor, plan, Hands())
+        assert not check.info.simulated
+        assert not rows["current gain", 4e-3].simulated
+        assert holds(rows["current gain", 4e-3], 0.0)
+        assert rows["clock", 0.0].estimate is not None
+        assert switched == [False, False, False] and not world.supply_on
 
 
 def test_a_stop_ends_the_check_with_the_supply_off() -> None:
