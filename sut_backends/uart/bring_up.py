@@ -135,7 +135,8 @@ def _steps(
         try:
             yield Finding(name, True, _summary(sut.do(step, payloads), info))
         except RigError as error:
-            yield _failed(name, error)
+            failed = _failed(name, error)
+            yield _other_image(failed, info) if name == "load" else failed
             return
     if stateful:
         yield Finding(
@@ -203,6 +204,15 @@ def _at(settings: PortSettings, context: BenchContext) -> Finding:
         return _failed(name, error)
     finally:
         line.close()
+
+
+def _other_image(failed: Finding, info: SutInfo) -> Finding:
+    """Say what to try where the image may be that of another workload."""
+    if failed.try_next:
+        return failed
+    runs = info.task or info.model
+    try_next = f"it runs {runs}: flash the image of the bench's [task.*], if another"
+    return dataclasses.replace(failed, try_next=try_next, see="other-workload")
 
 
 def _failed(name: str, error: RigError) -> Finding:

@@ -119,6 +119,19 @@ def posix_bench(folder: Path, kind: str, fed: bool) -> Path:
 
 
 @pytest.mark.posix
+def test_an_image_of_another_workload_is_named_where_it_refuses_a_sample(
+    tmp_path: Path,
+) -> None:
+    bench = posix_bench(tmp_path, "virtual", False)
+    program = built("posix") / "posix/asc"
+    rows = list(probe(bench, [f"sut.posix.program={program}"]))
+    (failed,) = (row for row in rows if not row.ok)
+    assert failed.name == "load" and "refuses this input" in failed.detail
+    assert failed.try_next.startswith("it runs asc: flash the image of the bench's")
+    assert failed.see == "other-workload"
+
+
+@pytest.mark.posix
 @pytest.mark.parametrize("fed", [True, False])
 @pytest.mark.parametrize("kind", SIMULATORS)
 def test_a_simulated_device_that_its_uart_feeds_is_found_with_each_instrument(
