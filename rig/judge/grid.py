@@ -5,25 +5,29 @@
 
 from __future__ import annotations
 
+import csv
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from itertools import chain
+from pathlib import Path
 from typing import Any
 
 from rig.bench import plugins
-from rig.errors import DAMAGE, RigError
-from rig.files import typed
+from rig.errors import DAMAGE, ConfigError, RigError
+from rig.files import small_text, typed
 from rig.judge.evidence import Evidence
 from rig.judge.requirements import JudgedCase
 from rig.judge.row import JudgedRow
-from rig.judge.rules import GridRule, LargestRule, SeedsRule
+from rig.judge.rules import CostsRule, GridRule, LargestRule, SeedsRule
 from rig.results.submission_file import SubmittedConfiguration
 from rig.store.session_folder import PROVENANCE, read_json
 
 #: Key of `no_result` for the largest workload.
 LARGEST = "largest"
+#: Of NeuroBench's file of costs.
+_COLUMNS = ("num_vertices", "density", "random_seed", "c_optimal")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +37,7 @@ class SearchedWorkload:
     nodes: int
     density: float
     seed: int
+    official: int | None = None
     more: dict[str, Any] = typed.rest()
 
 
@@ -82,12 +87,18 @@ class LargestFile:
     more: dict[str, Any] = typed.rest()
 
 
-def rows(case: JudgedCase, announced: Sequence[int]) -> Iterator[JudgedRow]:
-    """Yield the rows of a benchmark with a grid; `announced` are its official seeds."""
+def rows(
+    case: JudgedCase, announced: Sequence[int], official: Path | None
+) -> Iterator[JudgedRow]:
+    """Yield the rows of a benchmark with a grid; `announced` are its official seeds,
+    `official` is the file of their costs.
+    """
     if case.rules.grid is not None:
         yield _cells(case, case.rules.grid)
     if case.rules.seeds is not None:
         yield from _seeds(case, case.rules.seeds, announced)
+    if case.rules.costs is not None:
+        yield _costs(case, case.rules.costs, official)
     if case.rules.largest is not None:
         yield _largest(case, case.rules.largest)
 
@@ -183,6 +194,45 @@ def _seeds(
         return
     other = [] if found == set(announced) else [f"{sorted(found)} are others"]
     yield case.row("announced seeds", other, str(sorted(announced)), rule.sentence)
+
+
+def _costs(case: JudgedCase, rule: CostsRule, official: Path | None) -> JudgedRow:
+    """Ask that gaps and targets are those of the announced costs: a session whose own
+    costs are easy has better numbers.
+    """
+    name = "announced costs"
+    if official is None:
+        said = "the file of announced costs is not given: --official"
+        return JudgedRow(name, None, said, rule.sentence)
+    due = _read_costs(official)
+    wrong = []
+    for each in case.readable:
+        for one in _workloads(each):
+            announced = due.get((one.nodes, one.density, one.seed))
+            if announced is None or one.official != announced:
+                place = f"{one.nodes} nodes, {one.density:g}, seed {one.seed}"
+                said = "none" if announced is None else str(announced)
+                wrong.append(f"{place}: {one.official}, announced is {said}")
+    return case.row(name, wrong, f"those of {official.name}", rule.sentence)
+
+
+def _read_costs(path: Path) -> dict[tuple[int, float, int], int]:
+    """Read costs in NeuroBench's form, by nodes, density and seed."""
+    costs = {}
+    try:
+        head, *lines = csv.reader(small_text.read(path).splitlines())
+        if tuple(head) != _COLUMNS:
+            raise ValueError(f"it begins with {', '.join(head)[:80]}")
+        for nodes, density, seed, cost in lines:
+            costs[int(nodes), float(density), int(seed)] = int(cost)
+    except ValueError as error:
+        raise ConfigError(
+            f"{path} has no costs in NeuroBench's form",
+            path="--official",
+            evidence=str(error),
+            try_next=f"columns {', '.join(_COLUMNS)}",
+        ) from error
+    return costs
 
 
 def _largest(case: JudgedCase, rule: LargestRule) -> JudgedRow:

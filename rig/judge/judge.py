@@ -49,13 +49,15 @@ def judge(
     *,
     signers: Path | None = None,
     seeds: Sequence[int] = (),
+    official: Path | None = None,
     rules: Rules | None = None,
     read: Read = fingerprint.read,
 ) -> Judgement:
     """Judge a folder; raise DataError where it is no submission.
 
-    `signers` is a file of trusted signers, `seeds` are the announced ones. `rules`
-    replace those of the benchmark; `read` is that of `rig.check.check`.
+    `signers` is a file of trusted signers; `seeds`, and the costs of their problems in
+    the file `official`, are the announced ones. `rules` replace those of the benchmark;
+    `read` is that of `rig.check.check`.
     """
     if strange := inventory.strange(path):
         found = [JudgedRow(each.name, False, each.detail) for each in strange]
@@ -82,7 +84,7 @@ def judge(
         folder.signed(path, signers),
         *chain.from_iterable(each.findings for each in sessions),
         *requirements.rows(case),
-        *grid.rows(case, seeds),
+        *grid.rows(case, seeds, official),
     ]
     return Judgement(submission.benchmark, tuple(rows))
 

@@ -94,6 +94,13 @@ class SeedsRule:
 
 
 @dataclass(frozen=True, slots=True)
+class CostsRule:
+    """The costs to which gaps and targets are relative are the announced ones."""
+
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
 class LargestRule:
     """The series whose largest workload is due, with their densities."""
 
@@ -123,6 +130,7 @@ class Rules:
     samples: CountRule | None = None
     grid: GridRule | None = None
     seeds: SeedsRule | None = None
+    costs: CostsRule | None = None
     largest: LargestRule | None = None
 
 

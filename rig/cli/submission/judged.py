@@ -31,8 +31,20 @@ def submission() -> None:
     default="",
     help="QUBO: the announced seeds of the problems.",
 )
+@click.option(
+    "--official",
+    type=EXISTING_FILE,
+    metavar="FILE",
+    help="QUBO: the announced costs, in NeuroBench's form.",
+)
 @json_option
-def check(folder: Path, signers: Path | None, seeds: str, as_json: bool) -> int:
+def check(
+    folder: Path,
+    signers: Path | None,
+    seeds: str,
+    official: Path | None,
+    as_json: bool,
+) -> int:
     """Judge a submission: each requirement with its verdict and evidence."""
     from rig.cli import exit_codes
     from rig.cli.printed.submission import print_judgement
@@ -40,7 +52,7 @@ def check(folder: Path, signers: Path | None, seeds: str, as_json: bool) -> int:
     from rig.files import typed
     from rig.judge.judge import judge
 
-    found = judge(folder, signers=signers, seeds=_numbers(seeds))
+    found = judge(folder, signers=signers, seeds=_numbers(seeds), official=official)
     if as_json:
         tree = {
             "submission": str(folder),

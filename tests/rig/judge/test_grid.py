@@ -16,6 +16,7 @@ import pytest
 from click.testing import CliRunner
 
 from rig.cli.main import rig as command
+from rig.errors import ConfigError
 from rig.judge import evidence
 from rig.judge.judge import judge
 from rig.judge.rules import Rules, of_benchmark
@@ -102,8 +103,12 @@ def _checked_once(place: Path) -> Any:
         yield
 
 
-def failing(folder: Path, seeds: tuple[int, ...] = SEEDS) -> dict[str, str]:
-    found = judge(folder, rules=rules(), seeds=seeds, read=checking.fingerprints)
+def failing(
+    folder: Path, seeds: tuple[int, ...] = SEEDS, costs: Path | None = None
+) -> dict[str, str]:
+    found = judge(
+        folder, rules=rules(), seeds=seeds, official=costs, read=checking.fingerprints
+    )
     return {row.requirement: row.evidence for row in found.rows if row.passed is False}
 
 
@@ -121,6 +126,28 @@ def test_without_the_announced_seeds_they_are_not_checked(place: Path) -> None:
     [row] = [row for row in found.rows if row.requirement == "announced seeds"]
     assert row.passed is None
     assert "announced seeds" in failing(place / "submission", (5, 6, 7, 8, 10))
+
+
+def test_costs_are_the_announced_ones_or_not_checked(
+    place: Path, tmp_path: Path
+) -> None:
+    folder = place / "submission"
+    found = judge(folder, rules=rules(), seeds=SEEDS, read=checking.fingerprints)
+    [row] = [row for row in found.rows if row.requirement == "announced costs"]
+    assert row.passed is None and "--official" in row.evidence
+    announced = place / "official.csv"
+    assert "announced costs" not in failing(folder, costs=announced)
+    harder = tmp_path / "harder.csv"
+    text = announced.read_text()
+    first = text.splitlines()[1]
+    nodes, density, seed, cost = first.split(",")
+    harder.write_text(text.replace(first, f"{nodes},{density},{seed},{int(cost) - 1}"))
+    assert failing(folder, costs=harder)["announced costs"] == (
+        f"10 nodes, 0.25, seed 5: {cost}, announced is {int(cost) - 1}"
+    )
+    harder.write_text("seed,cost\n5,-3\n")
+    with pytest.raises(ConfigError, match="no costs in NeuroBench's form"):
+        failing(folder, costs=harder)
 
 
 def test_by_the_rules_it_lacks_time_outs(place: Path) -> None:
