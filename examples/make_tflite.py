@@ -2,8 +2,8 @@
 """Write .tflite files of int8 without TensorFlow: layers with random weights, from a
 seed.
 
-python examples/make_tflite.py FOLDER writes the network of the task `tflite`, its
-inputs, and labels. Nothing has been trained.
+python examples/make_tflite.py FOLDER writes the networks of the task `tflite` and their
+inputs. Nothing has been trained.
 """
 
 from __future__ import annotations
@@ -17,10 +17,12 @@ import flatbuffers
 import numpy as np
 import tflite
 
+from scenarios.tasks.tflite import sounds
 from scenarios.tasks.tflite.generate import samples
 
 #: Of the weights of the example, which tell its inputs apart.
 SEED = 114
+KEYWORDS_SEED = 6
 SAME, VALID = 0, 1
 NONE, RELU, RELU_N1_TO_1, RELU6 = range(4)
 _KINDS = {"int8": tflite.TensorType.INT8, "<i4": tflite.TensorType.INT32}
@@ -383,13 +385,28 @@ def example() -> Layers:
     return net
 
 
+def keywords() -> Layers:
+    """Return a network over the features of a second of sound, in twelve classes."""
+    net = Layers((1, 49, 10, 1), KEYWORDS_SEED, scale=0.58, zero_point=83)
+    net.convolution(8, (10, 4), strides=(2, 2), zero_point=-128)
+    net.depthwise((3, 3), zero_point=-128)
+    net.convolution(8, (1, 1), zero_point=-128)
+    net.pool("AVERAGE_POOL_2D", (5, 5), (5, 5))
+    net.reshape(1, 40)
+    net.dense(12, gain=6.0, zero_point=0)
+    net.softmax()
+    return net
+
+
 def main(folder: Path) -> None:
-    """Write the network and its inputs."""
+    """Write the networks and their inputs."""
     folder.mkdir(parents=True, exist_ok=True)
     net = example()
     (folder / "example.tflite").write_bytes(net.content())
     np.save(folder / "inputs.npy", samples(net.shape(net.input)[1:]))
-    print(f"{folder}: example.tflite, inputs.npy")
+    (folder / "keywords.tflite").write_bytes(keywords().content())
+    np.save(folder / "sounds.npy", sounds.samples())
+    print(f"{folder}: example.tflite, inputs.npy, keywords.tflite, sounds.npy")
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from rig.network.tflite.form import IntegerNetwork
-from rig.network.tflite.real_input import identity_of, quantised
+from rig.network.tflite.payloads import Payload
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,29 +41,27 @@ class NetworkWorkload:
 
 @dataclass(frozen=True, slots=True)
 class IntegerWorkload:
-    """A task's network in whole numbers: a payload is its input, an output its output,
-    an int8 for each value. `task` is the one that the SUT then reports; `real_input`: a
-    payload is of float32, and is quantised in a phase of its own.
+    """A task's network in whole numbers: a payload is its input, or what that is made
+    of in a phase of its own, an output its output, an int8 for each value. `task` is
+    the one that the SUT then reports.
     """
 
     network: IntegerNetwork
     task: str
-    real_input: bool = False
+    payload: Payload = Payload.VALUES
 
     @property
     def model(self) -> str:
         """The name of the network that the SUT reports."""
-        return identity_of(self.network, self.real_input)
+        return self.payload.identity(self.network)
 
     def inputs_of(self, payloads: Sequence[bytes]) -> Any:
         """Return the inputs of payloads as the network gets them: (samples, values) of
         int8.
         """
-        kind = "<f4" if self.real_input else "i1"
-        values = np.stack([np.frombuffer(payload, kind) for payload in payloads])
-        if not self.real_input:
-            return values
-        return quantised(self.network.tensors[self.network.input], values)[0]
+        kind = self.payload.dtype
+        numbers = np.stack([np.frombuffer(payload, kind) for payload in payloads])
+        return self.payload.inputs(self.network.tensors[self.network.input], numbers)
 
 
 class Codec(Protocol):

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from rig.network.tflite.form import IntegerNetwork, IntegerTensor
+from rig.network.tflite.payloads import Payload
 from rig.network.tflite.plain import read_plain
-from rig.network.tflite.real_input import quantised
 from sut_backends.gpu.integers import IntegerLayers
 from sut_backends.gpu.neurons import TorchDevice
 from sut_backends.gpu.runner import TorchRunner, TorchSettings, open_board
@@ -31,26 +31,25 @@ def open_network(job: Job) -> IntegerRunner:
 
 
 def open_codec(
-    size_b: int, scale: float | None = None, zero_point: int = 0
+    payload: str, size_b: int, scale: float, zero_point: int
 ) -> IntegerCodec:
-    """Return the codec of a network whose input has so many bytes; with a scale it is
-    of real numbers, which a first phase quantises.
+    """Return the codec of a network with such payloads of so many bytes; where they are
+    not its input, a first phase makes it.
     """
-    if scale is None:
-        return IntegerCodec(size_b)
+    kind = Payload(payload)
     tensor = IntegerTensor("", (), scale, zero_point)
-    quantise = (lambda values: quantised(tensor, values)[0],)
-    return IntegerCodec(size_b, "<f4", quantise)
+    made = (lambda numbers: kind.inputs(tensor, numbers[None])[0],)
+    return IntegerCodec(size_b, kind.dtype, made if kind.is_raw else ())
 
 
 class IntegerCodec:
     """Converts payloads to inputs, and outputs to bytes, an int8 for each value."""
 
     def __init__(
-        self, size_b: int, kind: str = "i1", phases: tuple[Any, ...] = ()
+        self, size_b: int, kind: np.dtype[Any], phases: tuple[Any, ...]
     ) -> None:
         self._size_b = size_b
-        self._kind = np.dtype(kind)
+        self._kind = kind
         self.phases = phases
 
     def load(self, payload: bytes) -> Any:

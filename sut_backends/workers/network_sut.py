@@ -28,7 +28,6 @@ from rig.network.conventions import by_name
 from rig.network.graph import Network
 from rig.network.plain import write_plain
 from rig.network.tflite import plain as integers
-from rig.network.tflite.real_input import REAL_B
 from rig.simulation.world import NS_PER_S
 from sut_backends.workers.inside.job import Job
 from sut_backends.workers.process import Place, Worker
@@ -131,10 +130,9 @@ def open_integer_sut(
 
 def _codec_arguments(workload: IntegerWorkload) -> dict[str, Any]:
     tensor = workload.network.tensors[workload.network.input]
-    if not workload.real_input:
-        return {"size_b": tensor.size}
     return {
-        "size_b": REAL_B * tensor.size,
+        "payload": workload.payload.value,
+        "size_b": workload.payload.size_b(tensor),
         "scale": tensor.scale,
         "zero_point": tensor.zero_point,
     }

@@ -24,9 +24,10 @@ from rig.cli.boards.firmware import firmware
 from rig.errors import ConfigError, DataError, SutError
 from rig.interfaces.context import BenchContext
 from rig.model.steps import Load, Query, Scene, Stream
+from rig.network.sound.mel import BANDS, SAMPLE_HZ
 from rig.network.tflite.form import IntegerTensor
 from rig.network.wake import c_header, c_tables
-from rig.network.wake.features import BANDS, HOP, SAMPLE_HZ, FeatureScale, FeatureStream
+from rig.network.wake.features import HOP, FeatureScale, FeatureStream
 from rig.session.session import open_bench
 from scenarios.tasks.sww.task import EXAMPLE, SwwTask
 from sut_backends.hosted.posix import PosixSut
@@ -53,7 +54,7 @@ class Scale(ctypes.Structure):
 
 @pytest.fixture(scope="module")
 def library() -> ctypes.CDLL:
-    return ctypes.CDLL(str(built("sww-library") / "sww" / "library.so"))
+    return ctypes.CDLL(str(built("sound-library") / "sound" / "library.so"))
 
 
 def device_rows(library: ctypes.CDLL, scale: FeatureScale, hops: Any) -> Any:

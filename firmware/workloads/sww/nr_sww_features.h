@@ -7,6 +7,8 @@
 
 #include <stdint.h>
 
+#include "../sound/nr_spectrum.h"
+
 enum {
     NR_SWW_HOP = 512,
     NR_SWW_HOP_B = 2 * NR_SWW_HOP, /* samples of 16 bits, low byte first */
@@ -18,18 +20,10 @@ struct nr_sww_scale {
     int32_t gain, offset, least;
 };
 
-/* A complex number of the transform, and the power of a line in its place. */
-union nr_sww_line {
-    struct {
-        int32_t real, imaginary;
-    } number;
-    int64_t power;
-};
-
 /* All memory of the features; the caller owns it. `samples` are the window, and the one before. */
 struct nr_sww_features {
     int16_t samples[2 * NR_SWW_HOP + 1];
-    union nr_sww_line lines[NR_SWW_HOP + 1];
+    union nr_spectrum_line lines[NR_SWW_HOP + 1];
 };
 
 /* Begins a signal, before which all is 0. */

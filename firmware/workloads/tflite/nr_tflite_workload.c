@@ -76,7 +76,14 @@ static int unfit(const uint8_t *data)
 
 static void take_input(struct nr_tflite_memory *memory, const uint8_t *data)
 {
+#if NR_TFLITE_MFCC
+    static const struct nr_mfcc_scale scale = {NR_TFLITE_GAIN, NR_TFLITE_OFFSET};
+
+    nr_mfcc_features(&memory->features, &scale, data, memory->input);
+    memory->network.input = memory->input;
+#else
     memory->network.input = (const int8_t *)data;
+#endif
 }
 
 #endif

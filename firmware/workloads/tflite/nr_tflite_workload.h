@@ -4,6 +4,7 @@
 #ifndef NR_TFLITE_WORKLOAD_H
 #define NR_TFLITE_WORKLOAD_H
 
+#include "../sound/nr_mfcc.h"
 #include "nr_tflite.h"
 #include "nr_tflite_model.h"
 #include "nr_workload.h"
@@ -15,11 +16,23 @@
 #define NR_TFLITE_REAL_INPUT 0
 #endif
 
+/* 1: a payload is a second of sound, whose features are computed in a phase of their own. */
+#ifndef NR_TFLITE_MFCC
+#define NR_TFLITE_MFCC 0
+#endif
+
+#if NR_TFLITE_MFCC
+enum { NR_TFLITE_SLOT_B = NR_MFCC_SOUND_B };
+#else
 enum { NR_TFLITE_SLOT_B = NR_TFLITE_REAL_INPUT ? 4 * NR_TFLITE_INPUT_B : NR_TFLITE_INPUT_B };
+#endif
 #ifdef NR_TFLITE_REALS
 enum { NR_TFLITE_ANSWER_B = 4, NR_TFLITE_PHASES = 1 };
 #else
-enum { NR_TFLITE_ANSWER_B = NR_TFLITE_OUTPUT_B, NR_TFLITE_PHASES = NR_TFLITE_REAL_INPUT ? 2 : 1 };
+enum {
+    NR_TFLITE_ANSWER_B = NR_TFLITE_OUTPUT_B,
+    NR_TFLITE_PHASES = NR_TFLITE_REAL_INPUT || NR_TFLITE_MFCC ? 2 : 1
+};
 #endif
 
 /* Codes of load and infer; the host sees them as ERROR 7. */
@@ -31,13 +44,16 @@ enum nr_tflite_error {
 };
 
 /* All memory of the workload; the caller owns it, nr_tflite_workload initialises it. The input is
-   read where it was received, or quantised into `input`. */
+   read where it was received, or made in `input`. */
 struct nr_tflite_memory {
     struct nr_tflite network;
     int16_t patch[NR_TFLITE_PATCH];
     int8_t arena[NR_TFLITE_ARENA_B];
-#if NR_TFLITE_REAL_INPUT
+#if NR_TFLITE_REAL_INPUT || NR_TFLITE_MFCC
     int8_t input[NR_TFLITE_INPUT_B];
+#endif
+#if NR_TFLITE_MFCC
+    struct nr_mfcc features;
 #endif
 #ifdef NR_TFLITE_REALS
     const uint8_t *reals;

@@ -46,12 +46,13 @@ from rig.firmware.monitors import MONITORS, chosen
 from rig.firmware.part import part
 from rig.network.fixed.make import BITS_MAX, BITS_MIN
 from rig.network.tflite.kernels import Kernels
+from rig.network.tflite.payloads import Payload
 
 _folder = click.argument("folder", metavar="[DIR]", type=FILE, default=Path())
 _BESIDE_TFLITE = "beside a .tflite file, which states its arithmetic"
 _WITH_PINS = "a board with pins: rig firmware boards"
 #: Parameters of a NIR file that is built, and of a .tflite file.
-_OF_TFLITE = ("kernels", "library", "real_input", "streams")
+_OF_TFLITE = ("kernels", "library", "real_input", "features", "streams")
 _OF_NIR = ("dt_s", "bits", "steps", "preset", "reset", "spikes_max", "start")
 
 
@@ -263,6 +264,14 @@ def _facts_of(port: projects.Port, board: projects.Board) -> tuple[str, ...]:
     help="The device takes float32 and quantises it, in a phase of its own.",
 )
 @click.option(
+    "--features",
+    type=click.Choice(("mfcc",)),
+    help=(
+        "The device takes a second of sound and computes its features, in a phase of"
+        " its own: docs/how-to/MLPERF_TINY.md."
+    ),
+)
+@click.option(
     "--stream",
     "streams",
     is_flag=True,
@@ -276,6 +285,8 @@ def build(
     target: str | None,
     verbose: bool,
     kernels: str,
+    real_input: bool,
+    features: str | None,
     **words: Any,
 ) -> None:
     """Build the images of the project in DIR and show their size. Settings such as
@@ -288,7 +299,12 @@ def build(
     if "=" in folder.name and not folder.exists():
         folder, settings = Path(), (str(folder), *settings)
     if model is not None:
-        options = ModelOptions(path=model, kernels=Kernels(kernels), **words)
+        if real_input:
+            refuse_idle("beside --real-input", "features")
+        payload = Payload.REALS if real_input else Payload(features or "int8")
+        options = ModelOptions(
+            path=model, kernels=Kernels(kernels), payload=payload, **words
+        )
         workload = _workload_of(options)
         if workload != WORKLOAD:
             refuse_idle(_BESIDE_TFLITE, *_OF_NIR)

@@ -16,10 +16,11 @@ from rig.errors import ConfigError
 from rig.firmware import project as projects
 from rig.firmware.model_options import ModelOptions
 from rig.firmware.part import BoardMemory
+from rig.network.sound.mel import BANDS
 from rig.network.tflite.kernels import Kernels
 from rig.network.tflite.sizes import sizes, state_of
 from rig.network.wake import c_header
-from rig.network.wake.features import BANDS, HOP
+from rig.network.wake.features import HOP
 
 #: In a project.
 HEADER = Path("workloads/sww/nr_sww_model.h")
@@ -49,11 +50,12 @@ def put_sww(
             path="--kernels",
             try_next="without --kernels",
         )
-    if options.real_input:
+    if options.payload.is_raw:
         raise ConfigError(
             "a device that takes a signal makes its features itself",
-            path="--real-input",
-            try_next="without --real-input",
+            path="--stream",
+            evidence=f"it would take {options.payload.value}",
+            try_next="without --real-input and --features",
         )
     derived = c_header.read(options.path)
     needed = sizes(derived)

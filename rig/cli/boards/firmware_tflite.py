@@ -22,10 +22,11 @@ from rig.firmware.part import BoardMemory
 from rig.network.tflite import network
 from rig.network.tflite.c_header import header
 from rig.network.tflite.form import IntegerNetwork
-from rig.network.tflite.inputs import to_inputs
+from rig.network.tflite.inputs import require_fit, to_payloads
 from rig.network.tflite.kernels import Kernels
+from rig.network.tflite.payloads import Payload
 from rig.network.tflite.real_input import REAL_B
-from rig.network.tflite.sizes import IntegerSizes, sizes, with_real_input
+from rig.network.tflite.sizes import IntegerSizes, sizes, with_payload
 
 #: In a project.
 HEADER = Path("workloads/tflite/nr_tflite_model.h")
@@ -40,7 +41,13 @@ model = "{model}"
 # labels = "labels.npy"   without them, the bytes of the rig's interpreter are right
 # source = "generated ..."   where the samples come from: results say it
 """
-_RANDOM = '# inputs = "inputs.npy"   without them, random ones'
+_RANDOM = '# inputs = "inputs.npy"   without them, generated ones'
+#: In a bench, of a device that makes its input.
+_STATED = {
+    Payload.VALUES: "",
+    Payload.REALS: "\nreal_input = true",
+    Payload.MFCC: '\nfeatures = "mfcc"',
+}
 #: A batch's answers have 64 KiB for 16 slots in a process (ports/posix/main.c).
 _ANSWER_B_MAX = 4096
 
@@ -58,11 +65,11 @@ def put_tflite(
     library = _library(folder, port, options)
     read = network.read(path)
     needed = sizes(read, kernels)
-    real_input = options.real_input
-    if real_input or reals:
-        needed = with_real_input(needed)
+    payload = options.payload
+    require_fit(read, payload)
+    needed = with_payload(needed, read, Payload.REALS if reals else payload)
     if inputs is not None:
-        to_inputs(read, array_of(inputs))
+        to_payloads(read, payload, array_of(inputs))
     print_network(Terminal(), read, needed)
     slots = None if part is None else fitting(path, _needs(needed, reals=reals), part)
     if needed.output_b > _ANSWER_B_MAX:
@@ -72,7 +79,7 @@ def put_tflite(
             path="--model",
             try_next="a model with a smaller output",
         )
-    text = header(read, slots, kernels, real_input=real_input, reals=reals)
+    text = header(read, slots, kernels, payload=payload, reals=reals)
     (folder / HEADER).write_text(text, encoding="utf-8")
     cmsis_nn.put(folder, projects.sources(), library)
     kept = MODEL.with_suffix(path.suffix)
@@ -84,8 +91,7 @@ def put_tflite(
     if inputs is not None:
         where = os.path.relpath(inputs.resolve(), folder.resolve())
         stated = f"inputs = {toml_text.of_value(where)}"
-    if real_input:
-        stated += "\nreal_input = true"
+    stated += _STATED[payload]
     bench = projects.bench(WORKLOAD, _WORK.format(model=kept, inputs=stated), port)
     (folder / f"{WORKLOAD}.toml").write_text(bench, encoding="utf-8")
     return read

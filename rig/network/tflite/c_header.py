@@ -10,10 +10,12 @@ from collections.abc import Iterator
 import numpy as np
 
 from rig.network.c_arrays import numbers, rows
+from rig.network.sound.mfcc import MfccScale
 from rig.network.tflite.distance import identity
 from rig.network.tflite.form import IntegerNetwork
 from rig.network.tflite.kernels import Kernels
-from rig.network.tflite.real_input import identity_of, thresholds
+from rig.network.tflite.payloads import Payload
+from rig.network.tflite.real_input import thresholds
 from rig.network.tflite.sizes import sizes
 from rig.network.tflite.tables import IntegerTables, tables
 
@@ -56,22 +58,26 @@ def header(
     slots: int | None = None,
     kernels: Kernels = Kernels.PORTABLE,
     *,
-    real_input: bool = False,
+    payload: Payload = Payload.VALUES,
     reals: bool = False,
 ) -> str:
     """Return the text of nr_tflite_model.h; `slots`: so many inputs in the memory of
-    the device, else as many as its board has for workloads; `real_input`: the device
-    quantises real numbers in a phase of its own; `reals`: it does so untimed, and
-    answers how far the output is from such an input (distance.py).
+    the device, else as many as its board has for workloads; `payload`: what the device
+    makes its input of, in a phase of its own; `reals`: it quantises real numbers,
+    untimed, and answers how far the output is from such an input (distance.py).
     """
     defines = "" if slots is None else f"#define NR_TFLITE_SLOTS {slots}\n"
-    if real_input or reals:
+    if payload is Payload.REALS or reals:
         defines += "#define NR_TFLITE_REAL_INPUT 1\n"
     if reals:
         defines += "#define NR_TFLITE_REALS\n"
-    return header_of(
-        network, WORKLOAD, defines, kernels, real_input=real_input, reals=reals
-    )
+    if payload is Payload.MFCC:
+        scale = MfccScale.of(network.tensors[network.input])
+        defines += (
+            f"#define NR_TFLITE_MFCC 1\n#define NR_TFLITE_GAIN {scale.gain}\n"
+            f"#define NR_TFLITE_OFFSET ({scale.offset})\n"
+        )
+    return header_of(network, WORKLOAD, defines, kernels, payload=payload, reals=reals)
 
 
 def header_of(
@@ -80,7 +86,7 @@ def header_of(
     defines: str = "",
     kernels: Kernels = Kernels.PORTABLE,
     *,
-    real_input: bool = False,
+    payload: Payload = Payload.VALUES,
     reals: bool = False,
 ) -> str:
     """Return the text of the header of a workload, its names and all, with further
@@ -93,7 +99,7 @@ def header_of(
     head = _HEAD.format(
         macro=name.upper(),
         include="" if is_tflite else "../tflite/",
-        identity=identity(network) if reals else identity_of(network, real_input),
+        identity=identity(network) if reals else payload.identity(network),
         operators=len(made.operators),
         macs=needs.macs,
         constant_b=needs.constant_b,
@@ -110,7 +116,7 @@ def header_of(
         output_at=made.output_at,
     )
     arrays = [*_arrays(made, name)]
-    if real_input or reals:
+    if payload is Payload.REALS or reals:
         keys = thresholds(network.tensors[network.input])
         arrays += numbers("int32_t", f"{name}_thresholds", keys)
     units = _output_unit(network) if reals else ""

@@ -10,8 +10,46 @@ import math
 import numpy as np
 
 from rig.errors import DataError
+from rig.network.sound import mfcc
 from rig.network.tflite.form import IntegerNetwork, Ints
+from rig.network.tflite.payloads import Payload
 from rig.network.tflite.real_input import quantised, reals_of
+
+
+def to_payloads(
+    network: IntegerNetwork, payload: Payload, values: Ints
+) -> tuple[Ints, int]:
+    """Return samples as a device takes them, and how many real numbers will be limited.
+    Raises DataError for another size or type.
+    """
+    match payload:
+        case Payload.VALUES:
+            return to_inputs(network, values)
+        case Payload.REALS:
+            return to_real_inputs(network, values)
+    return to_sounds(values), 0
+
+
+def require_fit(network: IntegerNetwork, payload: Payload) -> None:
+    """Raise DataError where a device cannot make a network's input of such payloads."""
+    if payload is not Payload.MFCC:
+        return
+    tensor = network.tensors[network.input]
+    shape = " x ".join(map(str, tensor.shape))
+    due = (mfcc.ROWS, mfcc.VALUES)
+    if _longer_than_one(tensor.shape) != due:
+        raise DataError(
+            f"{network.identity} takes {shape}, the features mfcc are {due[0]} x"
+            f" {due[1]}",
+            try_next=f"a model over 1 x {due[0]} x {due[1]} x 1, or none of these"
+            " features",
+        )
+    if tensor.scale < mfcc.SCALE_MIN:
+        raise DataError(
+            f"a step of the input of {network.identity} is {tensor.scale:.3g}, the"
+            f" features mfcc have steps of {mfcc.SCALE_MIN} and more",
+            try_next="a model that was quantised with such features",
+        )
 
 
 def to_inputs(network: IntegerNetwork, values: Ints) -> tuple[Ints, int]:
@@ -37,6 +75,26 @@ def to_real_inputs(network: IntegerNetwork, values: Ints) -> tuple[Ints, int]:
     if samples.dtype == np.int8:
         return reals_of(tensor, samples), 0
     return np.ascontiguousarray(samples), quantised(tensor, samples)[1]
+
+
+def to_sounds(values: Ints) -> Ints:
+    """Return sounds (sounds, 16,000) of int16; one may come without the first axis.
+    Raises DataError for another length or type.
+    """
+    sounds = values[None] if values.ndim == 1 else values
+    if sounds.ndim != 2 or sounds.shape[1] != mfcc.SAMPLES:
+        raise DataError(
+            f"sounds of the shape {values.shape}",
+            evidence=f"features are of {mfcc.SAMPLES:,} samples, a second at 16 kHz",
+            try_next=f"an array (sounds, {mfcc.SAMPLES}), shorter ones filled with 0",
+        )
+    if sounds.dtype != np.int16:
+        raise DataError(
+            f"sounds of {sounds.dtype}",
+            evidence="a device takes samples of int16",
+            try_next="numpy.int16; of real numbers from -1 to 1, 32767 times as much",
+        )
+    return np.ascontiguousarray(sounds)
 
 
 def _samples(network: IntegerNetwork, values: Ints) -> Ints:

@@ -13,17 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from rig.network.tflite.form import HIGH, LOW, IntegerNetwork, IntegerTensor, Ints
+from rig.network.tflite.form import HIGH, LOW, IntegerTensor, Ints
 
 REAL_B = 4
-#: Appended to the name of a network whose device takes real numbers.
-SUFFIX = "-float32"
 _INFINITY = 0x7F800000
-
-
-def identity_of(network: IntegerNetwork, real_input: bool) -> str:
-    """Return the network's name in a device's report."""
-    return network.identity + (SUFFIX if real_input else "")
 
 
 def quantised(tensor: IntegerTensor, reals: Ints) -> tuple[Ints, int]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from rig.network.sound.mfcc import POINTS
 from rig.network.tflite.form import (
     Body,
     Depthwise,
@@ -23,14 +24,17 @@ from rig.network.tflite.form import (
     Sum,
 )
 from rig.network.tflite.kernels import Kernels, patch_of
-from rig.network.tflite.real_input import REAL_B
+from rig.network.tflite.payloads import Payload
 
 #: Bytes of an operator's row in flash: 26 numbers of 32 bits (tables.py).
 ROW_B = 104
 #: Bytes of a bias, of a multiplier and of an exponential.
 _NUMBER_B = 4
-#: The thresholds of real numbers.
-_THRESHOLDS_B = 255 * _NUMBER_B
+#: Flash for what makes inputs of payloads: thresholds of real numbers; code and tables
+#: of features.
+_FLASH_B = {Payload.VALUES: 0, Payload.REALS: 255 * _NUMBER_B, Payload.MFCC: 4_300}
+#: Memory of the spectrum of features.
+_SPECTRUM_B = 8 * (POINTS // 2 + 1)
 #: Tensors begin at a multiple of it.
 _ALIGNED_B = 4
 
@@ -63,8 +67,8 @@ class Arena:
 class IntegerSizes:
     """A network on a device: bytes of flash and of RAM. `patch_b` is the memory beside
     the arena for a patch of an image, or what other kernels keep there; `code_b` the
-    flash for their code and for thresholds; `quantised_b` the memory for an input of
-    real numbers, once it is quantised.
+    flash for their code and for what makes the input; `made_b` the memory for an input
+    that the device makes, and of its features.
     """
 
     operators: tuple[OperatorSize, ...]
@@ -73,7 +77,7 @@ class IntegerSizes:
     input_b: int
     output_b: int
     code_b: int = 0
-    quantised_b: int = 0
+    made_b: int = 0
 
     @property
     def macs(self) -> int:
@@ -88,7 +92,7 @@ class IntegerSizes:
     @property
     def memory_b(self) -> int:
         """Return the bytes of RAM beside the slots of inputs."""
-        return self.arena.size_b + self.patch_b + self.quantised_b
+        return self.arena.size_b + self.patch_b + self.made_b
 
     def largest(self, count: int = 3) -> list[OperatorSize]:
         """Return the operators that take most, flash and RAM together."""
@@ -110,13 +114,20 @@ def sizes(network: IntegerNetwork, kernels: Kernels = Kernels.PORTABLE) -> Integ
     )
 
 
-def with_real_input(sizes_of_integers: IntegerSizes) -> IntegerSizes:
-    """Return the needs of a network whose device quantises real numbers."""
+def with_payload(
+    needed: IntegerSizes, network: IntegerNetwork, payload: Payload
+) -> IntegerSizes:
+    """Return the needs of a network whose device makes its input of payloads."""
+    if not payload.is_raw:
+        return needed
+    made_b = needed.input_b
+    if payload is Payload.MFCC:
+        made_b += _SPECTRUM_B
     return replace(
-        sizes_of_integers,
-        input_b=REAL_B * sizes_of_integers.input_b,
-        quantised_b=sizes_of_integers.input_b,
-        code_b=sizes_of_integers.code_b + _THRESHOLDS_B,
+        needed,
+        input_b=payload.size_b(network.tensors[network.input]),
+        made_b=made_b,
+        code_b=needed.code_b + _FLASH_B[payload],
     )
 
 

@@ -8,11 +8,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from rig.errors import DataError
+from rig.network.sound.mel import BANDS
 from rig.network.tflite import network
 from rig.network.tflite.c_header import header_of
 from rig.network.tflite.form import IntegerNetwork
 from rig.network.tflite.rows import row_by_row, row_size
-from rig.network.wake.features import BANDS, FeatureScale
+from rig.network.wake.features import FeatureScale
 
 WORKLOAD = "sww"
 

@@ -15,9 +15,9 @@ from pathlib import Path
 from rig.errors import ConfigError, DataError
 from rig.files.toml_text import of_value
 from rig.firmware.model_options import ModelOptions
+from rig.network.sound.mel import SAMPLE_HZ
 from rig.network.tflite.form import IntegerNetwork
 from rig.network.wake import c_header
-from rig.network.wake.features import SAMPLE_HZ
 from scenarios.tasks.mlperf_tiny import benches
 from scenarios.tasks.mlperf_tiny.references import CLONE, WAKE_WORD, ReferenceModel
 from scenarios.tasks.sww import data

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 
 from rig.interfaces.task import EVENT, NO_EVENT
 from rig.model.scores import Score
-from rig.network.wake.features import HOP, SAMPLE_HZ
+from rig.network.sound.mel import SAMPLE_HZ
+from rig.network.wake.features import HOP
 from scenarios.tasks.tflite.answer import values
 
 #: DETECT_THRESHOLD of the reference firmware (sww_ref_util_submitter.h): an int8 share

@@ -15,8 +15,9 @@ import numpy as np
 
 from rig.errors import ConfigError, DataError
 from rig.files import foreign_files, small_text
+from rig.network.sound.mel import SAMPLE_HZ
 from rig.network.tflite.form import Ints
-from rig.network.wake.features import HOP, SAMPLE_HZ
+from rig.network.wake.features import HOP
 from scenarios.common.word_list import FORM, listed
 
 #: Half an hour of stereo; the benchmark's recording has 20 minutes.

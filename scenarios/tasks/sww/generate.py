@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from rig.network.sound.mel import SAMPLE_HZ
 from rig.network.tflite.form import Ints
-from rig.network.wake.features import SAMPLE_HZ
 
 SOURCE = "generated tones and noise, by the rig"
 #: The tones of a word, in their order.

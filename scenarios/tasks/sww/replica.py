@@ -15,7 +15,8 @@ from rig.files import typed
 from rig.interfaces.task import EVENT, NO_EVENT, EventTask
 from rig.model.catalogue import Entry
 from rig.model.scores import Score
-from rig.network.wake.features import HOP, SAMPLE_HZ
+from rig.network.sound.mel import SAMPLE_HZ
+from rig.network.wake.features import HOP
 from scenarios.tasks.replica import CatalogueReplica
 from scenarios.tasks.sww import answer
 from scenarios.tasks.tflite.answer import values

@@ -20,9 +20,10 @@ from rig.interfaces.task import EventTask, Regeneration
 from rig.model.catalogue import Entry
 from rig.model.need import Need
 from rig.model.scores import Score
+from rig.network.sound.mel import SAMPLE_HZ
 from rig.network.tflite.form import IntegerNetwork
 from rig.network.wake import c_header
-from rig.network.wake.features import HOP, SAMPLE_HZ
+from rig.network.wake.features import HOP
 from rig.results.labels import refuse_other
 from rig.settings.declare import Number, Or, PathText
 from scenarios.tasks.sww import answer, data, generate

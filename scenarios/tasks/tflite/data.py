@@ -3,30 +3,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import TypeAlias
 
 import numpy as np
 
 from rig.errors import ConfigError, DataError
 from rig.network.tflite.form import IntegerNetwork, Ints
-from rig.network.tflite.inputs import output_size, to_inputs, to_real_inputs
-from scenarios.tasks.tflite import generate
+from rig.network.tflite.inputs import output_size, require_fit, to_payloads
+from rig.network.tflite.payloads import Payload
+from scenarios.tasks.tflite import generate, sounds
 from scenarios.tasks.user_files import array, digest, require_labels
 
 _INPUTS = "task.tflite.inputs"
 _LABELS = "task.tflite.labels"
-_Take: TypeAlias = Callable[[IntegerNetwork, Ints], tuple[Ints, int]]
 #: Files of a folder of samples.
 _FILES_MAX = 200_000
 
 
 @dataclass(frozen=True, slots=True)
 class LabelledInputs:
-    """Inputs of int8, or real numbers, and their right outputs, None where none are
+    """Inputs as a device takes them, and their right outputs, None where none are
     known; how many real numbers were limited, and a SHA-256 over all files, "" where
     there are none.
     """
@@ -41,17 +39,15 @@ def samples(
     network: IntegerNetwork,
     inputs: Path | None,
     labels: Path | None,
-    *,
-    real_input: bool = False,
+    payload: Payload = Payload.VALUES,
 ) -> LabelledInputs:
-    """Return a model's samples, int8 or real numbers: of an array, of a folder for each
-    class, or random ones. Raises ConfigError where they do not fit.
+    """Return a model's samples as its device takes them: of an array, of a folder for
+    each class, or generated ones. Raises DataError where the device does not suit the
+    model, ConfigError where the samples do not.
     """
-    take = to_real_inputs if real_input else to_inputs
+    require_fit(network, payload)
     if inputs is None:
-        shape = network.tensors[network.input].shape
-        shape = shape[1:] if shape[0] == 1 else shape
-        made, _ = take(network, generate.samples(shape))
+        made, _ = to_payloads(network, payload, _generated(network, payload))
         return LabelledInputs(made, _labels(labels))
     if inputs.is_dir():
         if labels is not None:
@@ -60,8 +56,8 @@ def samples(
                 path=_LABELS,
                 try_next="no labels, or inputs in one array",
             )
-        return _of_folder(network, inputs, take)
-    values, limited = _fitted(network, array(inputs, _INPUTS), take)
+        return _of_folder(network, payload, inputs)
+    values, limited = _fitted(network, payload, array(inputs, _INPUTS))
     return LabelledInputs(values, _labels(labels), limited, digest(inputs))
 
 
@@ -74,9 +70,18 @@ def right(network: IntegerNetwork, inputs: LabelledInputs) -> list[str]:
     return require_labels(inputs.labels, len(inputs.values), output_size(network))
 
 
-def _fitted(network: IntegerNetwork, values: Ints, take: _Take) -> tuple[Ints, int]:
+def _generated(network: IntegerNetwork, payload: Payload) -> Ints:
+    if payload is Payload.MFCC:
+        return sounds.samples()
+    shape = network.tensors[network.input].shape
+    return generate.samples(shape[1:] if shape[0] == 1 else shape)
+
+
+def _fitted(
+    network: IntegerNetwork, payload: Payload, values: Ints
+) -> tuple[Ints, int]:
     try:
-        return take(network, values)
+        return to_payloads(network, payload, values)
     except DataError as error:
         raise ConfigError(
             error.cause, path=_INPUTS, evidence=error.evidence, try_next=error.try_next
@@ -90,7 +95,9 @@ def _labels(path: Path | None) -> Ints | None:
     return labels
 
 
-def _of_folder(network: IntegerNetwork, folder: Path, take: _Take) -> LabelledInputs:
+def _of_folder(
+    network: IntegerNetwork, payload: Payload, folder: Path
+) -> LabelledInputs:
     """Return the samples of a folder with a folder for each class, in the order of
     their names; a name that is a number is the output.
     """
@@ -114,7 +121,7 @@ def _of_folder(network: IntegerNetwork, folder: Path, take: _Take) -> LabelledIn
                 f"{folder} has more than {_FILES_MAX:,} files", path=_INPUTS
             )
         for file in files:
-            fitted, beyond = _fitted(network, array(file, _INPUTS), take)
+            fitted, beyond = _fitted(network, payload, array(file, _INPUTS))
             values.append(fitted)
             limited += beyond
             labels += [int(each.name) if numbered else number] * len(fitted)

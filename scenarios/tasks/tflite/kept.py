@@ -16,7 +16,8 @@ from rig.errors import DataError
 from rig.network import array_file
 from rig.network.tflite import interpreter
 from rig.network.tflite.form import IntegerNetwork, Ints
-from rig.network.tflite.inputs import to_inputs, to_real_inputs
+from rig.network.tflite.inputs import require_fit, to_payloads
+from rig.network.tflite.payloads import Payload
 from rig.network.tflite.sizes import sizes
 from scenarios.tasks import user_files
 
@@ -62,18 +63,16 @@ def model_in(folder: Path) -> Path:
     return models[0]
 
 
-def inputs_in(
-    folder: Path, network: IntegerNetwork, *, real_input: bool = False
-) -> Ints | None:
+def inputs_in(folder: Path, network: IntegerNetwork, payload: Payload) -> Ints | None:
     """Return the inputs that a session kept, None where it kept none; raises DataError
     where they are not those of its model.
     """
-    values = array_in(folder, np.dtype(np.float32 if real_input else np.int8))
+    require_fit(network, payload)
+    values = array_in(folder, payload.dtype)
     if values is None:
         return None
-    take = to_real_inputs if real_input else to_inputs
     # As the device gets them: images have their channels last already.
-    return take(replace(network, channels_first=False), values)[0]
+    return to_payloads(replace(network, channels_first=False), payload, values)[0]
 
 
 def array_in(folder: Path, kind: np.dtype[Any]) -> Ints | None:

@@ -15,23 +15,23 @@ from rig.errors import DataError
 from rig.interfaces.cpu_program import Program, Routine
 from rig.network.tflite import interpreter, network
 from rig.network.tflite.form import IntegerNetwork
-from rig.network.tflite.real_input import identity_of, quantised
+from rig.network.tflite.payloads import Payload
 
 NAME = "tflite"
 
 
 def programs(
-    path: Path, read: IntegerNetwork, *, real_input: bool = False
+    path: Path, read: IntegerNetwork, payload: Payload = Payload.VALUES
 ) -> dict[str, Program]:
     """Return the programs of a model: its integer arithmetic."""
     arguments = {"path": str(path.resolve()), "sha256": read.sha256}
-    of_real = {"real_input": True} if real_input else {}
+    arguments["payload"] = payload.value
     entry = f"{__name__}:integer"
-    model = identity_of(read, real_input)
-    return {"integer": Program(entry, NAME, model, arguments | of_real)}
+    model = payload.identity(read)
+    return {"integer": Program(entry, NAME, model, arguments)}
 
 
-def integer(path: str, sha256: str, *, real_input: bool = False) -> Routine:
+def integer(path: str, sha256: str, payload: str = "int8") -> Routine:
     """Return the interpreter of a file: the firmware's bytes."""
     read = network.read(Path(path))
     if read.sha256 != sha256:
@@ -39,33 +39,32 @@ def integer(path: str, sha256: str, *, real_input: bool = False) -> Routine:
             f"{path} is another file than when the bench was opened",
             try_next="start the run again",
         )
-    return routine(read, real_input=real_input)
+    return routine(read, Payload(payload))
 
 
-def routine(read: IntegerNetwork, *, real_input: bool = False) -> Routine:
-    """Return what runs a network; with `real_input` it quantises first."""
+def routine(read: IntegerNetwork, payload: Payload = Payload.VALUES) -> Routine:
+    """Return what runs a network, and makes its input of payloads first."""
     tensor = read.tensors[read.input]
-    kind = np.dtype("<f4" if real_input else "i1")
-    size = tensor.size * kind.itemsize
+    size_b = payload.size_b(tensor)
 
-    def load(payload: bytes) -> Any:
-        if len(payload) != size:
-            raise ValueError(f"{len(payload)} bytes, the model takes {size}")
-        return np.frombuffer(payload, kind)
+    def load(given: bytes) -> Any:
+        if len(given) != size_b:
+            raise ValueError(f"{len(given)} bytes, the device takes {size_b}")
+        return np.frombuffer(given, payload.dtype)
 
-    def preprocess(values: Any) -> Any:
-        return quantised(tensor, values)[0]
+    def preprocess(numbers: Any) -> Any:
+        return payload.inputs(tensor, numbers[None])[0]
 
     def infer(values: Any) -> Any:
         return interpreter.run(read, values[None])[0]
 
     def together(values: Sequence[Any]) -> Sequence[Any]:
-        given = np.stack(values)
-        return list(interpreter.run(read, preprocess(given) if real_input else given))
+        inputs = payload.inputs(tensor, np.stack(values))
+        return list(interpreter.run(read, inputs))
 
     return Routine(
         load=load,
-        phases=(preprocess, infer) if real_input else (infer,),
+        phases=(preprocess, infer) if payload.is_raw else (infer,),
         output=lambda found: found.tobytes(),
         batch=together,
     )

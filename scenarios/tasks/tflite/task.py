@@ -6,11 +6,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from annotated_types import Ge, doc
 
+from rig.errors import ConfigError
 from rig.interfaces.context import BenchContext
 from rig.interfaces.network_task import IntegerWorkload
 from rig.interfaces.task import Regeneration, Task
@@ -20,10 +21,10 @@ from rig.model.scores import Score
 from rig.network.tflite import network
 from rig.network.tflite.c_header import header
 from rig.network.tflite.form import IntegerNetwork
-from rig.network.tflite.real_input import identity_of
+from rig.network.tflite.payloads import Payload
 from rig.results.labels import refuse_other
 from rig.settings.declare import Count, Or, PathText
-from scenarios.tasks.tflite import answer, data, kept
+from scenarios.tasks.tflite import answer, data, kept, sounds
 from scenarios.tasks.tflite.data import LabelledInputs
 from scenarios.tasks.tflite.generate import SOURCE
 from scenarios.tasks.tflite.programs import NAME, programs, routine
@@ -40,6 +41,7 @@ from scenarios.tasks.user_files import (
 
 #: Made by examples/make_tflite.py.
 EXAMPLE = Path(__file__).with_name("example.tflite")
+KEYWORDS = Path(__file__).with_name("keywords.tflite")
 
 #: Facts that follow from the files that a session keeps.
 _OF_KEPT = ("samples", "labelled", "outputs", "input_b")
@@ -48,7 +50,8 @@ _OF_KEPT = ("samples", "labelled", "outputs", "input_b")
 class TfliteTask(Task):
     """An int8 model in a .tflite or ONNX file: a payload is its input, an output its
     output, an int8 for each value (docs/reference/MODELS.md). With `real_input` a
-    payload is of float32, and the device quantises it in a phase of its own.
+    payload is of float32, with `features` a second of sound, and the device makes the
+    input of it in a phase of its own.
     """
 
     name = NAME
@@ -65,8 +68,8 @@ class TfliteTask(Task):
         inputs: Annotated[
             PathText,
             doc(
-                "Samples: .npy of int8 or float32; or a folder of .npy files for each"
-                " class; empty: random."
+                "Samples: .npy of int8 or float32, with `features` of int16 (samples,"
+                " 16000); or a folder of .npy files for each class; empty: generated."
             ),
         ] = ""
         labels: Annotated[
@@ -93,6 +96,13 @@ class TfliteTask(Task):
                 " of its own, preprocess."
             ),
         ] = False
+        features: Annotated[
+            Literal["", "mfcc"],
+            doc(
+                "The device takes a second of sound (int16, 16 kHz) and computes its"
+                " features, 49 x 10, in a phase of its own, preprocess; empty: none."
+            ),
+        ] = ""
 
     @classmethod
     def replica(
@@ -101,7 +111,7 @@ class TfliteTask(Task):
         """Return a stand-in that has labels and scores, and no samples."""
         refuse_other(
             facts,
-            source=source_of(settings, SOURCE),
+            source=_source_of(settings),
             official=False,
             samples=len(entries),
         )
@@ -130,9 +140,9 @@ class TfliteTask(Task):
         """
         path = kept.model_in(folder)
         read = network.read(path)
-        identity = identity_of(read, settings.real_input)
-        same = {"model": identity, "model_file_sha256": read.sha256}
-        values = kept.inputs_in(folder, read, real_input=settings.real_input)
+        payload = payload_of(settings)
+        same = {"model": payload.identity(read), "model_file_sha256": read.sha256}
+        values = kept.inputs_in(folder, read, payload)
         if values is None:
             missing = (
                 f"inputs of more than {kept.INPUTS_TEXT} are not in the session, only"
@@ -164,11 +174,12 @@ class TfliteTask(Task):
     def open(cls, settings: Settings, context: BenchContext) -> Self:
         """Open model and samples; raises where one does not fit the other."""
         folder = context.folder
-        path = path_of(folder, settings.model) or EXAMPLE
+        payload = payload_of(settings)
+        path = path_of(folder, settings.model) or _example_of(payload)
         read = network.read(path)
         labels = path_of(folder, settings.labels)
         inputs = path_of(folder, settings.inputs)
-        inputs_read = data.samples(read, inputs, labels, real_input=settings.real_input)
+        inputs_read = data.samples(read, inputs, labels, payload)
         return cls(settings, path, read, inputs_read, digest(labels) if labels else "")
 
     def __init__(
@@ -183,7 +194,8 @@ class TfliteTask(Task):
         self._path = path
         self._network = read
         self.phases = phases_of(settings)
-        self._routine = routine(self._network, real_input=settings.real_input)
+        self._payload = payload_of(settings)
+        self._routine = routine(self._network, self._payload)
         self._available = len(inputs_read.values)
         count = min(settings.samples or self._available, self._available)
         self._labels_sha256 = labels_sha256
@@ -193,15 +205,15 @@ class TfliteTask(Task):
         self._inputs_sha256 = inputs_read.sha256
         self._labelled = bool(right)
         self._right = right or self._own()
-        self.programs = programs(path, self._network, real_input=settings.real_input)
-        self.integers = IntegerWorkload(self._network, NAME, settings.real_input)
+        self.programs = programs(path, self._network, self._payload)
+        self.integers = IntegerWorkload(self._network, NAME, self._payload)
 
     def __len__(self) -> int:
         """Return the number of samples."""
         return len(self._values)
 
     def payload(self, index: int) -> bytes:
-        """Return the model's input, an int8 or a float32 for each value."""
+        """Return the model's input, or what the device makes it of."""
         payload: bytes = self._values[index].tobytes()
         return payload
 
@@ -227,7 +239,7 @@ class TfliteTask(Task):
 
     def firmware_header(self) -> str:
         """Return the header of the firmware's workload."""
-        return header(self._network, real_input=self._settings.real_input)
+        return header(self._network, payload=self._payload)
 
     def kept(self) -> Mapping[str, bytes]:
         """Return the model and the inputs, where they are files of the bench's
@@ -254,7 +266,7 @@ class TfliteTask(Task):
             " accuracy says whether the device computes alike, and nothing of the task"
         )
         facts = facts_of_data(
-            source_of(settings, SOURCE),
+            _source_of(settings),
             f"{judged}{self._left_out()}",
             len(self),
             self._available,
@@ -266,7 +278,7 @@ class TfliteTask(Task):
             "inputs_limited": self._limited,
             "inputs_sha256": self._inputs_sha256,
             "labels_sha256": self._labels_sha256,
-            "model": identity_of(self._network, settings.real_input),
+            "model": self._payload.identity(self._network),
             "model_file_sha256": self._network.sha256,
         }
 
@@ -294,4 +306,25 @@ class TfliteTask(Task):
 
 def phases_of(settings: TfliteTask.Settings) -> tuple[str, ...]:
     """Return the phases that a device marks."""
-    return ("preprocess", "infer") if settings.real_input else ("infer",)
+    return ("preprocess", "infer") if payload_of(settings).is_raw else ("infer",)
+
+
+def payload_of(settings: TfliteTask.Settings) -> Payload:
+    """Return what a device takes; raises ConfigError for two forms at once."""
+    if not settings.features:
+        return Payload.REALS if settings.real_input else Payload.VALUES
+    if settings.real_input:
+        raise ConfigError(
+            "a device that computes features takes sound, not real numbers",
+            path="task.tflite.real_input",
+            try_next="features or real_input",
+        )
+    return Payload(settings.features)
+
+
+def _example_of(payload: Payload) -> Path:
+    return KEYWORDS if payload is Payload.MFCC else EXAMPLE
+
+
+def _source_of(settings: TfliteTask.Settings) -> str:
+    return source_of(settings, sounds.SOURCE if settings.features else SOURCE)

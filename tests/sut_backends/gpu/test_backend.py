@@ -131,10 +131,16 @@ def test_the_worker_needs_what_its_list_has_and_no_more() -> None:
     integers = ("integer_runner", "integers")
     of_integers = imported(*(f"sut_backends/gpu/{name}.py" for name in integers))
     of_rig = {name for name in of_integers if name.startswith("rig.")}
-    names = ("form", "plain", "real_input")
+    names = ("form", "payloads", "plain")
     assert of_rig == {f"rig.network.tflite.{name}" for name in names}
-    own = imported(*(f"rig/network/tflite/{name}.py" for name in names))
-    assert own - of_rig == {"numpy", "numpy.typing"}
+    names += ("real_input",)
+    sound = ("mel", "mfcc", "spectrum")
+    files = [f"rig/network/tflite/{name}.py" for name in names]
+    files += [f"rig/network/sound/{name}.py" for name in sound]
+    own = imported(*files)
+    of_these = {f"rig.network.tflite.{name}" for name in names}
+    of_these |= {f"rig.network.sound.{name}" for name in sound}
+    assert own - of_these == {"numpy", "numpy.typing"}
 
 
 def imported(*paths: str) -> set[str]:

@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 
 from examples.make_tflite import NONE, Layers
+from rig.network.sound.mel import SAMPLE_HZ
 from rig.network.tflite import interpreter, network
-from rig.network.wake.features import SAMPLE_HZ
 from scenarios.tasks.mlperf_tiny.references import REFERENCES, WAKE_WORD
 from scenarios.tasks.sww import generate
 from scenarios.tasks.sww.task import EXAMPLE

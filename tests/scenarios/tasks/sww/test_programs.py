@@ -15,7 +15,8 @@ pytest.importorskip("tflite", reason="pip install 'neurorig[tflite]'")
 from rig.errors import BenchError, SutError
 from rig.interfaces.context import BenchContext
 from rig.model.steps import Load, Query, Scene, Stream
-from rig.network.wake.features import HOP, SAMPLE_HZ
+from rig.network.sound.mel import SAMPLE_HZ
+from rig.network.wake.features import HOP
 from scenarios.tasks.sww.task import SwwTask
 from sut_backends.cpu.backend import CpuSut
 

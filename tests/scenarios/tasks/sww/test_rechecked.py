@@ -16,7 +16,7 @@ import pytest
 pytest.importorskip("tflite", reason="pip install 'neurorig[tflite]'")
 
 from lab.faults import forger
-from rig.network.wake.features import SAMPLE_HZ
+from rig.network.sound.mel import SAMPLE_HZ
 from rig.session.session import open_bench
 from scenarios.tasks.sww import generate, task
 from tests.checking import check

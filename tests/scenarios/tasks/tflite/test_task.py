@@ -525,6 +525,6 @@ def test_a_task_of_real_numbers_answers_as_one_of_values(models: Path) -> None:
     loaded = [routine.load(real.payload(index)) for index in range(len(real))]
     assert [routine.output(each) for each in routine.batch(loaded)] == outputs(real)
     assert real.firmware_header() != values.firmware_header()
-    codec = open_codec(4 * 144, 0.02, -128)
+    codec = open_codec("float32", 4 * 144, 0.02, -128)
     (quantise,) = codec.phases
     assert quantise(codec.load(real.payload(3))).tobytes() == values.payload(3)

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The spectrum of a real signal of at most 1,024 samples, and logarithms, in whole numbers.
+   rig/network/sound/spectrum.py has the formulas, and gives the same numbers. */
+#ifndef NR_SPECTRUM_H
+#define NR_SPECTRUM_H
+
+#include <stdint.h>
+
+enum {
+    NR_SPECTRUM_CIRCLE = 1024,
+    NR_SPECTRUM_COSINE_BITS = 30,
+    NR_SPECTRUM_LOG_BITS = 16
+};
+
+/* A complex number of the transform, and the power of a line in its place. */
+union nr_spectrum_line {
+    struct {
+        int32_t real, imaginary;
+    } number;
+    int64_t power;
+};
+
+/* C99 leaves the right shift of a negative number to the compiler; this rounds down everywhere, in
+   one instruction or two. */
+static inline int64_t nr_spectrum_down(int64_t value, int bits)
+{
+    return value >= 0 ? value >> bits : ~(~value >> bits);
+}
+
+/* Returns a value in units of 2^-16, towards 0, from `least` to 127. */
+static inline int8_t nr_spectrum_cut(int64_t raw, int32_t least)
+{
+    int64_t value =
+        raw < 0 ? -(-raw >> NR_SPECTRUM_LOG_BITS) : raw >> NR_SPECTRUM_LOG_BITS;
+
+    if (value < least) {
+        value = least;
+    }
+    return (int8_t)(value > INT8_MAX ? INT8_MAX : value);
+}
+
+/* Returns the 16 bits of a sample, low byte first. */
+static inline int32_t nr_spectrum_sample(const uint8_t *at)
+{
+    int32_t value = at[0] | at[1] << 8;
+
+    return value >= 32768 ? value - 65536 : value;
+}
+
+/* Returns cos(2 pi place / 1024) in units of 2^-30. */
+int32_t nr_spectrum_cosine(int32_t place);
+
+/* Returns where number `n` of `half` complex ones stands before the transform. */
+int32_t nr_spectrum_place(int32_t n, int32_t half);
+
+/* Turns 2 x `half` real numbers, two in each complex one, into the powers of lines 0 to `half`, in
+   units of 2^(shift - 2) squared units of the numbers. `half` is a power of two, 512 at most. */
+void nr_spectrum_powers(union nr_spectrum_line *lines, int32_t half, int shift);
+
+/* Returns the logarithm to base 2 of a positive number in units of 2^-16, rounded down. */
+int32_t nr_spectrum_log2(uint64_t number);
+
+#endif
