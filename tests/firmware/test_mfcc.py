@@ -47,7 +47,7 @@ pytestmark = [
 #: An instruction of the emulated processor takes so long.
 INSTRUCTION_S = 32e-9
 #: A window of 480 samples takes no more.
-INSTRUCTIONS_A_WINDOW = 110_000
+INSTRUCTIONS_A_WINDOW = 160_000
 
 
 class Scale(ctypes.Structure):

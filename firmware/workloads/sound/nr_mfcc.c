@@ -5,6 +5,7 @@
 
 enum {
     BANDS = 40,
+    HALF_BITS = 8,
     HALF_CIRCLE = NR_MFCC_WINDOW / 2, /* of the cosines of this file */
     QUARTER = NR_MFCC_WINDOW / 4,
     LOUD = 1 << 14,  /* a window is brought to this or above */
@@ -78,7 +79,7 @@ static void pack(union nr_spectrum_line *lines, const uint8_t *window, int32_t s
     int32_t n;
 
     for (n = 0; n < NR_MFCC_HALF; n++) {
-        union nr_spectrum_line *to = &lines[nr_spectrum_place(n, NR_MFCC_HALF)];
+        union nr_spectrum_line *to = &lines[nr_spectrum_place(n, HALF_BITS)];
         int is_within = 2 * n < NR_MFCC_WINDOW;
 
         to->number.real = is_within ? weighted(window, 2 * n, shift) : 0;
@@ -124,7 +125,7 @@ static void bands_of(union nr_spectrum_line *lines, const uint8_t *window, int32
     int32_t n;
 
     pack(lines, window, shift);
-    nr_spectrum_powers(lines, NR_MFCC_HALF, 0);
+    nr_spectrum_powers(lines, NR_MFCC_HALF);
     for (n = nr_mfcc_starts[0]; n < last; n++) {
         lines[n].power = root_of((uint64_t)lines[n].power);
     }

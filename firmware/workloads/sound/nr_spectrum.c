@@ -3,31 +3,11 @@
 
 #include "nr_spectrum_tables.h"
 
-enum { QUARTER = NR_SPECTRUM_CIRCLE / 4, HALF_CIRCLE = NR_SPECTRUM_CIRCLE / 2 };
+enum { HALF_CIRCLE = NR_SPECTRUM_CIRCLE / 2 };
 
-static inline int32_t cosine_of(int32_t place)
+static inline int32_t sine_of(int32_t place)
 {
-    place &= NR_SPECTRUM_CIRCLE - 1;
-    if (place > HALF_CIRCLE) {
-        place = NR_SPECTRUM_CIRCLE - place;
-    }
-    return place > QUARTER ? -nr_spectrum_cosines[HALF_CIRCLE - place]
-                           : nr_spectrum_cosines[place];
-}
-
-static inline int32_t sine_of(int32_t place) { return cosine_of(place + 3 * QUARTER); }
-
-int32_t nr_spectrum_cosine(int32_t place) { return cosine_of(place); }
-
-int32_t nr_spectrum_place(int32_t n, int32_t half)
-{
-    int32_t result = 0;
-    int32_t bit;
-
-    for (bit = 1; bit < half; bit *= 2) {
-        result = 2 * result + ((n & bit) != 0);
-    }
-    return result;
+    return nr_spectrum_cosine(place + 3 * (NR_SPECTRUM_CIRCLE / 4));
 }
 
 /* Returns first * cosine + second * sine, to the nearest, halves up. */
@@ -47,7 +27,7 @@ static void transform(union nr_spectrum_line *lines, int32_t half)
 
     for (length = 1; length < half; length *= 2) {
         for (place = 0; place < length; place++) {
-            int32_t cosine = cosine_of(place * (HALF_CIRCLE / length));
+            int32_t cosine = nr_spectrum_cosine(place * (HALF_CIRCLE / length));
             int32_t sine = sine_of(place * (HALF_CIRCLE / length));
 
             for (first = place; first < half; first += 2 * length) {
@@ -72,7 +52,7 @@ static int64_t power_of(union nr_spectrum_line at, union nr_spectrum_line mirror
 {
     int32_t odd_real = at.number.imaginary + mirrored.number.imaginary;
     int32_t odd_imaginary = mirrored.number.real - at.number.real;
-    int32_t cosine = cosine_of(turn);
+    int32_t cosine = nr_spectrum_cosine(turn);
     int32_t sine = sine_of(turn);
     int64_t real =
         (at.number.real + mirrored.number.real) + product(odd_real, cosine, odd_imaginary, sine);
@@ -82,7 +62,7 @@ static int64_t power_of(union nr_spectrum_line at, union nr_spectrum_line mirror
     return real * real + imaginary * imaginary;
 }
 
-void nr_spectrum_powers(union nr_spectrum_line *lines, int32_t half, int shift)
+void nr_spectrum_powers(union nr_spectrum_line *lines, int32_t half)
 {
     int32_t turns = HALF_CIRCLE / half;
     int32_t line;
@@ -93,8 +73,8 @@ void nr_spectrum_powers(union nr_spectrum_line *lines, int32_t half, int shift)
         union nr_spectrum_line one = lines[line];
         union nr_spectrum_line other = lines[half - line];
 
-        lines[line].power = power_of(one, other, line * turns) >> shift;
-        lines[half - line].power = power_of(other, one, (half - line) * turns) >> shift;
+        lines[line].power = power_of(one, other, line * turns);
+        lines[half - line].power = power_of(other, one, (half - line) * turns);
     }
 }
 

@@ -12,6 +12,9 @@ enum {
     NR_SPECTRUM_LOG_BITS = 16
 };
 
+/* Those of the first quarter of the circle. */
+extern const int32_t nr_spectrum_cosines[NR_SPECTRUM_CIRCLE / 4 + 1];
+
 /* A complex number of the transform, and the power of a line in its place. */
 union nr_spectrum_line {
     struct {
@@ -47,15 +50,33 @@ static inline int32_t nr_spectrum_sample(const uint8_t *at)
     return value >= 32768 ? value - 65536 : value;
 }
 
-/* Returns cos(2 pi place / 1024) in units of 2^-30. */
-int32_t nr_spectrum_cosine(int32_t place);
+/* Returns where number `n` of 2^bits complex ones stands before the transform. */
+static inline int32_t nr_spectrum_place(int32_t n, int32_t bits)
+{
+    int32_t result = 0;
+    int32_t bit;
 
-/* Returns where number `n` of `half` complex ones stands before the transform. */
-int32_t nr_spectrum_place(int32_t n, int32_t half);
+    for (bit = 0; bit < bits; bit++) {
+        result = result << 1 | (n >> bit & 1);
+    }
+    return result;
+}
+
+/* Returns cos(2 pi place / 1024) in units of 2^-30. */
+static inline int32_t nr_spectrum_cosine(int32_t place)
+{
+    enum { HALF = NR_SPECTRUM_CIRCLE / 2 };
+
+    place &= NR_SPECTRUM_CIRCLE - 1;
+    if (place > HALF) {
+        place = NR_SPECTRUM_CIRCLE - place;
+    }
+    return place > HALF / 2 ? -nr_spectrum_cosines[HALF - place] : nr_spectrum_cosines[place];
+}
 
 /* Turns 2 x `half` real numbers, two in each complex one, into the powers of lines 0 to `half`, in
-   units of 2^(shift - 2) squared units of the numbers. `half` is a power of two, 512 at most. */
-void nr_spectrum_powers(union nr_spectrum_line *lines, int32_t half, int shift);
+   quarters of squared units of the numbers. `half` is a power of two, 512 at most. */
+void nr_spectrum_powers(union nr_spectrum_line *lines, int32_t half);
 
 /* Returns the logarithm to base 2 of a positive number in units of 2^-16, rounded down. */
 int32_t nr_spectrum_log2(uint64_t number);

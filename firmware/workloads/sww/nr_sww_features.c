@@ -6,7 +6,7 @@
 
 #include "nr_sww_tables.h"
 
-enum { POWER_SHIFT = 15 };
+enum { HALF_BITS = 9, POWER_SHIFT = 15 };
 
 /* 0.54 and 0.46 of the window, in units of 2^-30. */
 static const int64_t hamming_mean = 579820585;
@@ -42,7 +42,7 @@ static void pack(struct nr_sww_features *features)
     int32_t n;
 
     for (n = 0; n < NR_SWW_HOP; n++) {
-        union nr_spectrum_line *to = &features->lines[nr_spectrum_place(n, NR_SWW_HOP)];
+        union nr_spectrum_line *to = &features->lines[nr_spectrum_place(n, HALF_BITS)];
 
         to->number.real = weighted(features, 2 * n);
         to->number.imaginary = weighted(features, 2 * n + 1);
@@ -77,13 +77,13 @@ void nr_sww_features_row(struct nr_sww_features *features, const struct nr_sww_s
 
     take(features, hop);
     pack(features);
-    nr_spectrum_powers(features->lines, NR_SWW_HOP, POWER_SHIFT);
+    nr_spectrum_powers(features->lines, NR_SWW_HOP);
     for (band = 0; band < NR_SWW_BANDS; band++) {
         const union nr_spectrum_line *lines = &features->lines[nr_sww_starts[band]];
         uint64_t sum = 0;
 
         for (n = 0; n < nr_sww_lengths[band]; n++) {
-            sum += (uint64_t)lines[n].power * weights[n];
+            sum += ((uint64_t)lines[n].power >> POWER_SHIFT) * weights[n];
         }
         weights += nr_sww_lengths[band];
         row[band] = value_of(scale, sum);

@@ -52,7 +52,9 @@ def band_arrays(prefix: str, bands: Bands) -> Iterator[str]:
 
 
 def _spectrum() -> Iterator[str]:
-    yield from numbers("int32_t", "nr_spectrum_cosines", quarter(CIRCLE).tolist())
+    # Both sources that read them share them.
+    table = numbers("int32_t", "nr_spectrum_cosines", quarter(CIRCLE).tolist())
+    yield from (line.removeprefix("static ") for line in table)
 
 
 def _mfcc() -> Iterator[str]:
