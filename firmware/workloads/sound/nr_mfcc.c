@@ -34,7 +34,7 @@ static int32_t peak_of(const uint8_t *sound)
     int32_t n;
 
     for (n = 0; n < NR_MFCC_SAMPLES; n++) {
-        int32_t sample = nr_spectrum_sample(&sound[2 * n]);
+        int32_t sample = nr_spectrum_sample(sound, n);
 
         if (sample > peak) {
             peak = sample;
@@ -54,7 +54,7 @@ static int32_t shift_of(const uint8_t *window)
     int32_t n;
 
     for (n = 0; n < NR_MFCC_WINDOW; n++) {
-        int32_t sample = nr_spectrum_sample(&window[2 * n]);
+        int32_t sample = nr_spectrum_sample(window, n);
 
         loudest |= sample < 0 ? -sample : sample;
     }
@@ -68,7 +68,7 @@ static int32_t shift_of(const uint8_t *window)
 static int32_t weighted(const uint8_t *window, int32_t n, int32_t shift)
 {
     enum { BITS = NR_SPECTRUM_COSINE_BITS + 1 - WEIGHTED_BITS };
-    int64_t sample = (int64_t)nr_spectrum_sample(&window[2 * n]) * (1 << shift);
+    int64_t sample = (int64_t)nr_spectrum_sample(window, n) * (1 << shift);
     int64_t twice = ((int64_t)1 << NR_SPECTRUM_COSINE_BITS) - cosine_of(n);
 
     return (int32_t)nr_spectrum_down(sample * twice + ((int64_t)1 << (BITS - 1)), BITS);
@@ -164,7 +164,7 @@ void nr_mfcc_features(struct nr_mfcc *memory, const struct nr_mfcc_scale *scale,
     int32_t k;
 
     for (row = 0; row < NR_MFCC_ROWS; row++) {
-        bands_of(memory->lines, &sound[2 * NR_MFCC_STRIDE * row], peak, logarithms);
+        bands_of(memory->lines, &sound[(ptrdiff_t)2 * NR_MFCC_STRIDE * row], peak, logarithms);
         for (k = 0; k < NR_MFCC_VALUES; k++) {
             features[NR_MFCC_VALUES * row + k] = value_of(scale, logarithms, k);
         }

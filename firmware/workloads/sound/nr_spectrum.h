@@ -4,6 +4,7 @@
 #ifndef NR_SPECTRUM_H
 #define NR_SPECTRUM_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 enum {
@@ -42,9 +43,10 @@ static inline int8_t nr_spectrum_cut(int64_t raw, int32_t least)
     return (int8_t)(value > INT8_MAX ? INT8_MAX : value);
 }
 
-/* Returns the 16 bits of a sample, low byte first. */
-static inline int32_t nr_spectrum_sample(const uint8_t *at)
+/* Returns sample `n` of 16 bits, low byte first. */
+static inline int32_t nr_spectrum_sample(const uint8_t *samples, int32_t n)
 {
+    const uint8_t *at = &samples[(ptrdiff_t)2 * n];
     int32_t value = at[0] | at[1] << 8;
 
     return value >= 32768 ? value - 65536 : value;

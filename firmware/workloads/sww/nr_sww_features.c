@@ -22,7 +22,7 @@ static void take(struct nr_sww_features *features, const uint8_t *hop)
     memmove(features->samples, &features->samples[NR_SWW_HOP],
             (NR_SWW_HOP + 1) * sizeof features->samples[0]);
     for (n = 0; n < NR_SWW_HOP; n++) {
-        to[n] = (int16_t)nr_spectrum_sample(&hop[(ptrdiff_t)2 * n]);
+        to[n] = (int16_t)nr_spectrum_sample(hop, n);
     }
 }
 

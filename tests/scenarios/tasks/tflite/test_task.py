@@ -307,7 +307,7 @@ def test_the_interpreter_as_a_program_gives_the_bytes_alone_and_together(
     alone = [routine.output(routine.phases[0](each)) for each in loaded]
     assert alone == outputs(task)
     assert [routine.output(each) for each in routine.batch(loaded)] == alone
-    with pytest.raises(ValueError, match="143 bytes, the model takes 144"):
+    with pytest.raises(ValueError, match="143 bytes, the device takes 144"):
         routine.load(bytes(143))
     with pytest.raises(DataError, match="another file"):
         integer(str(EXAMPLE), "0" * 64)
