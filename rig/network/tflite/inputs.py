@@ -41,8 +41,8 @@ def require_fit(network: IntegerNetwork, payload: Payload) -> None:
         raise DataError(
             f"{network.identity} takes {shape}, the features mfcc are {due[0]} x"
             f" {due[1]}",
-            try_next=f"a model over 1 x {due[0]} x {due[1]} x 1, or none of these"
-            " features",
+            try_next=f"a model over 1 x {due[0]} x {due[1]} x 1, or leave the"
+            " features out",
         )
     if tensor.scale < mfcc.SCALE_MIN:
         raise DataError(
