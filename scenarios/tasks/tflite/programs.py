@@ -24,8 +24,11 @@ def programs(
     path: Path, read: IntegerNetwork, payload: Payload = Payload.VALUES
 ) -> dict[str, Program]:
     """Return the programs of a model: its integer arithmetic."""
-    arguments = {"path": str(path.resolve()), "sha256": read.sha256}
-    arguments["payload"] = payload.value
+    arguments = {
+        "path": str(path.resolve()),
+        "sha256": read.sha256,
+        "payload": payload.value,
+    }
     entry = f"{__name__}:integer"
     model = payload.identity(read)
     return {"integer": Program(entry, NAME, model, arguments)}
