@@ -26,7 +26,6 @@ from rig.model.steps import Load, Query
 from rig.network.sound import c_tables
 from rig.network.sound.mfcc import POINTS, ROWS, SAMPLES, VALUES, MfccScale, mfcc
 from rig.network.tflite import network
-from rig.network.tflite.form import IntegerTensor
 from rig.network.tflite.payloads import Payload
 from scenarios.tasks.tflite import sounds
 from scenarios.tasks.tflite.programs import routine
@@ -100,7 +99,7 @@ def test_features_have_the_bytes_of_the_formula_in_whole_numbers(
     if sign:
         waves = sign * np.abs(waves)
     sound = np.clip(np.rint(waves), -32768, 32767).astype(np.int16)
-    stated = MfccScale.of(IntegerTensor("", (1, 49, 10, 1), scale, zero_point))
+    stated = MfccScale.of(scale, zero_point)
     due = mfcc(stated, sound[None])[0]
     assert np.array_equal(device_features(library, stated, sound), due)
 
@@ -115,7 +114,7 @@ def test_no_sound_overflows(library: ctypes.CDLL, extreme: str) -> None:
         "edges": np.where(places % 2, -32768, 32767),
         "bits": rng.integers(-32768, 32768, SAMPLES),
     }
-    stated = MfccScale.of(IntegerTensor("", (1, 49, 10, 1), 0.002, -128))
+    stated = MfccScale.of(0.002, -128)
     sound = made[extreme].astype(np.int16)
     due = mfcc(stated, sound[None])[0]
     assert np.array_equal(device_features(library, stated, sound), due)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rig.network.tflite.form import Ints
+from rig.network.sound.spectrum import Ints
 
 SAMPLE_HZ = 16_000
 BANDS = 40

@@ -25,8 +25,15 @@ from functools import cache
 import numpy as np
 
 from rig.network.sound.mel import BAND_BITS, BANDS, Bands, mel_weights
-from rig.network.sound.spectrum import COSINE_BITS, LOG_BITS, cosines, cut, log2, powers
-from rig.network.tflite.form import HIGH, LOW, IntegerTensor, Ints
+from rig.network.sound.spectrum import (
+    COSINE_BITS,
+    LOG_BITS,
+    Ints,
+    cosines,
+    cut,
+    log2,
+    powers,
+)
 
 SAMPLES = 16_000
 SAMPLE_B = 2
@@ -61,10 +68,10 @@ class MfccScale:
     offset: int
 
     @classmethod
-    def of(cls, tensor: IntegerTensor) -> MfccScale:
-        """Return that of a network's input."""
-        gain = math.log(2) / math.sqrt(BANDS / 2) / tensor.scale
-        return cls(round(gain * (1 << _GAIN_BITS)), tensor.zero_point << LOG_BITS)
+    def of(cls, scale: float, zero_point: int) -> MfccScale:
+        """Return that of a network's input with such steps."""
+        gain = math.log(2) / math.sqrt(BANDS / 2) / scale
+        return cls(round(gain * (1 << _GAIN_BITS)), zero_point << LOG_BITS)
 
 
 def mfcc(scale: MfccScale, sounds: Ints) -> Ints:
@@ -87,7 +94,7 @@ def _features(scale: MfccScale, sound: Ints) -> Ints:
     turned = logarithms @ _transform()
     cepstra = (turned + (1 << (COSINE_BITS - 1))) >> COSINE_BITS
     raw = ((scale.gain * cepstra) >> _GAIN_BITS) + scale.offset
-    result: Ints = cut(raw, LOW, HIGH).astype(np.int8)
+    result: Ints = cut(raw).astype(np.int8)
     return result
 
 

@@ -6,10 +6,12 @@ firmware/workloads/sound/nr_spectrum.c.
 from __future__ import annotations
 
 from functools import cache
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
-from rig.network.tflite.form import Ints
+Ints: TypeAlias = NDArray[Any]
 
 #: Cosines are those of places on a circle of so many.
 CIRCLE = 1024
@@ -80,10 +82,10 @@ def log2(numbers: Ints) -> Ints:
     return result
 
 
-def cut(raw: Ints, least: int, most: int) -> Ints:
-    """Return values in units of 2^-16, towards 0, within limits."""
+def cut(raw: Ints, least: int = -128) -> Ints:
+    """Return values in units of 2^-16, towards 0, from `least` to 127."""
     whole = np.where(raw < 0, -(-raw >> LOG_BITS), raw >> LOG_BITS)
-    result: Ints = np.clip(whole, least, most)
+    result: Ints = np.clip(whole, least, 127)
     return result
 
 

@@ -72,7 +72,8 @@ def header(
     if reals:
         defines += "#define NR_TFLITE_REALS\n"
     if payload is Payload.MFCC:
-        scale = MfccScale.of(network.tensors[network.input])
+        tensor = network.tensors[network.input]
+        scale = MfccScale.of(tensor.scale, tensor.zero_point)
         defines += (
             f"#define NR_TFLITE_MFCC 1\n#define NR_TFLITE_GAIN {scale.gain}\n"
             f"#define NR_TFLITE_OFFSET ({scale.offset})\n"

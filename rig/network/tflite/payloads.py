@@ -51,4 +51,5 @@ class Payload(Enum):
                 return numbers
             case Payload.REALS:
                 return quantised(tensor, numbers)[0]
-        return mfcc(MfccScale.of(tensor), numbers).reshape(len(numbers), -1)
+        scale = MfccScale.of(tensor.scale, tensor.zero_point)
+        return mfcc(scale, numbers).reshape(len(numbers), -1)

@@ -22,7 +22,7 @@ import numpy as np
 
 from rig.network.sound.mel import BANDS, SAMPLE_HZ, Bands, mel_weights
 from rig.network.sound.spectrum import COSINE_BITS, LOG_BITS, cosines, cut, log2, powers
-from rig.network.tflite.form import HIGH, LOW, IntegerTensor, Ints
+from rig.network.tflite.form import LOW, IntegerTensor, Ints
 
 HOP = 512
 WINDOW = 2 * HOP
@@ -102,6 +102,6 @@ def _values(spectra: Ints, scale: FeatureScale) -> Ints:
     """Return the features of spectra as the network takes them."""
     sums = bands().sums(spectra >> _POWER_SHIFT)
     raw = ((scale.gain * log2(sums)) >> LOG_BITS) + scale.offset
-    limited = cut(raw, scale.least, HIGH)
+    limited = cut(raw, scale.least)
     result: Ints = np.where(sums == 0, scale.least, limited).astype(np.int8)
     return result

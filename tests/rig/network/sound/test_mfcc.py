@@ -59,7 +59,7 @@ def cut(features: Any, tensor: IntegerTensor = INPUT) -> Any:
 
 
 def found(made: Any, tensor: IntegerTensor = INPUT) -> Any:
-    return mfcc(MfccScale.of(tensor), made).astype(np.int64)
+    return mfcc(MfccScale.of(tensor.scale, tensor.zero_point), made).astype(np.int64)
 
 
 def signals() -> Any:
