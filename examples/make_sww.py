@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from examples.make_tflite import NONE, RELU, VALID, Layers
-from rig.network.wake.features import BANDS, SAMPLE_HZ, mel_weights
+from rig.network.sound.mel import BANDS, SAMPLE_HZ, mel_weights
+from rig.network.wake.features import HOP
 from scenarios.tasks.sww.generate import TONES_HZ
 
 #: Rows over which a tone is averaged; so many rows after the first tone the second one
@@ -49,7 +50,7 @@ def network() -> Layers:
 
 def _band_of(tone_hz: float) -> int:
     line = round(tone_hz / (SAMPLE_HZ / 1024))
-    return int(np.argmax(mel_weights()[line]))
+    return int(np.argmax(mel_weights(HOP, 0.0, SAMPLE_HZ / 2)[line]))
 
 
 def _add(

@@ -14,6 +14,7 @@ import pytest
 
 pytest.importorskip("tflite", reason="pip install 'neurorig[tflite]'")
 
+from examples import make_tflite
 from lab.faults.forger import rehash
 from rig.errors import ConfigError, DataError, RigError
 from rig.interfaces.context import BenchContext
@@ -113,6 +114,10 @@ def test_the_example_needs_no_files_and_no_device() -> None:
     assert again.facts == task.provenance()
     assert again.entries == task.catalogue()
     assert "NR_TFLITE_MFCC 1" in task.firmware_header()
+
+
+def test_the_example_is_the_file_that_the_script_writes() -> None:
+    assert make_tflite.keywords().content() == KEYWORDS.read_bytes()
 
 
 def test_sounds_of_a_folder_for_each_class_are_taken(owned: Path) -> None:
