@@ -107,6 +107,10 @@ def test_a_session_is_corrected_by_the_file_and_keeps_and_names_it(
     }
     [calibrated] = [each for each in parts if each.startswith("current gain")]
     assert "calibration of 20" in calibrated
+    # The file's limit stands for two standard uncertainties, and counts once.
+    [row] = tomllib.loads(file.read_text())["current"]
+    expected_w = used.metrics[name].value * row["gain"] / 2
+    assert parts[calibrated] == pytest.approx(expected_w, rel=1e-3)
     assert parts[calibrated] < 0.3 * before["current gain"]
     findings = check(folder)
     assert all(each.ok for each in findings.findings), findings
