@@ -431,7 +431,10 @@ def emulate(path: Path, workload: str, machine: str) -> None:
         raise ConfigError(
             "an image does not say which board it is for",
             path="--machine",
-            try_next="qemu-system-arm -M help",
+            try_next=(
+                "rig firmware emulate DIR, the project that it is of; else a machine of"
+                " qemu-system-arm -M help"
+            ),
         )
     with Emulator(path, machine, options, emulator) as running:
         name = {"qemu": "QEMU"}.get(emulator, emulator)
