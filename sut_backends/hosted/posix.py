@@ -190,7 +190,12 @@ class PosixSut(WatchedSut):
         """
         if not _supplied(settings, context):
             raise DeviceNotFound(
-                "the DUT has no supply", try_next="switch the monitor's supply on first"
+                "the DUT has no supply",
+                try_next=(
+                    "the wires from the monitor's output; what feeds the monitor; from"
+                    " Python, power(True) of the monitor first"
+                ),
+                see="no-voltage",
             )
         with ExitStack() as stack:
             return cls(settings, context, stack)

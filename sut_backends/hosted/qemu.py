@@ -167,7 +167,12 @@ class EmulatedSut(WatchedSut):
         """
         if not context.world.supply_on:
             raise DeviceNotFound(
-                "the DUT has no supply", try_next="switch the monitor's supply on first"
+                "the DUT has no supply",
+                try_next=(
+                    "the wires from the monitor's output; what feeds the monitor; from"
+                    " Python, power(True) of the monitor first"
+                ),
+                see="no-voltage",
             )
         if not settings.program:
             raise ConfigError(
