@@ -192,7 +192,8 @@ def _seeds(
         said = "the announced seeds are not given: --seeds"
         yield JudgedRow("announced seeds", None, said, rule.sentence)
         return
-    other = [] if found == set(announced) else [f"{sorted(found)} are others"]
+    is_other = bool(case.readable) and found != set(announced)
+    other = [f"{sorted(found)} are others"] * is_other
     yield case.row("announced seeds", other, str(sorted(announced)), rule.sentence)
 
 

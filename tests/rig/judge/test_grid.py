@@ -128,6 +128,14 @@ def test_without_the_announced_seeds_they_are_not_checked(place: Path) -> None:
     assert "announced seeds" in failing(place / "submission", (5, 6, 7, 8, 10))
 
 
+def test_seeds_of_sessions_that_cannot_be_read_are_not_checked(folder: Path) -> None:
+    shutil.rmtree(folder / "sessions")
+    found = judge(folder, rules=rules(), seeds=SEEDS, read=checking.fingerprints)
+    verdicts = {row.requirement: row.passed for row in found.rows}
+    assert verdicts["announced seeds"] is None
+    assert verdicts["session virtual-qubo"] is False
+
+
 def test_costs_are_the_announced_ones_or_not_checked(
     place: Path, tmp_path: Path
 ) -> None:
