@@ -15,7 +15,7 @@ from gui.widgets.text import PlainLabel
 
 #: Keys that work on every screen.
 WINDOW = (
-    ("Ctrl+1 ... Ctrl+6", "start, bench, run, trace, trials, sessions"),
+    ("Ctrl+1 ... Ctrl+7", "start, bench, run, trace, trials, sessions, meter"),
     ("F1", "this sheet"),
     ("Ctrl+Shift+A", "about the program, and the support bundle"),
     ("Ctrl+Shift+T", "light or dark theme"),

@@ -130,17 +130,18 @@ class ComparePanel(QWidget):
         self._notes.setText("\n".join(comparison.notes))
         self._notes.setVisible(bool(comparison.notes))
         lines = [
-            f"{count} {outcome.value}"
+            f"{outcome.value}: {count}"
             for outcome, count in counts(comparison.metrics).items()
         ]
         self._counts.setText(
-            f"{len(comparison.metrics)} metrics: {', '.join(lines)}" if lines else ""
+            f"{len(comparison.metrics)} metrics; {'; '.join(lines)}" if lines else ""
         )
         whole = self._details.isChecked()
+        # Before the rows: a column that is seen takes room from the others.
+        self.metrics.setColumnHidden(_SHARED_COLUMN, not comparison.shared_rails)
         self.metrics.set_rows(
             [pair for pair in comparison.metrics if whole or _is_main(pair)]
         )
-        self.metrics.setColumnHidden(_SHARED_COLUMN, not comparison.shared_rails)
         changed: list[ProvenanceChange] = [
             change for change in comparison.changes if whole or not change.ordinary
         ]

@@ -151,6 +151,8 @@ def test_two_are_compared_by_choosing_both(
     qtbot.waitUntil(lambda: bool(screen.compared.metrics.rows))
     rows = {pair.name: pair for pair in screen.compared.metrics.rows}
     assert rows["energy_infer"].outcome is ComparisonOutcome.DIFFERS
+    metrics = screen.compared.metrics
+    assert metrics.columnWidth(1) >= metrics.sizeHintForColumn(1), "cut with room left"
     assert rows["energy_infer"].relative == pytest.approx(1.0, rel=0.03)
     changed = {change.path for change in screen.compared.changes.rows}
     assert "bench.sut.virtual.infer.power_w" in changed
