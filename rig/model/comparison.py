@@ -40,7 +40,10 @@ HEAD = (
     "searched", "by", "searches", "official", "best known", "measured", "lowest", "gap",
     "gap to best known",
 )  # fmt: skip
-MEANING = "gap: to the official target, below 0 where it is beaten; means over searches"
+MEANING = (
+    "gap: to the official target, below 0 where it is beaten; means over searches;"
+    " without searches that are not valid"
+)
 
 
 def shown(row: Compared) -> tuple[str, ...]:

@@ -16,6 +16,8 @@ GRACE_S = 2 * 1.0
 DEAD_MS = 1000
 #: submission_checker.py: at most 8 false positives and 8 false negatives.
 FALSE_MOST = 8
+#: The same: found and missed words of a result are these.
+WORDS = 50
 
 #: "g_i2s_chunk_size_bytes": a window is 32 ms.
 HOP_MS = 32
@@ -89,6 +91,20 @@ def accuracy_line(detected: Detected) -> str:
         f" {len(detected.missed_s)} False negatives,"
         f" {len(detected.false_s)} False positives"
     )
+
+
+def limits_line(detected: Detected) -> str:
+    """Return whether the limits of the rules are kept; they are limits of a signal of
+    50 words, and no verdict on another one.
+    """
+    limits = (
+        f"The limits of the rules, {FALSE_MOST} false negatives and {FALSE_MOST} false"
+        " positives,"
+    )
+    words = len(detected.found_s) + len(detected.missed_s)
+    if words != WORDS:
+        return f"{limits} are those of {WORDS} words; this signal has {words}."
+    return f"{limits} are {'kept' if detected.within_limits else 'not kept'}."
 
 
 def power_line(power_w: float) -> str:

@@ -28,12 +28,12 @@ from rig.settings.declare import Or
 from rig.stats.summary import mean
 from scenarios.common import declared
 from scenarios.common.event_scoring import (
-    FALSE_MOST,
     HOP_MS,
     HOP_S,
     Detected,
     Interval,
     accuracy_line,
+    limits_line,
     power_line,
     result_lines,
     scored,
@@ -211,7 +211,7 @@ class EventDetection(Scenario):
     def lines(self, measured: Measured) -> tuple[str, ...]:
         """State the result in the words of MLPerf Tiny's runner, and its windows."""
         detected = self._detected(measured)
-        limits = _limits_line(detected)
+        limits = limits_line(detected)
         if self.settings.mode == "accuracy":
             about = (
                 f"{len(measured.samples)} windows, one by one over the link: their"
@@ -276,14 +276,6 @@ def _throughput(samples: Sequence[Sample]) -> Metric:
     """Return windows in the time of their processing."""
     return of_ratio(
         [1.0] * len(samples), _processing_s(samples), "1/s", higher_is_better=True
-    )
-
-
-def _limits_line(detected: Detected) -> str:
-    verdict = "are kept" if detected.within_limits else "are not kept"
-    return (
-        f"The limits of the rules, {FALSE_MOST} false negatives and {FALSE_MOST} false"
-        f" positives, {verdict}."
     )
 
 

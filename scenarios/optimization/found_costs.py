@@ -12,6 +12,7 @@ from rig.model.scores import Costs
 from rig.model.trial import Sample
 from rig.stats.summary import mean
 from scenarios.common.cost_gap import BEST_KNOWN, OFFICIAL, CostGap, target_of
+from scenarios.optimization import overrun
 from scenarios.optimization.fixed_timeout import timeout_name
 
 #: Name of a time-to-solution run among the ways to search.
@@ -21,7 +22,8 @@ TO_TARGET = "target"
 def compared(samples: Sequence[Sample]) -> list[Compared]:
     """Return a row for each cell and way to search, then one for each workload and way.
 
-    A search without a vector has no cost, and is left out.
+    A search without a vector has no cost, and is left out. So are those of a time-out
+    that one of them exceeded: they are not the searches that were requested.
     """
     useful = [
         sample
@@ -35,13 +37,22 @@ def compared(samples: Sequence[Sample]) -> list[Compared]:
 def _rows(
     samples: Sequence[Sample], place: Callable[[Sample], tuple[str, str]]
 ) -> list[Compared]:
-    groups: dict[tuple[str, str, float], list[Costs]] = {}
+    groups: dict[tuple[str, str, float], list[Sample]] = {}
     for sample in samples:
-        assert sample.costs is not None and sample.solve is not None
+        assert sample.solve is not None
         limit_s = sample.solve.timeout_s if sample.solve.target is None else math.inf
-        groups.setdefault((*place(sample), limit_s), []).append(sample.costs)
+        groups.setdefault((*place(sample), limit_s), []).append(sample)
     ordered = sorted(groups.items(), key=lambda item: _order(*item[0]))
-    return [_row(*key, group) for key, group in ordered]
+    return [_row(*key, _costs(group)) for key, group in ordered if _valid(*key, group)]
+
+
+def _valid(cell: str, workload: str, limit_s: float, group: Sequence[Sample]) -> bool:
+    """Check that no search went on beyond its time-out."""
+    return math.isinf(limit_s) or not overrun.why(group)
+
+
+def _costs(group: Sequence[Sample]) -> list[Costs]:
+    return [sample.costs for sample in group if sample.costs is not None]
 
 
 def _order(cell: str, workload: str, limit_s: float) -> tuple[list[int], str, float]:

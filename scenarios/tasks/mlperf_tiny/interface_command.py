@@ -13,7 +13,7 @@ from rig.cli.printed.terminal import say_plain
 from rig.errors import ConfigError, DataError, RemoteProtocolError
 from rig.files import small_text
 from rig.host.serial_port import SerialPort, Use
-from scenarios.common.event_scoring import FALSE_MOST, result_lines, scored
+from scenarios.common.event_scoring import limits_line, result_lines, scored
 from scenarios.common.word_list import FORM, ListedRecording, listed
 from scenarios.tasks.mlperf_tiny.interface_board import BoardRecord, InterfaceBoard
 from scenarios.tasks.mlperf_tiny.wake_word import word_lists
@@ -88,14 +88,10 @@ def lines(record: BoardRecord, words: ListedRecording) -> list[str]:
     times_ms = [time_ms - zero_ms for time_ms in later_ms]
     detected = scored(times_ms, words.detection_windows)
     took_s, period_s = record.took_s, record.period_s
-    kept = "are kept" if detected.within_limits else "are not kept"
     timed_s = record.windows_timed * period_s
     texts = [*result_lines(detected, took_s / period_s, period_s, took_s)]
-    texts.append(
-        f"The limits of the rules, {FALSE_MOST} false negatives and {FALSE_MOST} false"
-        f" positives, {kept}; the file on the SD card is not known to be the"
-        " benchmark's."
-    )
+    texts.append(limits_line(detected))
+    texts.append("The file on the SD card is not known to be the benchmark's.")
     texts.append(
         f"Duty cycle, period and throughput are of the first {record.windows_timed}"
         f" windows, {timed_s:.3g} s: the board keeps no more edges."

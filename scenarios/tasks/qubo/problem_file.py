@@ -176,7 +176,7 @@ def _kind(form: str, expected: str) -> Kind:
     if kind is None:
         raise DataError(
             "a matrix, which may be a graph or a cost",
-            try_next=f"kind = one of {', '.join(KINDS)}",
+            try_next=f"name its kind: {', '.join(KINDS)}",
         )
     if form.startswith("dimod-") and kind != GENERAL:
         raise DataError(

@@ -17,7 +17,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scenarios.common.event_scoring import Detected, result_lines, scored
+from scenarios.common.event_scoring import (
+    Detected,
+    limits_line,
+    result_lines,
+    scored,
+)
 
 CLONE = "MLPERF_TINY_CLONE"
 WORDS = [(1.0, 1.5), (10.0, 10.6)]
@@ -66,6 +71,22 @@ def test_a_detection_in_two_words_is_the_first_one_of_them() -> None:
 def test_the_rules_allow_eight_of_each(missed: int, false: int, kept: bool) -> None:
     detected = Detected((), (0.0,) * missed, (1.0,) * false)
     assert detected.within_limits is kept
+
+
+@pytest.mark.parametrize(
+    ("found", "missed", "false", "end"),
+    [
+        (42, 8, 8, "are kept."),
+        (42, 8, 9, "are not kept."),
+        (3, 0, 0, "are those of 50 words; this signal has 3."),
+        (40, 9, 9, "are those of 50 words; this signal has 49."),
+    ],
+)
+def test_only_of_fifty_words_the_limits_are_kept_or_not(
+    found: int, missed: int, false: int, end: str
+) -> None:
+    detected = Detected((0.0,) * found, (1.0,) * missed, (2.0,) * false)
+    assert limits_line(detected).endswith(end)
 
 
 def test_the_lines_are_those_that_the_submission_checker_looks_for() -> None:

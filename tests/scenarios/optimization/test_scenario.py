@@ -29,7 +29,7 @@ from rig.session.planning import steps
 from rig.settings.check import checked
 from rig.uncertainty.budget import influences
 from scenarios.common.cost_gap import threshold_cost
-from scenarios.optimization import wade
+from scenarios.optimization import found_costs, wade
 from scenarios.optimization.scenario import Optimization
 from scenarios.tasks.null import NullTask
 from scenarios.tasks.qubo import targets
@@ -575,6 +575,8 @@ def test_a_search_beyond_its_time_out_invalidates_its_cell_and_no_other() -> Non
     )
     assert "1.14 ms where 1 ms were asked for (+14.0%)" in absent["gap_a_1ms"]
     assert any(line.startswith("a: 1ms not valid") for line in scenario.lines(data))
+    rows = {(row.cell, row.search) for row in found_costs.compared(data.samples)}
+    assert rows == {("a", "100ms"), ("b", "1ms")}
 
 
 def test_an_uncertain_length_close_to_the_limit_decides_nothing_when_influences_are_computed():
