@@ -89,6 +89,7 @@ def _draw_metric(
                 height, low, high, color=_colour(row, comparison), linewidth=1.6
             )
             text = f"{100 * value:.0f} %" if unit == "1" else quantity(value, unit)
+            text += f", {row.row.doubt}" if row.row.doubt and unit != "1" else ""
             real = figure.origin not in (Origin.SIMULATED, Origin.MODELLED)
             _point(axes, row, comparison, value, text, filled=real)
     scale_axis(axes, unit, ends)
@@ -179,7 +180,11 @@ def _write_around(figure: Drawing, comparison: NetworksComparison) -> None:
         )
     figure.legend(handles=handles, loc="outside lower left", ncols=4)
     figure.supxlabel(
-        "hollow: simulated; bars: 95 %", size=7.5, x=0.99, ha="right", color=FAINT
+        "hollow: simulated; bars: 95 %; a word: verdict that is not PASS",
+        size=7.5,
+        x=0.99,
+        ha="right",
+        color=FAINT,
     )
     first = next(iter(comparison.networks.values()))
     labels = dict.fromkeys(

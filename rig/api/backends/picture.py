@@ -73,7 +73,7 @@ def drawing(comparison: ModelComparison) -> Drawing:
         )
         _draw(axes, visible(name), unit, [_value(row, name) for row in comparison.rows])
     panels[0].set_yticks(
-        range(len(comparison.rows)), [visible(row.name) for row in comparison.rows]
+        range(len(comparison.rows)), [_line_name(row) for row in comparison.rows]
     )
     panels[0].set_ylim(len(comparison.rows) - 0.5, -0.5)
     # Text that extends over the next panel is not covered by it.
@@ -90,6 +90,11 @@ def drawing(comparison: ModelComparison) -> Drawing:
     )
     _legend(figure, panels, comparison)
     return figure
+
+
+def _line_name(row: BackendRow) -> str:
+    """Name a backend, with the verdict below where it is not PASS."""
+    return "\n".join(filter(None, (visible(row.name), row.doubt)))
 
 
 def _decided(row: BackendRow) -> tuple[float, float, float, str] | None:

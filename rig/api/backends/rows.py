@@ -96,6 +96,15 @@ class BackendRow:
     figures: tuple[Figure, ...] = ()
     failure: Failure | None = None
 
+    @property
+    def doubt(self) -> str:
+        """The word beside its figures where they are not a result that repeats."""
+        if self.failure is not None or self.verdict is None:
+            return ""
+        if not self.valid:
+            return Outcome.INVALID.upper()
+        return "" if self.verdict is Outcome.PASS else self.verdict.upper()
+
     def figure(self, metric: str) -> Figure | None:
         """Return one of its figures."""
         return next((one for one in self.figures if one.metric == metric), None)

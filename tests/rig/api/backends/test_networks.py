@@ -25,6 +25,7 @@ from rig.api.backends.rows import ComparedBackend, Failure, ModelComparison
 from rig.api.sessions.session import Session
 from rig.errors import DataError
 from rig.kinds import registry
+from rig.results.verdict import Outcome
 from rig.store import completion_lines
 from tests.builds import built
 from tests.commands import rig
@@ -223,6 +224,26 @@ def test_the_picture_is_hollow_where_it_is_simulated(
     assert words.count("did not run") == 1
     network_picture.write(found, tmp_path / "picture.png")
     assert (tmp_path / "picture.png").stat().st_size > 5000
+
+
+def test_the_picture_names_a_verdict_that_is_not_pass(
+    found: NetworksComparison,
+) -> None:
+    first, second, *rest = found.rows
+    failed = dataclasses.replace(first.row, verdict=Outcome.FAIL, valid=True)
+    passed = dataclasses.replace(second.row, verdict=Outcome.PASS, valid=True)
+    rows = (
+        dataclasses.replace(first, row=failed),
+        dataclasses.replace(second, row=passed),
+        *rest,
+    )
+    accuracy, latency, *_ = network_picture.drawing(
+        dataclasses.replace(found, rows=rows)
+    ).get_axes()
+    words = [text.get_text() for text in latency.texts]
+    assert words[0].endswith(", FAIL")
+    assert "," not in words[1]
+    assert not any("FAIL" in text.get_text() for text in accuracy.texts)
 
 
 def test_other_samples_are_refused(done: Done, tmp_path: Path) -> None:

@@ -28,6 +28,7 @@ from rig.errors import DataError
 from rig.interfaces.context import BenchContext
 from rig.network import complexity, complexity_text, conventions, graph
 from rig.report.report import rendered
+from rig.results.verdict import Outcome
 from rig.store.events import Event, TrialFinished
 from scenarios.tasks.asc.integer import spike_counts
 from scenarios.tasks.asc.nirfile import read_model
@@ -187,8 +188,13 @@ def test_the_picture_has_a_line_for_each_backend_and_colours_for_origins(
     found: ModelComparison, tmp_path: Path
 ) -> None:
     gone = BackendRow("gone", failure=Failure("no such board"))
-    drawn = picture.drawing(dataclasses.replace(found, rows=(*found.rows, gone)))
+    first = dataclasses.replace(found.rows[0], verdict=Outcome.FAIL, valid=True)
+    rows = (first, *found.rows[1:], gone)
+    drawn = picture.drawing(dataclasses.replace(found, rows=rows))
     panels = drawn.get_axes()
+    lines = [label.get_text() for label in panels[0].get_yticklabels()]
+    assert lines[0] == f"{first.name}\nFAIL"
+    assert lines[-1] == "gone"
     assert [axes.get_title(loc="left") for axes in panels[1:]] == list(
         found.main_metrics
     )
