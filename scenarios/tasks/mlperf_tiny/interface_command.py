@@ -90,8 +90,10 @@ def lines(record: BoardRecord, words: ListedRecording) -> list[str]:
     took_s, period_s = record.took_s, record.period_s
     timed_s = record.windows_timed * period_s
     texts = [*result_lines(detected, took_s / period_s, period_s, took_s)]
-    texts.append(limits_line(detected))
-    texts.append("The file on the SD card is not known to be the benchmark's.")
+    texts.append(
+        f"{limits_line(detected)} The file on the SD card is not known to be the"
+        " benchmark's."
+    )
     texts.append(
         f"Duty cycle, period and throughput are of the first {record.windows_timed}"
         f" windows, {timed_s:.3g} s: the board keeps no more edges."
