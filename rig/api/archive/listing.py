@@ -152,12 +152,14 @@ class Listing:
             if before is not None and before[0] == stamp:
                 row = before[1]
                 # A session that ended without a last line may have been taken up again.
-                row = replace(row, status=_now(row.status, path))
+                if _now(row.status, path) != row.status:
+                    row = replace(row, status=RUNNING)
             else:
                 row = read(path)
             if row.status != RUNNING:
                 listed[path] = (stamp, row)
-            yield replace(row, tags=tags.find(path))
+            own_tags = tags.find(path)
+            yield replace(row, tags=own_tags) if own_tags else row
         if listed != known:
             _keep(self.root, listed)
         self._known = listed
@@ -236,7 +238,7 @@ def _matches(row: Listed, words: Iterable[str]) -> bool:
 
 def _folders(root: Path) -> list[Path]:
     try:
-        inside = sorted(root.iterdir())
+        inside = list(root.iterdir())
     except OSError:
         return []
     return [
