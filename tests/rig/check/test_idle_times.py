@@ -26,7 +26,7 @@ def idle(lasted_s: float, planned_s: float = 0.2) -> StepRecord:
 def found(
     *lasted_s: float, device: SutInfo = DEVICE, limit_ppm: float = 0.0
 ) -> list[str]:
-    return list(again.differences(map(idle, lasted_s), device, limit_ppm))
+    return list(again.idle_differences(map(idle, lasted_s), device, limit_ppm))
 
 
 def test_idle_times_as_planned_and_those_of_a_busy_host_are_accepted() -> None:

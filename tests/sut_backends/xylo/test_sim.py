@@ -67,9 +67,8 @@ def is_stopwatch(on: str) -> bool:
 
 def ours() -> Iterator[tuple[str, Form]]:
     """Yield the calls of the worker."""
-    for module in (board_runner, board_runner):
-        assert module.__file__ is not None
-        yield from calls(Path(module.__file__).read_text(encoding="utf-8"))
+    assert board_runner.__file__ is not None
+    yield from calls(Path(board_runner.__file__).read_text(encoding="utf-8"))
 
 
 @pytest.fixture(scope="module")
