@@ -4,9 +4,17 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any, ClassVar
 
-from drivers.host_counters.recording import ALWAYS_ON, STAND_IN
+from drivers.host_counters.recording import (
+    ALWAYS_ON,
+    STAND_IN,
+    Counter,
+    CounterClock,
+    CounterRecording,
+    Polling,
+)
 from rig.interfaces.monitor import MonitorInfo, Sampling
 from rig.interfaces.plugin_classes import Driver
 from rig.model.origin import Origin
@@ -24,6 +32,9 @@ class CounterDriver(Driver):
     tested: ClassVar[str]
     _settings: Any
     _accuracy: Accuracy
+    _clock: CounterClock
+    #: None where the bench file does not name it.
+    simulator: Any
 
     @classmethod
     def rate_hz(cls, settings: Any) -> int:
@@ -48,6 +59,25 @@ class CounterDriver(Driver):
 
     def power(self, on: bool) -> None:
         """Ignore the request: no supply is switched here."""
+
+    def close(self) -> None:
+        """Let go of the counter; closing twice is allowed."""
+        if self.simulator:
+            self.simulator.close()
+
+    def _recording(
+        self, counter: Counter, polling: Polling, folder: Path, source: str
+    ) -> CounterRecording:
+        """Record the counter into `folder`; `source` is its name."""
+        return CounterRecording(
+            counter=counter,
+            clock=self._clock,
+            polling=polling,
+            folder=folder,
+            source=source,
+            serial="",
+            about=self._about,
+        )
 
     def _described(
         self, name: str, details: dict[str, Any], serial: str = ""

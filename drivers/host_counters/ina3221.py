@@ -224,20 +224,7 @@ class Ina3221(CounterDriver):
             start_s=took_s,
             lag_s=2 * self._facts.interval_s,
         )
-        return CounterRecording(
-            counter=RailSum(self._rails),
-            clock=self._clock,
-            polling=polling,
-            folder=folder,
-            source=self.info.name,
-            serial="",
-            about=self._about,
-        )
-
-    def close(self) -> None:
-        """Let go of the rails; closing twice is allowed."""
-        if self.simulator:
-            self.simulator.close()
+        return self._recording(RailSum(self._rails), polling, folder, self.info.name)
 
 
 class RailSum:

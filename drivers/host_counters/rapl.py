@@ -201,20 +201,7 @@ class Rapl(CounterDriver):
             start_s=0.02,
             lag_s=5 * _UPDATE_S,
         )
-        return CounterRecording(
-            counter=self._counter,
-            clock=self._clock,
-            polling=polling,
-            folder=folder,
-            source=self.info.name,
-            serial="",
-            about=self._about,
-        )
-
-    def close(self) -> None:
-        """Let go of the counter; closing twice is allowed."""
-        if self.simulator:
-            self.simulator.close()
+        return self._recording(self._counter, polling, folder, self.info.name)
 
 
 @dataclass(frozen=True, slots=True)

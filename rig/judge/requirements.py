@@ -25,8 +25,6 @@ from rig.stats.summary import mean
 #: A row of the table of results in report.md: configuration, metric, value.
 _ROW = re.compile(r"^\| `([^`]+)` \| `([^`]+)` \| ([^|]+) \|", re.MULTILINE)
 _SHA256 = re.compile(r"\b[0-9a-f]{64}\b")
-#: Labels of numbers that were not measured on a device.
-_MADE_UP = (labels.SIMULATED, "TIME: ", "ENERGY: ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,9 +151,10 @@ def _labels(case: JudgedCase) -> Iterator[JudgedRow]:
                 f"{each.stated.name} states {', '.join(each.stated.labels) or 'none'},"
                 f" its records say {labels.texts(due) or 'none'}"
             )
+        not_measured = labels.of_made_up(each.facts)
         for label in labels.of_no_result(each.facts):
             said = f"{label.text}: {label.statement}"
-            if label.text.startswith(_MADE_UP):
+            if label in not_measured:
                 made_up.append(f"{each.stated.name} is {said}")
                 continue
             # Which seeds are announced is a requirement of its own.

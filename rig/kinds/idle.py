@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from rig.kinds.kind import FORESEEN_HZ, StepKind
 from rig.kinds.span import Span, Timed, Windows
 from rig.model.completion import END, IDLE, Completion, Mark
-from rig.model.pace import Duration, Pace, exactly
+from rig.model.pace import Duration, Pace
 from rig.model.step_record import StepRecord
 from rig.model.steps import Idle
 from rig.model.trial import Measured
@@ -29,7 +29,9 @@ class IdleKind(StepKind[Idle]):
 
     def duration(self, step: Idle, pace: Pace, payload_b: float) -> Duration:
         """Take its length, which the device keeps by its timer."""
-        return exactly(step.duration_s, pace.overhead_s)
+        overhead_s = pace.overhead_s
+        most_s = 1.1 * step.duration_s + 10 * overhead_s
+        return Duration(step.duration_s + overhead_s, most_s)
 
     def foreseen(self, step: Idle, pace: Pace) -> Completion:
         """Return the marks of begin and end."""

@@ -78,10 +78,6 @@ class StepKind(Generic[StepT]):
         """
         return Completion(())
 
-    def answers(self, step: StepT) -> int:
-        """Count the answers of a device."""
-        return 1
-
     # ---- doing it ----
 
     def lacks(self, info: SutInfo) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from rig.interfaces.task import Task
 from rig.kinds.kind import StepKind
-from rig.model.pace import Duration, Pace, roughly
+from rig.model.pace import Duration, Pace
 from rig.model.steps import Load
 
 
@@ -31,7 +31,8 @@ class LoadKind(StepKind[Load]):
 
     def duration(self, step: Load, pace: Pace, payload_b: float) -> Duration:
         """Take the time of its bytes on the line."""
-        return roughly(pace.loading_s(payload_b))
+        expected_s = pace.loading_s(payload_b)
+        return Duration(expected_s, 2 * expected_s)
 
     def total(self, steps: Sequence[Load]) -> str:
         """Count them."""

@@ -56,10 +56,6 @@ class StreamKind(StepKind[Stream]):
             length_s + 2 * loads_s + step.limit_s,
         )
 
-    def answers(self, step: Stream) -> int:
-        """Count its windows."""
-        return step.windows
-
     def total(self, steps: Sequence[Stream]) -> str:
         """Count them, with their length; empty where there are none."""
         if not steps:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rig.kinds.kind import StepKind
-from rig.model.pace import Duration, Pace, roughly
+from rig.model.pace import Duration, Pace
 from rig.model.step_record import StepRecord
 from rig.model.steps import Sync
 
@@ -31,4 +31,5 @@ class SyncKind(StepKind[Sync]):
 
     def duration(self, step: Sync, pace: Pace, payload_b: float) -> Duration:
         """Take the time of its pulses."""
-        return roughly(pace.sync_s + pace.overhead_s)
+        expected_s = pace.sync_s + pace.overhead_s
+        return Duration(expected_s, 2 * expected_s)

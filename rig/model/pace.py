@@ -62,13 +62,3 @@ class Duration:
             self.most_s + other.most_s,
             self.expected and other.expected,
         )
-
-
-def exactly(seconds: float, overhead_s: float) -> Duration:
-    """Make a time that the device keeps by its timer, with an overhead."""
-    return Duration(seconds + overhead_s, 1.1 * seconds + 10 * overhead_s)
-
-
-def roughly(seconds: float) -> Duration:
-    """Make a time that is known within a factor of two."""
-    return Duration(seconds, 2 * seconds)

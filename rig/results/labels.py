@@ -113,8 +113,7 @@ def of_provenance(provenance: Any) -> tuple[Label, ...]:
     """
     facts = provenance if isinstance(provenance, Mapping) else {}
     return (
-        *_simulated(facts),
-        *_indirect(facts),
+        *of_made_up(facts),
         *of_order(facts.get("interleaved") is True),
         *of_task(_mapping(facts, "task")),
     )
@@ -133,13 +132,20 @@ def of_no_result(provenance: Any) -> tuple[Label, ...]:
     )
 
 
+def of_made_up(provenance: Mapping[str, Any]) -> tuple[Label, ...]:
+    """Select the labels of times and energies that were simulated, modelled, or counted
+    by the device itself.
+    """
+    return (*_simulated(provenance), *_indirect(provenance))
+
+
 def of_session(
     simulated: bool, provenance: Mapping[str, Any], data: DataStatement
 ) -> tuple[Label, ...]:
     """Derive all labels of a session from its results."""
     facts = {**provenance, "simulated": simulated}
     order = of_order(facts.get("interleaved") is True)
-    return (*_simulated(facts), *_indirect(facts), *order, *data.labels)
+    return (*of_made_up(facts), *order, *data.labels)
 
 
 def refuse_other(facts: Mapping[str, Any], **due: Any) -> None:

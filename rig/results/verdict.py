@@ -5,7 +5,7 @@ the others.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -96,15 +96,24 @@ _ORDER = list(_NOUNS)
 
 def scope(verdict: Verdict, units: Mapping[str, str]) -> str:
     """Summarise the scope in one sentence: "18 powers; 188 metrics not tested"."""
+    tested = covered((*verdict.per_metric, *verdict.drawn), units)
+    return "; ".join(filter(None, (tested, left_out(verdict.not_tested))))
+
+
+def covered(names: Iterable[str], units: Mapping[str, str]) -> str:
+    """Count metrics by unit: "18 powers, 2 times"."""
     counts: dict[str, int] = {}
-    for name in (*verdict.per_metric, *verdict.drawn):
+    for name in names:
         unit = units.get(name, "")
         counts[unit] = counts.get(unit, 0) + 1
     known = sorted(counts, key=lambda unit: (unit not in _NOUNS, _place(unit), unit))
-    parts = [_counted(counts[unit], unit) for unit in known]
-    count = len(verdict.not_tested)
-    rest = f"{count} metric{'s' * (count != 1)} not tested" if count else ""
-    return "; ".join(filter(None, (", ".join(parts), rest)))
+    return ", ".join(_counted(counts[unit], unit) for unit in known)
+
+
+def left_out(not_tested: Mapping[str, str]) -> str:
+    """Count the metrics that no rule is about; empty where there are none."""
+    count = len(not_tested)
+    return f"{count} metric{'s' * (count != 1)} not tested" if count else ""
 
 
 def _place(unit: str) -> int:

@@ -43,12 +43,10 @@ _LEVELS_B = 1 / 8
 _INDEX = 1.04
 #: Names of metrics of times begin so, followed by a phase or "total".
 _LATENCY = "latency_"
-#: Bytes of a line of uart.log (an answer leaves four), and of a load's frame.
-_WIRE_LINE_B = 90
-_FRAME_B = 4096
-#: Bytes of the lines that a step leaves in completions.jsonl and in samples.jsonl.
-_COMPLETION_B = 350
-_SAMPLE_B = 600
+#: Bytes of the lines that a step leaves in completions.jsonl and samples.jsonl, and of
+#: those in uart.log.
+_STEP_B = 600
+_WIRE_B = 400
 #: results.json, report.html and the small files of a session.
 _SESSION_B = 400_000
 #: Number of payloads that are made to learn their mean length.
@@ -99,8 +97,8 @@ class Estimate:
 
     The trials will be compared with `claim`. `interleaved`: whether the trials
     take turns, None where the scenario knows no such order. `virtual`: the times are
-    those of a virtual clock. `files_b` are the bytes of a trial's files without its
-    traces. `free_b` is None where the disk is not known.
+    those of a virtual clock. `step_b` are the bytes of a step in the text files of a
+    trial. `free_b` is None where the disk is not known.
     """
 
     name: str
@@ -110,7 +108,7 @@ class Estimate:
     rows: tuple[StepGroup, ...]
     rails: tuple[RailRate, ...]
     virtual: bool
-    files_b: float
+    step_b: int
     free_b: int | None
     claim: Mapping[str, float] = field(default_factory=dict)
     interleaved: bool | None = None
@@ -187,7 +185,7 @@ class Estimate:
     def _bytes(self, *, at_most: bool) -> int:
         byte_hz = sum(rail.byte_hz for rail in self.rails)
         spared_hz = sum(rail.spared_hz for rail in self.rails)
-        session_b = self.trials * self.files_b + _SESSION_B
+        session_b: float = self.trials * self.steps * self.step_b + _SESSION_B
         for row in self.rows:
             row_s = row.total.most_s if at_most else row.total.known_s
             row_b = byte_hz * row_s
@@ -239,8 +237,7 @@ def of_plan(
         claimed_s = _claimed_s(resolved.claim, task)
         pace = dataclasses.replace(pace, phases_s=claimed_s)
     seed = planning.trial_seed(resolved.bench.seed, 1)
-    payload_b = _payload_b(task)
-    steps, rows = _timed(partial(_planned, scenario, task, seed), pace, payload_b)
+    rows = _timed(partial(_planned, scenario, task, seed), pace, _payload_b(task))
     return Estimate(
         name=resolved.bench.name,
         task=task.name,
@@ -249,7 +246,7 @@ def of_plan(
         rows=rows,
         rails=tuple(_rail(name, each, resolved) for name, each in sampled.items()),
         virtual=pace.virtual,
-        files_b=sum(_files_b(step, payload_b, pace.wired) for step in steps),
+        step_b=_STEP_B + _WIRE_B * pace.wired,
         free_b=free_bytes(root),
         claim=dict(resolved.claim),
         interleaved=scenario.interleaved,
@@ -295,22 +292,20 @@ def _total(durations: Iterable[Duration]) -> Duration:
 
 def _timed(
     planned: Callable[[Pace], list[Step]], pace: Pace, payload_b: float
-) -> tuple[list[Step], tuple[StepGroup, ...]]:
-    """List the steps of a trial, and group them with their times at this pace."""
-    steps = planned(pace)
-    rows = _rows(steps, pace, payload_b)
-    if pace.phases_s:
-        return steps, rows
-    slow_pace = dataclasses.replace(pace, phases_s=(_SLOW_S,))
-    fast_pace = dataclasses.replace(pace, phases_s=(_FAST_S,))
-    slow_steps = planned(slow_pace)
-    slow = _rows(slow_steps, slow_pace, payload_b)
-    fast = _rows(planned(fast_pace), fast_pace, payload_b)
-    slow_s = _queries_s(slow, pace.overhead_s)
-    fast_s = _queries_s(fast, pace.overhead_s)
-    if abs(slow_s - fast_s) <= _EQUAL * fast_s:
-        return slow_steps, slow
-    return steps, rows
+) -> tuple[StepGroup, ...]:
+    """Group the steps of a trial with their times at this pace."""
+
+    def grouped(*phases_s: float) -> tuple[StepGroup, ...]:
+        at_pace = dataclasses.replace(pace, phases_s=phases_s)
+        return _rows(planned(at_pace), at_pace, payload_b)
+
+    if not pace.phases_s:
+        slow = grouped(_SLOW_S)
+        slow_s = _queries_s(slow, pace.overhead_s)
+        fast_s = _queries_s(grouped(_FAST_S), pace.overhead_s)
+        if abs(slow_s - fast_s) <= _EQUAL * fast_s:
+            return slow
+    return grouped(*pace.phases_s)
 
 
 def _queries_s(rows: Sequence[StepGroup], overhead_s: float) -> float:
@@ -374,16 +369,6 @@ def _payload_b(task: Task) -> float:
         return 0.0
     indices = [len(task) * number // count for number in range(count)]
     return sum(len(task.payload(index)) for index in indices) / count
-
-
-def _files_b(step: Step, payload_b: float, wired: bool) -> float:
-    """Estimate the bytes of a step in the text files of a trial."""
-    kind = kinds.of(step)
-    wire_b = 4 * _WIRE_LINE_B * wired
-    if kind.loads:
-        return wire_b * (1 + payload_b / _FRAME_B) / 2
-    text_b = _COMPLETION_B + _SAMPLE_B * kind.measured
-    return (text_b + wire_b) * kind.answers(step)
 
 
 def _rail(name: str, sampling: Sampling | None, resolved: Config) -> RailRate:

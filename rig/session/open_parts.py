@@ -50,15 +50,6 @@ class BenchParts:
     observers: Observers
     opening: tuple[WireBlock, ...] = ()
 
-    def observe(self, observer: Observer) -> Callable[[], None]:
-        """Give `observer` the live blocks of every rail while it is recorded; return a
-        function that ends that.
-
-        It is called in a thread of its own. No driver waits for it: blocks are left out
-        where it is too slow. One that raises is dropped and named in `dropped`.
-        """
-        return self.observers.add(observer)
-
     def listen(self, listener: Wire) -> Callable[[], None]:
         """Call `listener` with every block that passes the line to the device, as "tx"
         or "rx"; return a function that ends that.

@@ -49,12 +49,11 @@ class _Place:
 
 @dataclass(frozen=True, slots=True)
 class DrawnTraces:
-    """Traces of a session's page: how many, bytes of their script and of their tiles,
-    and why others are missing.
+    """Traces of a session's page: how many, bytes of their tiles, and why others
+    are missing.
     """
 
     count: int = 0
-    script_b: int = 0
     tiles_b: int = 0
     missing: tuple[str, ...] = ()
 
@@ -91,7 +90,7 @@ def write(
         return DrawnTraces(missing=tuple(missing))
     script = as_script("rigTraces", drawn)
     write_text(page / SCRIPT, script)
-    return DrawnTraces(len(drawn), len(script), tiles_b, tuple(missing))
+    return DrawnTraces(len(drawn), tiles_b, tuple(missing))
 
 
 def _places(folder: SessionFolder, results: Results) -> Iterator[_Place]:

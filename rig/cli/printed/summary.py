@@ -81,7 +81,9 @@ def reasons(results: Results) -> list[str]:
     if results.outcome is Outcome.FAIL:
         odd = off_trial.find(results)
         return odd.lines if odd else [replication.reason, *_audit(results)]
-    covered, _, left = replication.scope.partition("; ")
+    units = {name: metric.unit for name, metric in results.metrics.items()}
+    covered = verdict.covered((*replication.per_metric, *replication.drawn), units)
+    left = verdict.left_out(replication.not_tested)
     claimed = (
         "the claim holds"
         if results.audit

@@ -27,7 +27,6 @@ from rig.importers.digital_levels import UNKNOWN
 #: Ranges 0 (10 A) to 6 (18 uA); in 7 the supply is off, and there is no current; 8
 #: stands for a lost sample.
 _RANGES = 7
-_OFF = 7
 _LOST = 8
 #: After a change of range the current is wrong for so many samples, and interpolated:
 #: to (row) and from (column). Matrix "n" of the instrument's own software, its default

@@ -15,7 +15,6 @@ from rig.network.tflite.form import (
     Operator,
 )
 
-_INT16_B = 2
 #: CMSIS-NN keeps the values below a kernel twice, in fours.
 _COPIES = 2
 _FOURS = 4

@@ -31,7 +31,7 @@ def estimate(trials: int = 2) -> Estimate:
         rows=rows,
         rails=(),
         virtual=False,
-        files_b=0.0,
+        step_b=0,
         free_b=None,
     )
 
