@@ -281,9 +281,8 @@ def _within(data: _Input, reach_s: float) -> _Hypothesis:
         if by_order.fitting == len(ordered):
             return by_order
     by_search = pairing.search(data.marks_s, edges_s, reach_s, reach_s / 4)
-    start = by_search
-    if ordered is not None and len(ordered) >= len(by_search):
-        start = ordered
+    # Pairs by order are all marks: a search finds no more.
+    start = by_search if ordered is None else ordered
     hypothesis = _settled(data, start, reach_s)
     if hypothesis.timebase is not None and by_search.rival:
         why = (
