@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Recordings of a session are read once, and one at a time is in memory."""
+"""Recordings of a session are read once, and one at a time is in memory; results state
+the means that stand for samples between windows.
+"""
 
 from __future__ import annotations
 
 import weakref
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,6 +15,7 @@ import pytest
 
 from rig.results import results
 from rig.results.results import Recordings
+from rig.session.session import SessionResult
 from rig.timebase.timebase import Timebase
 
 
@@ -45,6 +49,16 @@ def test_a_recording_is_free_before_the_next_is_read(free: list[bool]) -> None:
     for name in ("trial-1", "trial-1", "trial-2", "trial-3"):
         recordings.of(context, Path(name), Path(name))
     assert free == [True, True, True]
+
+
+def test_results_state_how_long_a_mean_between_windows_is(
+    run_virtual: Callable[..., SessionResult],
+) -> None:
+    small = ("task.null.samples=1", "scenario.single_stream.idle_s=0.05")
+    thinned = run_virtual(*small, "bench.between_windows=reduced").content
+    # docs/reference/RESULTS.md: means over 1 ms, every sample within 10 ms of a mark.
+    assert thinned["between_windows"] == {"mean_s": 0.001, "margin_s": 0.01}
+    assert "between_windows" not in run_virtual(*small).content
 
 
 @pytest.mark.parametrize(
