@@ -79,8 +79,8 @@ def read(path: Path, take: Callable[[np.ndarray, np.ndarray], object]) -> None:
     reader.close()
 
 
-def nothing(current: np.ndarray, voltage: np.ndarray) -> None:
-    """Take samples, and do nothing with them."""
+def dropped(current: np.ndarray, voltage: np.ndarray) -> None:
+    """Take samples without a use of them."""
 
 
 def energy(current: np.ndarray, voltage: np.ndarray) -> float:
@@ -104,7 +104,7 @@ def measured(path: Path) -> None:
 def table(path: Path, rounds: int) -> dict[str, float]:
     """Return the median of the CPU time of each row."""
     rows: dict[str, Callable[[], object]] = {
-        SAMPLES: lambda: read(path, nothing),
+        SAMPLES: lambda: read(path, dropped),
         "the library, and products summed": lambda: read(path, energy),
         LOOK: lambda: read(path, looked_through),
         SUMS: lambda: read(path, Sums([], BLOCK).add),

@@ -81,7 +81,7 @@ REDUCED = "bench.between_windows=reduced"
 SLOW_LOADS = {"virtual-null": ("sut.virtual.load_s=0.1",)}
 #: No command of a session this small takes longer, also on a machine with other work,
 #: but for one of low priority: with six others at work, `nice -n 19` has half a percent
-#: of a processor. What a command does then is in the log (`_DUMP`).
+#: of a processor. A command's stacks are then in the log (`_DUMP`).
 LIMIT_S = 180
 #: Signal on which a command prints its stack.
 _DUMP = signal.SIGUSR1
@@ -168,7 +168,7 @@ class Supply:
     left_on: int = 0
 
     def lines(self) -> list[str]:
-        """Return what the board has said."""
+        """Return the lines of the board."""
         return [] if self.said is None else self.said.read_text().splitlines()
 
     def stays_on(self) -> bool:
@@ -251,18 +251,24 @@ def finished_files(folder: Path) -> dict[Path, str]:
     return {path: session_folder.sha256(path) for path in files}
 
 
+def _is_known(problem: str, known: Sequence[str]) -> bool:
+    return any(text in problem for text in known)
+
+
 def live(bench: str, seed: int, whole_s: float) -> Life:
     """Run a session, kill it at random moments, resume it to its end, and check it."""
     root = Path(tempfile.mkdtemp(prefix="kills-"))
     with supplied(bench, root) as (path, supply):
-        return lived(bench, path, supply, root, random.Random(seed), whole_s)
+        draw = random.Random(seed)
+        return lived(path, supply, root, bench=bench, draw=draw, whole_s=whole_s)
 
 
 def lived(
-    bench: str,
     path: Path,
     supply: Supply,
     root: Path,
+    *,
+    bench: str,
     draw: random.Random,
     whole_s: float,
 ) -> Life:
@@ -302,7 +308,7 @@ def lived(
         lost += judged(folder, log)
     problems = problems_of(folder)
     known = (TOO_SLOW, NO_EDGES) if bench == SUPPLIED else (TOO_SLOW,)
-    lost += [text for text in problems if not any(each in text for each in known)]
+    lost += [text for text in problems if not _is_known(text, known)]
     folders = (path.parent for path in folder.rglob(COMPLETIONS))
     steps = chain.from_iterable(map(completion_lines.read, folders))
     answers = [done for done in steps if isinstance(done.step, Query)]

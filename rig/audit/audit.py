@@ -46,8 +46,8 @@ POLICY = (
 def audit(
     pairs: Sequence[tuple[ClaimedSession, Path | None]], folder: Path, read: Read
 ) -> Audit:
-    """Judge claims by the auditor's sessions, which lie in `folder`; None where nothing
-    was measured.
+    """Judge claims by the auditor's sessions, which lie in `folder`; None without
+    a measurement.
     """
     return Audit(
         rule=replication.RULES[replication.AUDIT],
@@ -154,7 +154,7 @@ def _of(found: Results | None, name: str) -> MetricResult | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Judged:
-    """What the rule says of one metric; `ok` is None where it says nothing, for the
+    """The outcome of the rule for one metric; `ok` is None without one, for the
     `reason`. `mean` is the average that it compares.
     """
 

@@ -2,7 +2,7 @@
 """The auditor's own session of a claim: begun once, resumed until it is finished.
 
 An audit has one session of a claim, of at most as many trials as the rule allows, so
-that nothing is chosen among several.
+that none is chosen among several.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _HASH = "sha256"
 def session_in(place: Path) -> Path | None:
     """Find the session of a claim in an audit; raise DataError where there are several.
 
-    A folder whose run ended before its first line holds nothing, and is passed over.
+    A folder whose run ended before its first line is empty, and is passed over.
     """
     begun = [
         each.parent

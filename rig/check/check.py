@@ -367,8 +367,8 @@ class _Session:
             file for file in files.changed(found, f"{name}/") if file.endswith(TRACE)
         ]
         if damaged:
-            # The reader of a damaged trace may crash this process: what was changed is
-            # said, nothing is computed from it.
+            # The reader of a damaged trace may crash this process: the changes are
+            # reported, and no number is computed from it.
             yield Finding(
                 name, False, f"not recomputed, because {damaged[0]} was changed"
             )

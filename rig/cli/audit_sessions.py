@@ -94,7 +94,7 @@ def check_audit(folder: Path, names: Sequence[str], to: Path, *, as_json: bool) 
 
 
 def _refuse_in_claim(asked: AuditRequest, places: Sequence[ClaimedPlace]) -> None:
-    """Raise ConfigError where an audit would be written into what it audits."""
+    """Raise ConfigError where an audit would be written into its claim."""
     claim = os.path.realpath(asked.folder)
     for folder in (asked.to, *(asked.to / place.name for place in places)):
         # Path.resolve raises RuntimeError for a loop of links.

@@ -51,7 +51,7 @@ class Stop:
         self._guards.append(look)
 
     def unguard(self, look: Callable[[], RigError | None]) -> None:
-        """Look no more; nothing happens where it was not looked at."""
+        """Look no more; without effect where it was not looked at."""
         with suppress(ValueError):
             self._guards.remove(look)
 

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from rig.network.tflite.form import IntegerNetwork
-from rig.network.tflite.payloads import Payload
+from rig.network.tflite.payloads import PayloadForm
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class IntegerWorkload:
 
     network: IntegerNetwork
     task: str
-    payload: Payload = Payload.VALUES
+    payload: PayloadForm = PayloadForm.VALUES
 
     @property
     def model(self) -> str:

@@ -69,7 +69,7 @@ class AuditedSession:
     """A claimed session and the auditor's own one.
 
     `chain` is the head of the claimed session's chain, `audit_chain` that of the
-    auditor's session in the folder `session`, empty where nothing was measured.
+    auditor's session in the folder `session`, empty without a measurement.
     `difference` names the first step of the claim that is not found again, `lacking`
     the data without which it could not be computed again, `unlike` how the auditor's
     session is of something else than the claim.

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from rig.network.tflite.form import IntegerNetwork, IntegerTensor
-from rig.network.tflite.payloads import Payload
+from rig.network.tflite.payloads import PayloadForm
 from rig.network.tflite.plain import read_plain
 from sut_backends.gpu.integers import IntegerLayers
 from sut_backends.gpu.neurons import TorchDevice
@@ -36,7 +36,7 @@ def open_codec(
     """Return the codec of a network with such payloads of so many bytes; where they are
     not its input, a first phase makes it.
     """
-    kind = Payload(payload)
+    kind = PayloadForm(payload)
     tensor = IntegerTensor("", (), scale, zero_point)
     made = (lambda numbers: kind.inputs(tensor, numbers[None])[0],)
     return IntegerCodec(size_b, kind.dtype, made if kind.is_raw else ())

@@ -26,7 +26,7 @@ from rig.model.steps import Load, Query
 from rig.network.sound import c_tables
 from rig.network.sound.mfcc import POINTS, ROWS, SAMPLES, VALUES, MfccScale, mfcc
 from rig.network.tflite import network
-from rig.network.tflite.payloads import Payload
+from rig.network.tflite.payloads import PayloadForm
 from scenarios.tasks.tflite import sounds
 from scenarios.tasks.tflite.programs import routine
 from scenarios.tasks.tflite.task import EXAMPLE, KEYWORDS
@@ -49,7 +49,7 @@ INSTRUCTION_S = 32e-9
 INSTRUCTIONS_A_WINDOW = 160_000
 
 
-class Scale(ctypes.Structure):
+class MfccStruct(ctypes.Structure):
     """struct nr_mfcc_scale."""
 
     _fields_ = (("gain", ctypes.c_int32), ("offset", ctypes.c_int32))
@@ -66,7 +66,7 @@ def device_features(library: ctypes.CDLL, scale: MfccScale, sound: Any) -> Any:
     found = np.zeros((ROWS, VALUES), np.int8)
     library.nr_mfcc_features(
         memory.ctypes.data_as(ctypes.c_void_p),
-        ctypes.byref(Scale(scale.gain, scale.offset)),
+        ctypes.byref(MfccStruct(scale.gain, scale.offset)),
         payload.ctypes.data_as(ctypes.c_void_p),
         found.ctypes.data_as(ctypes.c_void_p),
     )
@@ -160,7 +160,7 @@ def test_a_device_computes_features_in_a_phase_of_its_own(
     assert "beside an input of 32,000" in printed
     assert 'features = "mfcc"' in (folder / "tflite.toml").read_text("utf-8")
     read = network.read(KEYWORDS)
-    due = routine(read, Payload.MFCC)
+    due = routine(read, PayloadForm.MFCC)
     assert due.batch is not None
     made = sounds.samples(6)
     payloads = [sound.tobytes() for sound in made]

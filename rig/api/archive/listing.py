@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The sessions of a folder as rows of a list: status, verdict, what was measured, size,
+"""The sessions of a folder as rows of a list: status, verdict, task, size,
 tags.
 
 Only those keys of results.json are read that a row shows, and a session that did not

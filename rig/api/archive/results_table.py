@@ -21,7 +21,7 @@ from rig.store.session_folder import write_text
 if TYPE_CHECKING:
     import pandas
 
-#: The key of [metadata] that names what was measured, such as a commit.
+#: The key of [metadata] that names the measured thing, such as a commit.
 COMMIT = "commit"
 
 

@@ -118,7 +118,7 @@ class ModelComparison:
     they are compared with as well: the network in whole numbers, where the file in
     floating point is the reference, or the other way round; `quantisation` is how both
     agree. `complexity` is the network's, counted without any device, where the sessions
-    tell it. `notes` are what a reader must know.
+    tell it. `notes` are for the reader.
     """
 
     model: str

@@ -15,7 +15,7 @@ from rig.model.origin import Origin
 from rig.results import origins
 from rig.results.document import Results
 
-#: The key of [metadata] that names what the measured supply feeds.
+#: The key of [metadata] that names the components that the measured supply feeds.
 COMPONENTS = "components_included"
 
 

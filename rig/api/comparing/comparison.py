@@ -28,7 +28,7 @@ from rig.store.session_folder import CATALOGUE, SessionFolder
 @dataclass(frozen=True, slots=True)
 class SessionComparison:
     """Two sessions compared; `notes` stand before the numbers. `comparisons`: the first
-    is compared with so many sessions, for all of which together the 95 % hold.
+    is compared with so many sessions, and the 95 % hold for all of them together.
     """
 
     first: Session

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One metric of two sessions: the difference, its uncertainty, and what it shows."""
+"""One metric of two sessions: the difference, its uncertainty, and its outcome."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ from rig.stats.summary import mean
 
 #: The rate of false alarms of a session, where none is chosen.
 FALSE_ALARMS = 0.01
-#: Fewer values have no scatter that would be worth a name.
+#: Fewer values have no scatter that deserves a name.
 _SCATTER_LEAST = 3
 _TYPE_A = "A"
 _MANY = 1e6
@@ -134,8 +134,8 @@ def against_baseline(
     false_alarms: float = FALSE_ALARMS,
     names: Sequence[str] = (),
 ) -> SessionRegression:
-    """Compare a session with a baseline: one session, or a folder of them, of which
-    those of the same bench, device, task and scenario count.
+    """Compare a session with a baseline: one session, or a folder of them: those of
+    the same bench, device, task and scenario count.
 
     `names` are the metrics, else the headline ones that have a better direction. Raises
     ConfigError for a rate that is none, DataError where no session is comparable.

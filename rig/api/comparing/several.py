@@ -123,7 +123,7 @@ class ComparedMetric:
 
 @dataclass(frozen=True, slots=True)
 class SeveralSessions:
-    """Sessions, of which each but the first is compared with the first.
+    """Sessions; each but the first is compared with the first.
 
     The 95 % of a metric's differences hold for all of them together. `metrics` are
     those that were asked for; `notes` are the notes on the comparisons with the numbers

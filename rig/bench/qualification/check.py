@@ -406,7 +406,7 @@ class MonitorCheck:
         )
 
     def _not_checked(self, error: ErrorEstimate | None, limit_ppm: float) -> str:
-        """Return why a clock's error says nothing on its limit, and what to try."""
+        """Return why a clock's error does not check its limit, and a remedy."""
         if error is None:
             return "not measured: too few blocks of samples came"
         times = error.u95 * 1e6 / limit_ppm if limit_ppm else 1.0

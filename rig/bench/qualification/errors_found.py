@@ -19,8 +19,8 @@ from rig.uncertainty.accuracy import Accuracy, Range
 from rig.uncertainty.budget import Budget, Part, combined
 from rig.uncertainty.window_effects import charge_u_c, of_energy, ranges_a
 
-#: More samples than this share at the lowest reading: the instrument may show nothing
-#: below. With half a normal noise above it, it shows nothing below.
+#: More samples than this share at the lowest reading: the instrument may show no lower
+#: ones. With half a normal noise above it, it shows none.
 _CLIPPED = 0.05
 #: Mean over root mean square of half a normal distribution is known as well as this.
 _SHAPE = 0.05
@@ -73,9 +73,9 @@ class ErrorEstimate:
 class CurrentLevel:
     """A constant current as a recording shows it: means, their scatter, and the
     standard deviation of one sample; `shares` of the charge lie in each range.
-    `lowest`: the commonest reading is the lowest, about `lowest_a`, below which the
-    instrument may show nothing. `clipped`: readings below 0 are shown as 0, and the
-    mean is too large.
+    `lowest`: the commonest reading is the lowest, about `lowest_a`, and the
+    instrument may show no lower one. `clipped`: readings below 0 are shown as 0, and
+    the mean is too large.
     """
 
     current: ErrorEstimate

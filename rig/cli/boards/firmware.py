@@ -46,7 +46,7 @@ from rig.firmware.monitors import MONITORS, chosen
 from rig.firmware.part import part
 from rig.network.fixed.make import BITS_MAX, BITS_MIN
 from rig.network.tflite.kernels import Kernels
-from rig.network.tflite.payloads import Payload
+from rig.network.tflite.payloads import PayloadForm
 
 _folder = click.argument("folder", metavar="[DIR]", type=FILE, default=Path())
 _BESIDE_TFLITE = "beside a .tflite file, which states its arithmetic"
@@ -301,7 +301,7 @@ def build(
     if model is not None:
         if real_input:
             refuse_idle("beside --real-input", "features")
-        payload = Payload.REALS if real_input else Payload(features or "int8")
+        payload = PayloadForm.REALS if real_input else PayloadForm(features or "int8")
         options = ModelOptions(
             path=model, kernels=Kernels(kernels), payload=payload, **words
         )

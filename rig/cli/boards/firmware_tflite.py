@@ -24,7 +24,7 @@ from rig.network.tflite.c_header import header
 from rig.network.tflite.form import IntegerNetwork
 from rig.network.tflite.inputs import require_fit, to_payloads
 from rig.network.tflite.kernels import Kernels
-from rig.network.tflite.payloads import Payload
+from rig.network.tflite.payloads import PayloadForm
 from rig.network.tflite.real_input import REAL_B
 from rig.network.tflite.sizes import IntegerSizes, sizes, with_payload
 
@@ -44,9 +44,9 @@ model = "{model}"
 _RANDOM = '# inputs = "inputs.npy"   without them, generated ones'
 #: In a bench, of a device that makes its input.
 _STATED = {
-    Payload.VALUES: "",
-    Payload.REALS: "\nreal_input = true",
-    Payload.MFCC: '\nfeatures = "mfcc"',
+    PayloadForm.VALUES: "",
+    PayloadForm.REALS: "\nreal_input = true",
+    PayloadForm.MFCC: '\nfeatures = "mfcc"',
 }
 #: A batch's answers have 64 KiB for 16 slots in a process (ports/posix/main.c).
 _ANSWER_B_MAX = 4096
@@ -67,7 +67,7 @@ def put_tflite(
     needed = sizes(read, kernels)
     payload = options.payload
     require_fit(read, payload)
-    needed = with_payload(needed, read, Payload.REALS if reals else payload)
+    needed = with_payload(needed, read, PayloadForm.REALS if reals else payload)
     if inputs is not None:
         to_payloads(read, payload, array_of(inputs))
     print_network(Terminal(), read, needed)

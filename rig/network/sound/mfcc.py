@@ -13,7 +13,7 @@ The largest sample keeps its sign there, which changes no magnitude; where it is
 of silence, the reference divides by it, and the samples are taken as they are here.
 
 Units: each window is shifted up until its loudest sample has 15 bits, so that quiet
-ones lose nothing; a line of the spectrum is a 128th of a step of such samples.
+ones keep their resolution; a line of the spectrum is a 128th of a step of such samples.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ WINDOW = 480
 STRIDE = 320
 ROWS = 1 + (SAMPLES - WINDOW) // STRIDE
 VALUES = 10
-#: Samples of a transform, of which the last are 0.
+#: Samples of a transform; the last are 0.
 POINTS = 512
 _LOW_HZ, _HIGH_HZ = 20.0, 4000.0
 #: A window is brought to this or above.

@@ -14,7 +14,7 @@ from rig.network.sound.mfcc import MfccScale
 from rig.network.tflite.distance import identity
 from rig.network.tflite.form import IntegerNetwork
 from rig.network.tflite.kernels import Kernels
-from rig.network.tflite.payloads import Payload
+from rig.network.tflite.payloads import PayloadForm
 from rig.network.tflite.real_input import thresholds
 from rig.network.tflite.sizes import sizes
 from rig.network.tflite.tables import IntegerTables, tables
@@ -58,7 +58,7 @@ def header(
     slots: int | None = None,
     kernels: Kernels = Kernels.PORTABLE,
     *,
-    payload: Payload = Payload.VALUES,
+    payload: PayloadForm = PayloadForm.VALUES,
     reals: bool = False,
 ) -> str:
     """Return the text of nr_tflite_model.h; `slots`: so many inputs in the memory of
@@ -67,11 +67,11 @@ def header(
     untimed, and answers how far the output is from such an input (distance.py).
     """
     defines = "" if slots is None else f"#define NR_TFLITE_SLOTS {slots}\n"
-    if payload is Payload.REALS or reals:
+    if payload is PayloadForm.REALS or reals:
         defines += "#define NR_TFLITE_REAL_INPUT 1\n"
     if reals:
         defines += "#define NR_TFLITE_REALS\n"
-    if payload is Payload.MFCC:
+    if payload is PayloadForm.MFCC:
         tensor = network.tensors[network.input]
         scale = MfccScale.of(tensor.scale, tensor.zero_point)
         defines += (
@@ -87,7 +87,7 @@ def header_of(
     defines: str = "",
     kernels: Kernels = Kernels.PORTABLE,
     *,
-    payload: Payload = Payload.VALUES,
+    payload: PayloadForm = PayloadForm.VALUES,
     reals: bool = False,
 ) -> str:
     """Return the text of the header of a workload, its names and all, with further
@@ -117,7 +117,7 @@ def header_of(
         output_at=made.output_at,
     )
     arrays = [*_arrays(made, name)]
-    if payload is Payload.REALS or reals:
+    if payload is PayloadForm.REALS or reals:
         keys = thresholds(network.tensors[network.input])
         arrays += numbers("int32_t", f"{name}_thresholds", keys)
     units = _output_unit(network) if reals else ""

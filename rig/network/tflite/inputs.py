@@ -12,27 +12,27 @@ import numpy as np
 from rig.errors import DataError
 from rig.network.sound import mfcc
 from rig.network.tflite.form import IntegerNetwork, Ints
-from rig.network.tflite.payloads import Payload
+from rig.network.tflite.payloads import PayloadForm
 from rig.network.tflite.real_input import quantised, reals_of
 
 
 def to_payloads(
-    network: IntegerNetwork, payload: Payload, values: Ints
+    network: IntegerNetwork, payload: PayloadForm, values: Ints
 ) -> tuple[Ints, int]:
     """Return samples as a device takes them, and how many real numbers will be limited.
     Raises DataError for another size or type.
     """
     match payload:
-        case Payload.VALUES:
+        case PayloadForm.VALUES:
             return to_inputs(network, values)
-        case Payload.REALS:
+        case PayloadForm.REALS:
             return to_real_inputs(network, values)
     return to_sounds(values), 0
 
 
-def require_fit(network: IntegerNetwork, payload: Payload) -> None:
+def require_fit(network: IntegerNetwork, payload: PayloadForm) -> None:
     """Raise DataError where a device cannot make a network's input of such payloads."""
-    if payload is not Payload.MFCC:
+    if payload is not PayloadForm.MFCC:
         return
     tensor = network.tensors[network.input]
     shape = " x ".join(map(str, tensor.shape))

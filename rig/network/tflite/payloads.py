@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A device's input: the int8 values of its network, or what it makes them of in a
-phase of its own.
+"""A device's input: the int8 values of its network, or the payload that becomes them
+in a phase of its own.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from rig.network.tflite.form import IntegerNetwork, IntegerTensor, Ints
 from rig.network.tflite.real_input import quantised
 
 
-class Payload(Enum):
+class PayloadForm(Enum):
     """The values themselves, real numbers that are quantised, or a second of sound at
     16 kHz whose features are computed.
     """
@@ -26,7 +26,7 @@ class Payload(Enum):
     @property
     def is_raw(self) -> bool:
         """Check whether the device computes the network's input."""
-        return self is not Payload.VALUES
+        return self is not PayloadForm.VALUES
 
     @property
     def dtype(self) -> np.dtype[np.generic]:
@@ -35,7 +35,7 @@ class Payload(Enum):
 
     def size_b(self, tensor: IntegerTensor) -> int:
         """Return the bytes of a payload for a network's input."""
-        count = SAMPLES if self is Payload.MFCC else tensor.size
+        count = SAMPLES if self is PayloadForm.MFCC else tensor.size
         return count * self.dtype.itemsize
 
     def identity(self, network: IntegerNetwork) -> str:
@@ -47,9 +47,9 @@ class Payload(Enum):
         payloads (samples, numbers).
         """
         match self:
-            case Payload.VALUES:
+            case PayloadForm.VALUES:
                 return numbers
-            case Payload.REALS:
+            case PayloadForm.REALS:
                 return quantised(tensor, numbers)[0]
         scale = MfccScale.of(tensor.scale, tensor.zero_point)
         return mfcc(scale, numbers).reshape(len(numbers), -1)

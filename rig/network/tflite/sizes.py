@@ -24,7 +24,7 @@ from rig.network.tflite.form import (
     Sum,
 )
 from rig.network.tflite.kernels import Kernels, patch_of
-from rig.network.tflite.payloads import Payload
+from rig.network.tflite.payloads import PayloadForm
 
 #: Bytes of an operator's row in flash: 26 numbers of 32 bits (tables.py).
 ROW_B = 104
@@ -32,7 +32,11 @@ ROW_B = 104
 _NUMBER_B = 4
 #: Flash for what makes inputs of payloads: thresholds of real numbers; code and tables
 #: of features.
-_FLASH_B = {Payload.VALUES: 0, Payload.REALS: 255 * _NUMBER_B, Payload.MFCC: 4_300}
+_FLASH_B = {
+    PayloadForm.VALUES: 0,
+    PayloadForm.REALS: 255 * _NUMBER_B,
+    PayloadForm.MFCC: 4_300,
+}
 #: Memory of the spectrum of features.
 _SPECTRUM_B = 8 * (POINTS // 2 + 1)
 #: Tensors begin at a multiple of it.
@@ -115,13 +119,13 @@ def sizes(network: IntegerNetwork, kernels: Kernels = Kernels.PORTABLE) -> Integ
 
 
 def with_payload(
-    needed: IntegerSizes, network: IntegerNetwork, payload: Payload
+    needed: IntegerSizes, network: IntegerNetwork, payload: PayloadForm
 ) -> IntegerSizes:
     """Return the needs of a network whose device makes its input of payloads."""
     if not payload.is_raw:
         return needed
     made_b = needed.input_b
-    if payload is Payload.MFCC:
+    if payload is PayloadForm.MFCC:
         made_b += _SPECTRUM_B
     return replace(
         needed,

@@ -12,7 +12,7 @@ import numpy as np
 from rig.errors import ConfigError, DataError
 from rig.network.tflite.form import IntegerNetwork, Ints
 from rig.network.tflite.inputs import output_size, require_fit, to_payloads
-from rig.network.tflite.payloads import Payload
+from rig.network.tflite.payloads import PayloadForm
 from scenarios.tasks.tflite import generate, sounds
 from scenarios.tasks.user_files import array, digest, require_labels
 
@@ -39,7 +39,7 @@ def samples(
     network: IntegerNetwork,
     inputs: Path | None,
     labels: Path | None,
-    payload: Payload = Payload.VALUES,
+    payload: PayloadForm = PayloadForm.VALUES,
 ) -> LabelledInputs:
     """Return a model's samples as its device takes them: of an array, of a folder for
     each class, or generated ones. Raises DataError where the device does not suit the
@@ -70,15 +70,15 @@ def right(network: IntegerNetwork, inputs: LabelledInputs) -> list[str]:
     return require_labels(inputs.labels, len(inputs.values), output_size(network))
 
 
-def _generated(network: IntegerNetwork, payload: Payload) -> Ints:
-    if payload is Payload.MFCC:
+def _generated(network: IntegerNetwork, payload: PayloadForm) -> Ints:
+    if payload is PayloadForm.MFCC:
         return sounds.samples()
     shape = network.tensors[network.input].shape
     return generate.samples(shape[1:] if shape[0] == 1 else shape)
 
 
 def _fitted(
-    network: IntegerNetwork, payload: Payload, values: Ints
+    network: IntegerNetwork, payload: PayloadForm, values: Ints
 ) -> tuple[Ints, int]:
     try:
         return to_payloads(network, payload, values)
@@ -96,7 +96,7 @@ def _labels(path: Path | None) -> Ints | None:
 
 
 def _of_folder(
-    network: IntegerNetwork, payload: Payload, folder: Path
+    network: IntegerNetwork, payload: PayloadForm, folder: Path
 ) -> LabelledInputs:
     """Return the samples of a folder with a folder for each class, in the order of
     their names; a name that is a number is the output.

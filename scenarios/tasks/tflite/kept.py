@@ -17,7 +17,7 @@ from rig.network import array_file
 from rig.network.tflite import interpreter
 from rig.network.tflite.form import IntegerNetwork, Ints
 from rig.network.tflite.inputs import require_fit, to_payloads
-from rig.network.tflite.payloads import Payload
+from rig.network.tflite.payloads import PayloadForm
 from rig.network.tflite.sizes import sizes
 from scenarios.tasks import user_files
 
@@ -63,7 +63,9 @@ def model_in(folder: Path) -> Path:
     return models[0]
 
 
-def inputs_in(folder: Path, network: IntegerNetwork, payload: Payload) -> Ints | None:
+def inputs_in(
+    folder: Path, network: IntegerNetwork, payload: PayloadForm
+) -> Ints | None:
     """Return the inputs that a session kept, None where it kept none; raises DataError
     where they are not those of its model.
     """

@@ -15,13 +15,13 @@ from rig.errors import DataError
 from rig.interfaces.cpu_program import Program, Routine
 from rig.network.tflite import interpreter, network
 from rig.network.tflite.form import IntegerNetwork
-from rig.network.tflite.payloads import Payload
+from rig.network.tflite.payloads import PayloadForm
 
 NAME = "tflite"
 
 
 def programs(
-    path: Path, read: IntegerNetwork, payload: Payload = Payload.VALUES
+    path: Path, read: IntegerNetwork, payload: PayloadForm = PayloadForm.VALUES
 ) -> dict[str, Program]:
     """Return the programs of a model: its integer arithmetic."""
     arguments = {
@@ -42,10 +42,10 @@ def integer(path: str, sha256: str, payload: str = "int8") -> Routine:
             f"{path} is another file than when the bench was opened",
             try_next="start the run again",
         )
-    return routine(read, Payload(payload))
+    return routine(read, PayloadForm(payload))
 
 
-def routine(read: IntegerNetwork, payload: Payload = Payload.VALUES) -> Routine:
+def routine(read: IntegerNetwork, payload: PayloadForm = PayloadForm.VALUES) -> Routine:
     """Return what runs a network, and makes its input of payloads first."""
     tensor = read.tensors[read.input]
     size_b = payload.size_b(tensor)

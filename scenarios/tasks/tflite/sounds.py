@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Generated seconds of sound for a device that computes features: nobody's recordings,
+"""Generated seconds of sound for a device that computes features: no recordings,
 and no words.
 """
 

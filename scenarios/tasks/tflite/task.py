@@ -21,7 +21,7 @@ from rig.model.scores import Score
 from rig.network.tflite import network
 from rig.network.tflite.c_header import header
 from rig.network.tflite.form import IntegerNetwork
-from rig.network.tflite.payloads import Payload
+from rig.network.tflite.payloads import PayloadForm
 from rig.results.labels import refuse_other
 from rig.settings.declare import Count, Or, PathText
 from scenarios.tasks.tflite import answer, data, kept, sounds
@@ -213,7 +213,7 @@ class TfliteTask(Task):
         return len(self._values)
 
     def payload(self, index: int) -> bytes:
-        """Return the model's input, or what the device makes it of."""
+        """Return the model's input, or the sound that becomes it."""
         payload: bytes = self._values[index].tobytes()
         return payload
 
@@ -309,21 +309,21 @@ def phases_of(settings: TfliteTask.Settings) -> tuple[str, ...]:
     return ("preprocess", "infer") if payload_of(settings).is_raw else ("infer",)
 
 
-def payload_of(settings: TfliteTask.Settings) -> Payload:
-    """Return what a device takes; raises ConfigError for two forms at once."""
+def payload_of(settings: TfliteTask.Settings) -> PayloadForm:
+    """Return the form of a payload; raises ConfigError for two forms at once."""
     if not settings.features:
-        return Payload.REALS if settings.real_input else Payload.VALUES
+        return PayloadForm.REALS if settings.real_input else PayloadForm.VALUES
     if settings.real_input:
         raise ConfigError(
             "a device that computes features takes sound, not real numbers",
             path="task.tflite.real_input",
             try_next="features or real_input",
         )
-    return Payload(settings.features)
+    return PayloadForm(settings.features)
 
 
-def _example_of(payload: Payload) -> Path:
-    return KEYWORDS if payload is Payload.MFCC else EXAMPLE
+def _example_of(payload: PayloadForm) -> Path:
+    return KEYWORDS if payload is PayloadForm.MFCC else EXAMPLE
 
 
 def _source_of(settings: TfliteTask.Settings) -> str:

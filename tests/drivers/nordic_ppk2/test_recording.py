@@ -15,7 +15,7 @@ from rig.errors import RemoteProtocolError
 from tests.length import length
 
 COUNT = 400
-#: Words are told apart by their lower bits; those of a real current are as uneven.
+#: Words differ in their lower bits; those of a real current are as uneven.
 RANDOM = np.random.default_rng(7)
 CODES = RANDOM.integers(1000, 9000, COUNT)
 LINES = RANDOM.integers(0, 256, COUNT)

@@ -110,7 +110,7 @@ class StreamingOnly(Announcing):
 class WakeWord(StreamingOnly):
     """Takes windows of a stream: `extract_uart_stream` answers with the bytes of the
     sums of all samples since `start`, in the form of sww_ref_util_submitter.c,
-    `printf("%+3d")` each; `start` and `stop` say what they say there.
+    `printf("%+3d")` each; `start` and `stop` print the same as there.
     """
 
     listens = False

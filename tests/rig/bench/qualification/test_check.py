@@ -198,7 +198,7 @@ def test_a_clock_is_found_within_its_uncertainty() -> None:
 def test_an_error_of_the_hosts_clock_is_none_of_the_instruments(
     host_ppm: float, within: bool | None, why: str
 ) -> None:
-    """120 ppm apart, of which the instrument may have 50 and the host the rest."""
+    """120 ppm apart: the instrument may have 50, and the host the rest."""
     monitor = bare("virtual", "clock_ppm=120", "sample_hz=20000")
     plan = replace(SHORT, resistors=(), clock_seconds=6.0, host_ppm=host_ppm)
     rows, check = checked(monitor, plan)
@@ -212,7 +212,7 @@ def test_an_error_of_the_hosts_clock_is_none_of_the_instruments(
     assert host_u == pytest.approx(host_ppm * 1e-6 / math.sqrt(3))
     assert ("--host-clock-ppm" in row.why) == (within is None)
     limit_ppm = check.accuracy(datetime.date(2026, 11, 27)).clock_ppm
-    # What is stated stays, as k = 2, where the check shows no smaller limit.
+    # The stated limit stays, as k = 2, where the check shows no smaller limit.
     assert limit_ppm == pytest.approx(50 * 2 / math.sqrt(3))
 
 
@@ -358,7 +358,7 @@ def test_each_recording_of_a_real_interface_has_a_watchdog_of_its_own() -> None:
         world = context.world
         switched: list[bool] = []
 
-        class Hands(SimulatedHands):
+        class SwitchedHands(SimulatedHands):
             def wire(self, load: OutputLoad) -> None:
                 switched.append(world.supply_on)
                 power_w = 2.5**2 / load.resistor.ohm if load.resistor else 0.0
@@ -369,7 +369,7 @@ def test_each_recording_of_a_real_interface_has_a_watchdog_of_its_own() -> None:
 
         monitor = bare("nordic_ppk2", f"port={simulator.port}", "supply_v=2.5")
         plan = replace(SHORT, voltmeter=0.0, clock_seconds=4.0, seconds=0.5)
-        rows, check = checked(monitor, plan, Hands())
+        rows, check = checked(monitor, plan, SwitchedHands())
         assert not check.info.simulated
         assert not rows["current gain", 4e-3].simulated
         assert holds(rows["current gain", 4e-3], 0.0)
@@ -381,13 +381,13 @@ def test_a_stop_ends_the_check_with_the_supply_off() -> None:
     stop = Stop()
     worlds: list[World] = []
 
-    class Hands(SimulatedHands):
+    class StoppingHands(SimulatedHands):
         def act(self, load: OutputLoad, world: World, duration_s: float) -> None:
             super().act(load, world, duration_s)
             worlds.append(world)
             stop.request()
 
-    check = MonitorCheck(bare("virtual"), SHORT, Hands(), stop)
+    check = MonitorCheck(bare("virtual"), SHORT, StoppingHands(), stop)
     with pytest.raises(Stopped):
         list(check.rows())
     assert len(worlds) == 1 and not worlds[0].supply_on

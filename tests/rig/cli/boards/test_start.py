@@ -102,7 +102,7 @@ def test_it_goes_to_a_result_with_the_emulated_pico(
 def test_a_board_is_flashed_and_measured_at_its_port(
     start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A program in openocd's place notes what it is to write; the emulator at a socket
+    """A program in openocd's place notes its order to write; the emulator at a socket
     is the board.
     """
     boards.need_rp2040js(monkeypatch)

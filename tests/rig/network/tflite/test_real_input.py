@@ -21,7 +21,7 @@ from rig.errors import DataError
 from rig.network.tflite import distance, network
 from rig.network.tflite.form import IntegerTensor
 from rig.network.tflite.inputs import to_inputs, to_real_inputs
-from rig.network.tflite.payloads import Payload
+from rig.network.tflite.payloads import PayloadForm
 from rig.network.tflite.real_input import reals_of, thresholds
 from tests.conftest import ROOT
 from tests.length import length
@@ -102,5 +102,5 @@ def test_a_distance_takes_finite_numbers_alone() -> None:
 
 def test_a_device_that_quantises_has_another_name() -> None:
     read = network.read(Path(VECTORS / "example.tflite"))
-    assert Payload.VALUES.identity(read) == read.identity
-    assert Payload.REALS.identity(read) == f"{read.identity}-float32"
+    assert PayloadForm.VALUES.identity(read) == read.identity
+    assert PayloadForm.REALS.identity(read) == f"{read.identity}-float32"

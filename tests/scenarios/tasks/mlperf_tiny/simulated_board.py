@@ -4,8 +4,8 @@ benchmark/interface/Application of mlcommons/tiny (1afd2c98) has it.
 
 Menu.cpp: a command ends in "%", is known by its beginning, and its answer ends in
 "m-ready\\r\\n". InterfaceMenu.cpp: the words of each answer, eight edges in a line, and
-no line's end after the last ones. DeviceUnderTest.cpp: detections in ms, of which one
-within 10 ms of the last is none; 100 edges of each kind, in tens of microseconds. The
+no line's end after the last ones. DeviceUnderTest.cpp: detections in ms, but
+one within 10 ms of the last is none; 100 edges of each kind, in tens of microseconds. The
 time of `play` passes at once.
 """
 

@@ -20,7 +20,7 @@ from rig.errors import ConfigError, DataError, RigError
 from rig.interfaces.context import BenchContext
 from rig.network.tflite import network
 from rig.network.tflite.inputs import require_fit, to_payloads
-from rig.network.tflite.payloads import Payload
+from rig.network.tflite.payloads import PayloadForm
 from rig.session.session import SessionResult, open_bench
 from scenarios.tasks.tflite import sounds
 from scenarios.tasks.tflite.task import EXAMPLE, KEYWORDS, TfliteTask
@@ -180,7 +180,7 @@ def test_hostile_sounds_and_shapes_end_in_an_error_of_the_rig() -> None:
             shape = np.append(shape, rng.choice([15_999, 16_000]))
         values = np.zeros(shape, rng.choice(kinds))
         try:
-            made, _ = to_payloads(read, Payload.MFCC, values)
+            made, _ = to_payloads(read, PayloadForm.MFCC, values)
         except RigError:
             refused += 1
         else:
@@ -188,4 +188,4 @@ def test_hostile_sounds_and_shapes_end_in_an_error_of_the_rig() -> None:
             assert made.dtype == np.int16
     assert refused > 150
     with pytest.raises(DataError):
-        require_fit(network.read(EXAMPLE), Payload.MFCC)
+        require_fit(network.read(EXAMPLE), PayloadForm.MFCC)
