@@ -105,7 +105,10 @@ def _table(session: AuditedSession, *, lines: bool) -> Table:
             _cell(one.replayed, one.unit, "" if lines else between),
             _cell(one.audited, one.unit, between),
         ]
-        away = "-" if one.deviation is None else f"{100 * one.deviation + 0.0:+.2f} %"
+        away = "-"
+        if one.deviation is not None:
+            # 0.0 is added, as a rounded value may be -0.0.
+            away = f"{round(100 * one.deviation, 2) + 0.0:+.2f} %"
         row = (f" {escape(name)}", *cells, away, escape(one.verdict))
         table.add_row(*row, style=_COLOURS.get(one.verdict, ""))
     return table
