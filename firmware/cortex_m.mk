@@ -39,7 +39,8 @@ arm_cpu = $(if $(filter armv,$(arm_core)),-mthumb) $(cpu_$(1:-emulated=))
 arm_include = -Icore -Iports/cortex_m/include -Iports/cortex_m -I$(arm_folder) \
     $(patsubst %,-I%,$(wildcard workloads/*))
 # Products of weights take half as many instructions so, at the same size of all else.
-speed_of = $(if $(filter workloads/tflite/% workloads/network/% workloads/sww/% workloads/sound/%,$(1)),-O2)
+fast := tflite network sww sound
+speed_of = $(if $(filter $(fast:%=workloads/%/%),$(1)),-O2)
 arm_defines = $(defines_$(1:-emulated=)) $(if $(filter $(1),$(EMULATED)),-DNR_EMULATED,$(CLOCKS))
 arm_flags = $(STRICT) $(ARM_FLAGS) $(arm_cpu) $(arm_defines) \
     $(call without,$(LEAVE_OUT)) $(arm_include)

@@ -68,8 +68,8 @@ class TfliteTask(Task):
         inputs: Annotated[
             PathText,
             doc(
-                "Samples: .npy of int8 or float32, with `features` of int16 (samples,"
-                " 16000); or a folder of .npy files for each class; empty: generated."
+                "Samples (.npy; with `features` int16 sounds), or a folder for each"
+                " class; empty: generated."
             ),
         ] = ""
         labels: Annotated[
@@ -99,8 +99,8 @@ class TfliteTask(Task):
         features: Annotated[
             Literal["", "mfcc"],
             doc(
-                "The device takes a second of sound (int16, 16 kHz) and computes its"
-                " features, 49 x 10, in a phase of its own, preprocess; empty: none."
+                "Features that the device computes of a second of sound (int16, 16 kHz);"
+                " empty: none."
             ),
         ] = ""
 

@@ -119,15 +119,14 @@ def test_every_shipped_bench_is_labelled_as_what_it_is() -> None:
         "sww": "GENERATED DATA",
         "tflite": "RANDOM INPUTS",
     }
-    unofficial_problem = "NOT THE OFFICIAL WORKLOADS"
+    of_bench = {
+        "virtual-max-cut": "NOT THE OFFICIAL WORKLOADS",
+        "cpu-keywords-phases": "GENERATED DATA",
+    }
     for path in sorted((ROOT / "benches").glob("*.toml")):
         _, task, _ = open_plan(path)
         result = of(**{"samples": len(task)} | task.provenance())
-        due = (
-            unofficial_problem
-            if path.stem == "virtual-max-cut"
-            else expected[task.name]
-        )
+        due = of_bench.get(path.stem, expected[task.name])
         assert result[0] == due, path
 
 

@@ -121,7 +121,7 @@ def test_the_worker_needs_what_its_list_has_and_no_more() -> None:
         if line[0] != "#"
     }
     assert names > {"numpy", "torch"}
-    spiking = ("runner", "layers", "fitness", "neurons", "stages")
+    spiking = ("runner", "layers", "neurons")
     of_spiking = imported(*(f"sut_backends/gpu/{name}.py" for name in spiking))
     assert {name.split(".")[0] for name in of_spiking} == {
         "numpy",

@@ -252,7 +252,7 @@ def test_the_package_may_lie_beside_the_image(
     settings = Rp2040jsSut.Settings(program=str(image))
     context = BenchContext(seed=1)
     context.world.supply_on = True
-    with pytest.raises(BenchError, match="version") as caught:
+    with pytest.raises(BenchError, match="does not start the emulator") as caught:
         Rp2040jsSut.open(settings, context)
     assert caught.value.evidence.endswith("Cannot find module 'rp2040js'")
     assert "npm install rp2040js" in caught.value.try_next

@@ -350,6 +350,7 @@ def test_a_monitor_without_an_output_is_refused() -> None:
         checked(bare("rapl", "root=simulator", "gain_limit=0.1"))
 
 
+@pytest.mark.paced
 @pytest.mark.skipif(os.name != "posix", reason="a pseudo terminal")
 def test_each_recording_of_a_real_interface_has_a_watchdog_of_its_own() -> None:
     """The driver takes the simulated instrument for a real one, whose supply a process
