@@ -99,8 +99,8 @@ class TfliteTask(Task):
         features: Annotated[
             Literal["", "mfcc"],
             doc(
-                "Features that the device computes of a second of sound (int16, 16 kHz);"
-                " empty: none."
+                "Features that the device computes of a second of sound (int16,"
+                " 16 kHz); empty: none."
             ),
         ] = ""
 
