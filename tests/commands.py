@@ -21,6 +21,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.uncounted import uncounted
+
 #: Modules of the commands, and the modules that they import on use.
 _IMPORTED = (
     *(
@@ -45,27 +47,32 @@ def rig(
     *words: str | Path, cwd: Path | None = None
 ) -> subprocess.CompletedProcess[str]:
     """Run a command to its end; return its exit code and its output."""
-    return Running(_rig, ["-m", "rig", *map(str, words)], cwd).ended()
+    words_of_python = ["-m", "rig", *map(str, words)]
+    return Running(_rig, words_of_python, cwd, counted=True).ended()
 
 
 def started(*words: str | Path, cwd: Path) -> Running:
-    """Start a command."""
+    """Start a command, which may get signals: its branches are not counted."""
     return Running(_rig, ["-m", "rig", *map(str, words)], cwd)
 
 
 def program(text: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     """Run a program as `python -W error -c` does."""
-    return started_program(text, cwd).ended()
+    words = ["-W", "error", "-c", text]
+    return Running(_program, words, cwd, counted=True).ended()
 
 
 def started_program(text: str, cwd: Path) -> Running:
-    """Start a program as `python -W error -c` does."""
+    """Start a program as `python -W error -c` does; it may get signals, so its branches
+    are not counted.
+    """
     return Running(_program, ["-W", "error", "-c", text], cwd)
 
 
 def pytest_at(cwd: Path, *words: str | Path) -> subprocess.CompletedProcess[str]:
     """Run pytest in a folder."""
-    return Running(_pytest, ["-m", "pytest", *map(str, words)], cwd).ended()
+    words_of_python = ["-m", "pytest", *map(str, words)]
+    return Running(_pytest, words_of_python, cwd, counted=True).ended()
 
 
 def pytest_in(pytester: pytest.Pytester, *words: str | Path) -> pytest.RunResult:
@@ -82,7 +89,11 @@ class Running:
     """A program that runs, its outputs in files."""
 
     def __init__(
-        self, main: Callable[[list[str]], None], words: list[str], cwd: Path | None
+        self,
+        main: Callable[[list[str]], None],
+        words: list[str],
+        cwd: Path | None,
+        counted: bool = False,
     ) -> None:
         self._words = words
         self._scratch = tempfile.TemporaryDirectory()
@@ -99,7 +110,11 @@ class Running:
                 self._outputs[1].open("ab") as stderr,
             ):
                 self._program = subprocess.Popen(
-                    [sys.executable, *words], cwd=cwd, stdout=stdout, stderr=stderr
+                    [sys.executable, *words],
+                    cwd=cwd,
+                    env=None if counted else uncounted(),
+                    stdout=stdout,
+                    stderr=stderr,
                 )
             return
         context = multiprocessing.get_context("forkserver")

@@ -15,6 +15,7 @@ import pytest
 
 from tests.programs import captured
 from tests.rig.importers.profilers.test_ppk2 import HIGH, archive, frame
+from tests.uncounted import uncounted
 from tests.waiting import eventually
 
 #: Opens the window on a session, and is sent a signal as soon as that was asked for:
@@ -47,7 +48,7 @@ def test_a_signal_closes_the_window(
             "gui",
             str(virtual_session),
         ],
-        env=os.environ
+        env=uncounted()
         | {"QT_QPA_PLATFORM": "offscreen", "XDG_CONFIG_HOME": str(tmp_path)},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -24,6 +24,7 @@ from rig.session.session import open_bench
 from tests.programs import captured
 from tests.rig.audit.test_audit import command, read
 from tests.sut_backends.served.test_tls import TOKEN, certificate
+from tests.uncounted import uncounted
 
 pytestmark = [
     pytest.mark.posix,
@@ -103,6 +104,7 @@ def served(bench: Path, machine: OtherMachine, folder: Path) -> Iterator[Path]:
     rig = [sys.executable, "-m", "rig", *map(str, words)]
     process = subprocess.Popen(
         [*machine.words, *rig],
+        env=uncounted(),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

@@ -63,6 +63,7 @@ from rig.settings.check import checked
 from rig.trace.trace import SAID, Trace
 from rig.uncertainty.accuracy import Accuracy
 from tests.length import length
+from tests.uncounted import uncounted
 from tests.waiting import eventually
 
 MS = 1_000_000
@@ -639,7 +640,10 @@ def test_a_board_in_a_process_of_its_own_tells_when_its_supply_goes_on_and_off(
         "import sys; from benchmarks.simulated_lpm01a import serve; serve(sys.stdout)"
     )
     with subprocess.Popen(
-        [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", code],
+        env=uncounted(),
+        stdout=subprocess.PIPE,
+        text=True,
     ) as process:
         assert process.stdout is not None
         port = process.stdout.readline().split()[1]

@@ -18,6 +18,7 @@ from rig.errors import ConfigError
 from scenarios.tasks.qubo import targets
 from scenarios.tasks.qubo.graph import Workload
 from tests.conftest import ROOT
+from tests.uncounted import uncounted
 from tests.waiting import eventually
 
 LIMIT_S = 15.0
@@ -209,6 +210,7 @@ def test_a_campaign_ends_at_the_first_signal(
     process = subprocess.Popen(
         command,
         cwd=ROOT,
+        env=uncounted(),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

@@ -15,6 +15,7 @@ from rig.cli.printed.terminal import print_stopped
 from rig.errors import BenchError
 from rig.store.events import SessionFinished, SessionResumed, SessionStarted
 from tests.screens import compare, screen
+from tests.uncounted import uncounted
 
 FIRST = Path("sessions/first")
 SECOND = Path("sessions/second")
@@ -118,6 +119,7 @@ main()
     with subprocess.Popen(
         [sys.executable, "-c", code],
         cwd=tmp_path,
+        env=uncounted(),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

@@ -16,6 +16,7 @@ import pytest
 from rig.host import second_signal
 from tests.conftest import ROOT
 from tests.programs import captured
+from tests.uncounted import uncounted
 from tests.waiting import eventually
 
 LIMIT_S = 10.0
@@ -76,7 +77,9 @@ time.sleep(600)  # until the signal
 @contextmanager
 def begun(command: str) -> Iterator[subprocess.Popen[str]]:
     words = [sys.executable, "-c", HANGS, command]
-    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        words, env=uncounted(), stdout=subprocess.PIPE, text=True
+    ) as process:
         try:
             assert process.stdout is not None
             assert process.stdout.readline() == "in\n"
@@ -95,7 +98,7 @@ def importing(folder: Path, library: str) -> Iterator[subprocess.Popen[str]]:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        env={**os.environ, "PYTHONPATH": paths},
+        env={**uncounted(), "PYTHONPATH": paths},
     ) as process:
         try:
             assert process.stdout is not None

@@ -23,6 +23,7 @@ from rig.errors import DataError, Stopped
 from rig.host import processor_limit
 from rig.host.stop import Stop
 from rig.network import graph, hdf5_tree, nir_file
+from tests.uncounted import uncounted
 from tests.waiting import eventually
 
 VECTORS = Path(__file__).parents[2] / "vectors"
@@ -188,7 +189,7 @@ def test_however_the_rig_ends_nothing_of_it_goes_on(
 ) -> None:
     command = [sys.executable, "-m", "rig", "model", "check", str(damaged)]
     with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+        command, env=uncounted(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT
     ) as rig:
         eventually(lambda: len(readers(damaged)) == 2, process=rig)
         rig.send_signal(end)

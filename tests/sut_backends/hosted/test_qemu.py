@@ -39,6 +39,7 @@ from sut_backends.lines.faults import LineFaults
 from tests.boards import image
 from tests.checking import check
 from tests.conftest import ROOT
+from tests.uncounted import uncounted
 from tests.waiting import eventually
 
 SAMPLE = bytes(range(1, 97))
@@ -260,7 +261,12 @@ def other_rig() -> Iterator[tuple[subprocess.Popen[str], int]]:
     """
     command = [sys.executable, "-c", RIG, str(image("mps2", "null"))]
     with subprocess.Popen(
-        command, stdout=subprocess.PIPE, text=True, cwd=ROOT, start_new_session=True
+        command,
+        cwd=ROOT,
+        env=uncounted(),
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
     ) as process:
         assert process.stdout is not None
         yield process, int(process.stdout.readline())

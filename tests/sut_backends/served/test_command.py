@@ -19,6 +19,7 @@ import pytest
 from rig.session.session import open_bench
 from tests.checking import check
 from tests.commands import rig
+from tests.uncounted import uncounted
 from tests.waiting import eventually
 
 BENCH = """
@@ -41,6 +42,7 @@ def served(bench: Path, *words: str) -> Iterator[tuple[subprocess.Popen[str], st
     """Serve a bench; give the process and the port that it prints."""
     process = subprocess.Popen(
         [sys.executable, "-m", "rig", "serve", str(bench), *words],
+        env=uncounted(),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -170,6 +172,7 @@ def test_another_address_is_warned_of_and_a_place_to_serve_at_must_be_named(
             "--listen",
             "0.0.0.0",
         ],
+        env=uncounted(),
         stdout=subprocess.PIPE,
         text=True,
     )

@@ -21,6 +21,7 @@ import pytest
 from tests.commands import rig
 from tests.programs import captured
 from tests.sut_backends.served.test_command import BENCH
+from tests.uncounted import uncounted
 
 pytestmark = [
     pytest.mark.posix,
@@ -92,6 +93,7 @@ def serving(folder: Path, cert: Path, key: Path) -> Iterator[Served]:
     words = ["serve", bench, "--tcp", "0", "--tls-cert", cert, "--tls-key", key]
     process = subprocess.Popen(
         [sys.executable, "-m", "rig", *map(str, words), "--token-file", str(token)],
+        env=uncounted(),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

@@ -23,6 +23,7 @@ from sut_backends.hosted.posix import DutProcess
 from tests.builds import built
 from tests.programs import captured
 from tests.stand_ins.rfc2217_bridge import Bridge
+from tests.uncounted import uncounted
 from tests.waiting import eventually
 
 LIMIT_S = 60.0
@@ -113,7 +114,7 @@ class Lab:
     def environment(self, user: str = USER) -> dict[str, str]:
         """Return the environment of a user's program."""
         names = {"LG_HOSTNAME": HOST, "LG_USERNAME": user}
-        return os.environ | names | {"LG_COORDINATOR": self.coordinator}
+        return uncounted() | names | {"LG_COORDINATOR": self.coordinator}
 
     def client(self, *words: str, user: str = USER) -> str:
         """Run labgrid-client; return its output."""
@@ -265,7 +266,9 @@ def _join(host: socket.socket, fd: int) -> None:
 @contextmanager
 def _process(folder: Path, command: list[str]) -> Iterator[None]:
     with (folder / f"{Path(command[0]).name}.log").open("w") as log:
-        process = subprocess.Popen(command, cwd=folder, stdout=log, stderr=log)
+        process = subprocess.Popen(
+            command, cwd=folder, env=uncounted(), stdout=log, stderr=log
+        )
     try:
         yield
     finally:

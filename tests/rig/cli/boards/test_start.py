@@ -24,6 +24,7 @@ from rig.firmware import project
 from rig.firmware.emulator import Emulator
 from tests import boards
 from tests.rig.cli.boards.test_firmware import fake_tool, needs_arm, needs_make
+from tests.uncounted import uncounted
 from tests.waiting import eventually
 
 #: Walks to the end without a board, as quickly as it goes.
@@ -211,6 +212,7 @@ class Terminal:
         self._process = subprocess.Popen(
             [sys.executable, "-c", _IN_A_TERMINAL, "start", *words],
             cwd=folder,
+            env=uncounted(),
             stdin=end,
             stdout=end,
             stderr=end,

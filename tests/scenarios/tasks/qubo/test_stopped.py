@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.uncounted import uncounted
 from tests.waiting import eventually
 
 LIMIT_S = 15.0
@@ -26,6 +27,7 @@ def test_a_search_ends_at_the_first_signal(
     process = subprocess.Popen(
         command,
         cwd=tmp_path,
+        env=uncounted(),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
