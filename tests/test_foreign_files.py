@@ -32,7 +32,7 @@ CHECKED = "rig/files/foreign_files.py looked at it: a library of C opens it by i
 #: Where else something is opened: how often, and why it is no file of another person's
 #: folder.
 ELSEWHERE = {
-    "drivers/host_counters/nvml_watch.py": (2, SYSTEM),
+    "drivers/host_counters/nvml_state.py": (2, SYSTEM),
     "drivers/host_counters/ina3221_rails.py": (2, SYSTEM),
     "drivers/host_counters/rapl.py": (2, SYSTEM),
     "drivers/keysight_n6705/link.py": (3, MEMORY),
@@ -83,7 +83,8 @@ ELSEWHERE = {
     "rig/importers/profilers/ppk2.py": (2, LOOKED_AT),
     "rig/importers/tables/csv_form.py": (1, LOOKED_AT),
     "rig/importers/tables/csv_rows.py": (1, MEMORY),
-    "rig/importers/tables/csv_table.py": (7, f"{LOOKED_AT}; {OWN_OUTPUT}"),
+    "rig/importers/tables/csv_table.py": (6, LOOKED_AT),
+    "rig/importers/tables/energy_counter.py": (1, OWN_OUTPUT),
     "rig/importers/tables/repeats.py": (2, OWN_OUTPUT),
     "rig/judge/rules.py": (1, SHIPPED),
     "rig/network/array_file.py": (1, MEMORY),
@@ -111,7 +112,7 @@ ELSEWHERE = {
     "scenarios/tasks/asc/audio.py": (2, NAMED),
     "scenarios/tasks/asc/dataset.py": (1, NAMED),
     "scenarios/tasks/mlperf_tiny/dataset.py": (2, NAMED),
-    "scenarios/tasks/qubo/reference.py": (1, SHIPPED),
+    "scenarios/tasks/qubo/library.py": (1, SHIPPED),
     "scenarios/tasks/qubo/official.py": (1, NAMED),
     "scenarios/tasks/user_files.py": (2, NAMED),
     "sut_backends/cpu/backend.py": (2, SYSTEM),
@@ -119,15 +120,17 @@ ELSEWHERE = {
     "sut_backends/loihi/probes.py": (1, JOB),
     "sut_backends/processes/child_process.py": (1, NAMED),
     "sut_backends/sdk/kinds.py": (2, SHIPPED),
-    "sut_backends/sdk/install.py": (1, OWN_CACHE),
+    "sut_backends/sdk/place.py": (1, OWN_CACHE),
     "sut_backends/served/admission.py": (1, NAMED),
     "sut_backends/served/requests.py": (1, MEMORY),
-    "sut_backends/spinnaker/runner.py": (2, f"{JOB}; {OWN_OUTPUT}"),
+    "sut_backends/spinnaker/energy_lines.py": (1, OWN_OUTPUT),
+    "sut_backends/spinnaker/runner.py": (1, JOB),
     "sut_backends/spinnaker/two.py": (1, JOB),
     "sut_backends/workers/inside/plain_network.py": (1, JOB),
     "sut_backends/workers/inside/processor_counter.py": (1, SYSTEM),
+    "sut_backends/xylo/board_runner.py": (1, SHIPPED),
     "sut_backends/xylo/mapping_report.py": (1, SHIPPED),
-    "sut_backends/xylo/board_runner.py": (2, f"{SHIPPED}; {OWN_OUTPUT}"),
+    "sut_backends/xylo/power_events.py": (1, OWN_OUTPUT),
     "sut_backends/xylo/runner.py": (1, JOB),
 }
 METHODS = {"read_text", "read_bytes"}

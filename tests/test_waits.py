@@ -34,12 +34,12 @@ from rig.live.observers import Observers
 from rig.store import provenance
 from rig.submission import mlperf_tiny
 from rig.trace import fingerprint, recovery
-from scenarios.tasks.qubo.reference import Library
+from scenarios.tasks.qubo.library import Library
 from sut_backends.hosted.posix import DutProcess
 from sut_backends.hosted.qemu import EmulatorProcess
 from sut_backends.lines.socket import SocketLine
 from sut_backends.processes.child_process import ChildProcess
-from sut_backends.sdk import install
+from sut_backends.sdk import installer
 from sut_backends.served.endpoints import PtyEndpoint, TcpEndpoint
 from tests.conftest import ROOT
 from tests.drivers.host_counters.test_rapl import Scripted
@@ -255,7 +255,7 @@ def test_a_git_that_hangs_leaves_the_revision_unknown(
     assert str(found) == f"not known: git did not answer within {SHORT_S:g} s"
 
 
-@limit("scenarios.tasks.qubo.reference._LIMIT_S")
+@limit("scenarios.tasks.qubo.library._LIMIT_S")
 @pytest.mark.usefixtures("short")
 def test_a_compiler_that_hangs(hanging: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     hanging.rename(hanging.with_name("cc"))
@@ -329,7 +329,7 @@ class Still(Scripted):
 
 def test_an_installer_that_hangs() -> None:
     with pytest.raises(BenchError, match=r"took longer than 0\.1 s"):
-        install.run(["sleep", "600"], "the packages cannot be installed", SHORT_S)
+        installer.run(["sleep", "600"], "the packages cannot be installed", SHORT_S)
 
 
 # The page

@@ -4,11 +4,6 @@ of its logic port, over its serial port.
 
 No command is acknowledged: mode and voltage are read back from the metadata. The
 voltage is set, or that of another supply, and never measured.
-
-The PPK2 that are attached: two serial ports each from firmware 1.2.0 on, one of
-which is a shell.
-
-Nordic's statement of the PPK2's accuracy, which is typical, as limits of error.
 """
 
 from __future__ import annotations
@@ -16,12 +11,13 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from contextlib import ExitStack, suppress
-from itertools import groupby
 from pathlib import Path
 from typing import Any, Self, TypeAlias
 
 from drivers.nordic_ppk2 import link as commands
-from drivers.nordic_ppk2.link import TRY, NoPpk2, Ppk2Link, attached_ports, conversation
+from drivers.nordic_ppk2.accuracy import promised
+from drivers.nordic_ppk2.attached import attached_instruments, serial_number
+from drivers.nordic_ppk2.link import TRY, Ppk2Link, conversation
 from drivers.nordic_ppk2.metadata import MODES, Ppk2Metadata, described
 from drivers.nordic_ppk2.recording import SAMPLE_HZ, Ppk2Recording, RecordingContext
 from drivers.nordic_ppk2.settings import Ppk2Settings
@@ -37,7 +33,6 @@ from rig.interfaces.context import BenchContext
 from rig.interfaces.monitor import FoundInstrument, MonitorInfo, Sampling
 from rig.model.wiring import Connection, Pin, WireName
 from rig.uncertainty import accuracy
-from rig.uncertainty.accuracy import Accuracy, Range
 
 #: Two samples: a shorter pulse may lie between two.
 _MIN_PULSE_S = 2 / SAMPLE_HZ
@@ -275,103 +270,3 @@ def _millivolts(settings: Ppk2Settings) -> int:
 def _measures(limit_s: float) -> bool:
     """Return at once: of a real instrument the first samples are waited for."""
     return True
-
-
-NAME = "Nordic PPK2"
-
-
-def serial_number(device: str) -> str:
-    """Return the serial number of the PPK2 at a port; empty where it tells none."""
-    numbers = (port.serial_number for port in attached_ports() if port.device == device)
-    return next(numbers, None) or ""
-
-
-def attached_instruments() -> list[FoundInstrument]:
-    """Return a row for each that is attached. Their ports are opened, unlike those of
-    boards: their numbers are a PPK2's alone, and opening one does not restart it.
-    """
-    ports = sorted(attached_ports(), key=lambda port: port.serial_number or "")
-    grouped = groupby(ports, key=lambda port: port.serial_number or "")
-    return [_instrument(number, list(group)) for number, group in grouped]
-
-
-def _instrument(number: str, ports: list[Any]) -> FoundInstrument:
-    devices = [port.device for port in ports]
-    problems: list[RigError] = []
-    for device in devices:
-        try:
-            _require_answer(device)
-        except RigError as error:
-            problems.append(error)
-            continue
-        others = tuple(each for each in devices if each != device)
-        shells = " and ".join(f'"{each}"' for each in others)
-        remark = f"  # {shells} is its shell" if shells else ""
-        setting = f'port = "{device}"{remark}'
-        return FoundInstrument(NAME, number, setting, ports=others)
-    # One that may not be opened says more than the shell's silence.
-    telling = [each for each in problems if not isinstance(each, NoPpk2)]
-    problem = (telling or problems)[0]
-    return FoundInstrument(
-        NAME,
-        number,
-        f'port = "{devices[0]}"',
-        problem=f"{problem.cause} ({problem.evidence})",
-        try_next=problem.try_next,
-    )
-
-
-def _require_answer(device: str) -> None:
-    link = Ppk2Link.open(device)
-    try:
-        link.ask()
-    finally:
-        link.close()
-
-
-#: Upper end of each range (A), of reading, resolution (A), and shunt (ohm) in Nordic's
-#: application.
-_RANGES = (
-    (50e-6, 0.10, 0.2e-6, 1031.64),
-    (500e-6, 0.10, 0.5e-6, 101.65),
-    (5e-3, 0.10, 5e-6, 10.15),
-    (50e-3, 0.10, 50e-6, 0.94),
-    (1.0, 0.15, 1e-3, 0.043),
-)
-#: A range is left downward at less than its lower end. Where is not published: up to
-#: here, the limits of the range above are those that hold.
-_DOWN_SHARE = 0.8
-_STEP_V = 4 * 1.8 / 163_840
-_MOST_V = 5.0
-_VOLTAGE_V = 0.05
-_CLOCK_PPM = 100.0
-_SOURCE = (
-    "Nordic's statement of typical accuracies, 10 % (15 % above 50 mA) and the"
-    " resolution of each range as its offset, as github.com/tipoLi5890/ppk2lab"
-    " (its page calibration.md) transcribes it; typical values are taken as limits,"
-    " and rows end at 0.8 of the ranges, as where one is left downward is not stated;"
-    " step: a code over the shunt of Nordic's application; voltage: 50 mV, assumed: it"
-    " is set and not measured; clock: 100 ppm assumed, one unit was within 10 ppm; SYNC"
-    " against current: one sample, assumed. Give a calibration file for real work"
-)
-
-
-def promised() -> Accuracy:
-    """Return the limits."""
-    rows = tuple(
-        Range(
-            end_a if at + 1 == len(_RANGES) else _DOWN_SHARE * end_a,
-            gain,
-            offset_a,
-            lsb=_STEP_V / shunt_ohm,
-        )
-        for at, (end_a, gain, offset_a, shunt_ohm) in enumerate(_RANGES)
-    )
-    return Accuracy(
-        current=rows,
-        voltage=(Range(_MOST_V, 0.0, _VOLTAGE_V),),
-        clock_ppm=_CLOCK_PPM,
-        source=_SOURCE,
-        verified=False,
-        edge_s=10e-6,
-    )

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The power events of one channel of a Xylo board, as the worker that holds the board
-writes them to a file (sut_backends/xylo/board_runner.py says how).
+writes them to a file (sut_backends/xylo/power_events.py says how).
 """
 
 from __future__ import annotations

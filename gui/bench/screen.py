@@ -1,9 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The bench screen: choose a bench file, connect and prove it, edit it.
-
-The bar above the pages: which bench file it is, saved or not, and which page is
-shown.
-"""
+"""The bench screen: choose a bench file, connect and prove it, edit it."""
 
 from __future__ import annotations
 
@@ -11,30 +7,25 @@ from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
-from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from gui.bench import link, rows_view
 from gui.bench.cards import Cards
 from gui.bench.choose_page import ChoosePage
 from gui.bench.connect_page import BUTTONS, ConnectPage
-from gui.bench.document import DocumentReading, file_title, is_example, read_text
+from gui.bench.document import DocumentReading, is_example, read_text
+from gui.bench.file_bar import PAGES, FileBar
 from gui.bench.link import BenchLink, Deed, Due, Over, Ready, Told
 from gui.bench.settings_page import SettingsPage
 from gui.screen import Screen
 from gui.shell import Shell
-from gui.widgets.controls import page_buttons, push_button, shortcut
-from gui.widgets.file_dialog import BENCHES, FileRequest, with_chooser
-from gui.widgets.labels import Labels
-from gui.widgets.layouts import DENSE, Item, in_column, in_row
+from gui.widgets.controls import shortcut
+from gui.widgets.layouts import DENSE, in_column
 from gui.widgets.notice import Severity
-from gui.widgets.path_field import PathField
-from gui.widgets.text import shortened
 from rig.bench import bench_file, examples
 from rig.bench.bench_file import BenchFile
 from rig.bench.scan import EMPTY, ScanRow, is_empty
 from rig.errors import ConfigError
-from rig.files.user_folders import expanded
 from rig.model.finding import Finding
 from rig.model.wiring import WireFinding
 from rig.store.events import PartOpened
@@ -377,70 +368,3 @@ class BenchScreen(Screen):
         shortcut(self, "Ctrl+S", self.save)
         for name, _, key in PAGES:
             shortcut(self, key, partial(self.bar.press, name))
-
-
-PAGES = (
-    ("files", "Files", "Alt+1"),
-    ("parts", "Parts and wires", "Alt+2"),
-    ("settings", "Settings", "Alt+3"),
-)
-
-
-class FileBar(QWidget):
-    """The bar; `page_chosen` is emitted with the name of a page."""
-
-    page_chosen = Signal(str)
-    saved = Signal()
-    loaded = Signal()
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._title = shortened("bench-title", role="heading")
-        self._place = shortened("bench-place", role="muted")
-        self.labels = Labels()
-        self.labels.setWordWrap(False)
-        self._save = push_button("bench-save", "&Save", self.saved.emit, tip="Ctrl+S")
-        self._load = push_button(
-            "bench-reload",
-            "&Load again",
-            self.loaded.emit,
-            tip="what is not saved is dropped",
-        )
-        self._name = PathField(
-            "bench-save-as", "Name to save under", "save under this name"
-        )
-        self._name.given.connect(lambda path: self.saved.emit())
-        self._name_line = with_chooser(self._name, FileRequest.NAME, BENCHES)
-        self._name_line.hide()
-        names = [(self._place, 1), (self._name_line, 1)]
-        self._tabs = page_buttons("bench", PAGES, self.page_chosen.emit)
-        file: list[Item] = [self._title, self.labels, *names, self._save, self._load]
-        in_row([*file, 24, *self._tabs.values()], self)
-
-    def show_file(self, file: BenchFile | None, changed: bool, wrong: bool) -> None:
-        """Show which file it is, whether it was changed here, and whether it is one at
-        all."""
-        self._title.setText(file_title(file, changed))
-        self._place.setText(str(file.path.parent) if file is not None else "")
-        self._save.setEnabled(changed)
-        self._load.setEnabled(file is not None)
-        self._tabs["settings"].setEnabled(file is not None)
-        self._tabs["settings"].setText("Settings  ⚠" if wrong else "Settings")
-
-    def offer_name(self, path: Path, other: bool) -> None:
-        """Offer another name to save under, where the file's own cannot be used."""
-        self._name.setText(str(Path.cwd() / path.name) if other else str(path))
-        self._name_line.setVisible(other)
-
-    def name(self) -> Path | None:
-        """Return the name to save under, None where it is the file's own."""
-        text = self._name.text().strip()
-        return expanded(text) if text and not self._name_line.isHidden() else None
-
-    def mark_page(self, name: str) -> None:
-        """Show which page it is."""
-        self._tabs[name].setChecked(True)
-
-    def press(self, name: str) -> None:
-        """Show a page as its button does."""
-        self._tabs[name].click()

@@ -32,15 +32,9 @@ from rig.files import typed
 from scenarios.tasks.qubo import targets
 from scenarios.tasks.qubo.cost import cost
 from scenarios.tasks.qubo.graph import Graph, Workload, generate
+from scenarios.tasks.qubo.improve import Solution, best, local_searches, row
 from scenarios.tasks.qubo.targets import Target, Targets
-from scenarios.tasks.qubo.targets_command import (
-    Selection,
-    Solution,
-    best,
-    local_searches,
-    row,
-    solver_seeds,
-)
+from scenarios.tasks.qubo.targets_command import Selection, solver_seeds
 
 #: From this density up branch and bound proves faster than CP-SAT, measured at 100 and
 #: 250 nodes.

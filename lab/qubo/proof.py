@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from rig.errors import ConfigError
 from scenarios.tasks.qubo.cost import chosen
 from scenarios.tasks.qubo.graph import Graph
-from scenarios.tasks.qubo.reference import Library
+from scenarios.tasks.qubo.library import Library
 
 #: Branch and bound: the sizes of its bit sets, and the branches of about a minute.
 EXACT_NODES_MAX = 512

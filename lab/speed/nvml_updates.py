@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from drivers.host_counters.nvml_board import COUNTERS, ENERGY, GpuBoard, binding, find
-from drivers.host_counters.nvml_watch import read_state
+from drivers.host_counters.nvml_state import read_state
 from rig.errors import RigError
 
 _LOAD = """

@@ -4,40 +4,25 @@ with its evidence.
 
 The folder is not trusted. Numbers are computed again from the primary records of its
 sessions, and labels are read there; submission.json is compared with both.
-
-The files of a submission: each as submission.json has it, none more and none less,
-and the same in the description for repositories.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Any
 
-from rig.check import signature
 from rig.check.check import Read
 from rig.errors import DataError
-from rig.judge import evidence, grid, requirements
-from rig.judge.evidence import shown
+from rig.judge import evidence, folder, grid, requirements
 from rig.judge.requirements import JudgedCase
 from rig.judge.row import JudgedRow
 from rig.judge.rules import Rules, of_benchmark
 from rig.results import submission_file
-from rig.results.submission_file import (
-    CRATE,
-    REPORT,
-    SUBMISSION,
-    SUBMISSION_SIGNATURE,
-    UNLISTED,
-    WORKFLOW,
-    Submission,
-)
+from rig.results.submission_file import SUBMISSION, Submission
 from rig.results.verdict import Outcome
 from rig.store import inventory
-from rig.store.session_folder import read_json, sha256
 from rig.trace import fingerprint
 
 
@@ -95,8 +80,8 @@ def judge(
     case = JudgedCase(path, submission, due, sessions)
     rows = [
         _form(submission, due),
-        *folder_findings(path, submission),
-        signed(path, signers),
+        *folder.findings(path, submission),
+        folder.signed(path, signers),
         *chain.from_iterable(each.findings for each in sessions),
         *requirements.rows(case),
         *grid.rows(case, seeds, official),
@@ -122,60 +107,3 @@ def _form(submission: Submission, rules: Rules) -> JudgedRow:
         wrong.append(f"it is by other rules: {submission.rules[:80]}")
     said = evidence.shown(wrong) or f"{submission_file.SCHEMA}; {rules.source}"
     return JudgedRow("form", not wrong, said)
-
-
-def folder_findings(folder: Path, submission: Submission) -> Iterator[JudgedRow]:
-    """Compare the files of a folder with their hashes."""
-    there = inventory.files(folder)
-    listed = submission.files
-    wrong = [f"{name} is missing" for name in listed if name not in there]
-    wrong += [
-        f"{name} is not listed"
-        for name in there
-        if name not in listed and name not in UNLISTED
-    ]
-    wrong += [f"{name} is listed, and cannot be" for name in UNLISTED if name in listed]
-    wrong += [
-        f"{name} was changed"
-        for name, digest in listed.items()
-        if name in there and sha256(there[name]) != digest
-    ]
-    due = (REPORT, WORKFLOW, CRATE)
-    wrong += [f"{name} is not listed" for name in due if name not in listed]
-    said = shown(wrong) or f"{len(listed)} files have their SHA-256"
-    yield JudgedRow("files", not wrong, said)
-    yield _crate(folder, submission)
-
-
-def _crate(folder: Path, submission: Submission) -> JudgedRow:
-    """Compare the hashes for repositories with those of submission.json."""
-    try:
-        tree = read_json(folder / CRATE)
-        stated = _stated(tree)
-    except (DataError, AttributeError, TypeError, KeyError) as error:
-        return JudgedRow("ro-crate", False, f"{CRATE} cannot be read: {error}")
-    due = {name: digest for name, digest in submission.files.items() if name != CRATE}
-    wrong = [name for name in due if stated.get(name) != due[name]]
-    wrong += [name for name in stated if name not in due and name not in UNLISTED]
-    said = f"{len(due)} files have the same SHA-256 in {CRATE}"
-    if wrong:
-        said = f"{CRATE} has another SHA-256 of {shown(wrong)}"
-    return JudgedRow("ro-crate", not wrong, said)
-
-
-def _stated(tree: Any) -> dict[str, str | None]:
-    """Return the hash of each file that an RO-Crate describes."""
-    entities = [entity for entity in tree["@graph"] if entity.get("@type") == "File"]
-    return {entity["@id"]: entity.get("sha256") for entity in entities}
-
-
-def signed(folder: Path, signers: Path | None) -> JudgedRow:
-    """Verify the signature of submission.json, which names every other file."""
-    if signers is not None:
-        found = signature.verified(folder, signers, SUBMISSION)
-        return JudgedRow("signature", found.ok, found.detail)
-    is_there = (folder / SUBMISSION_SIGNATURE).exists()
-    said = f"there is no {SUBMISSION_SIGNATURE}"
-    if is_there:
-        said = "not verified: --signers FILE, with the keys that you trust"
-    return JudgedRow("signature", None, said)

@@ -5,9 +5,6 @@ the choice of samples.
 The delete-one-group jackknife (Wolter, Introduction to Variance Estimation, chapter 4)
 of the scenario's own summary, so that it holds for any metric that is smooth in its
 samples: means, ratios, shares, areas under a curve.
-
-A trial without some of the task's samples: queries, members of batches and scenes of
-streams are left out.
 """
 
 from __future__ import annotations
@@ -15,7 +12,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache, partial
 from itertools import chain
 
@@ -24,12 +21,13 @@ import numpy as np
 from rig.arrays import Bools, Float64s
 from rig.model.catalogue import Entry
 from rig.model.metric import Metric
-from rig.model.trial import Measured, Sample, Streamed, Trial, Varied, Window
+from rig.model.trial import Measured, Trial, Varied
 from rig.stats.containing import Variance
 from rig.stats.few_clusters import LEAST, cr2
 from rig.stats.summary import percentile
 from rig.stats.two_way import TwoWay
 from rig.uncertainty.clusters import Clusters, clusters, indices_of
+from rig.uncertainty.deletion import without
 from rig.uncertainty.propagation import Summarise
 
 _NONE = (math.nan, 0)
@@ -282,108 +280,3 @@ def _variance(values: Float64s) -> float:
         return 0.0
     squares = np.sum((values - values.mean()) ** 2)
     return float((count - 1) / count * squares)
-
-
-def without(measured: Measured, gone: frozenset[int]) -> Measured:
-    """Return the trial without the task's samples `gone`.
-
-    A scene of a stream is left out whole, with its share of the stream's time. Time and
-    energy of a batch without some of its samples are unknown, hence NaN.
-    """
-    streams = {stream.step: _scenes_left(stream, gone) for stream in measured.streams}
-    samples = tuple(_left(measured, streams, gone))
-    kept = tuple(
-        _stream_left(stream, streams[stream.step], measured)
-        for stream in measured.streams
-    )
-    return replace(measured, samples=samples, streams=kept)
-
-
-def _scenes_left(stream: Streamed, gone: frozenset[int]) -> dict[int, int]:
-    """Number the remaining scenes again; the first scene stays the one without a
-    predecessor.
-    """
-    left = [
-        scene
-        for scene, indices in enumerate(stream.indices)
-        if gone.isdisjoint(indices)
-    ]
-    first = 0 if 0 in left else 1
-    return {scene: number for number, scene in enumerate(left, start=first)}
-
-
-def _left(
-    measured: Measured, streams: dict[int, dict[int, int]], gone: frozenset[int]
-) -> Iterator[Sample]:
-    for sample in measured.samples:
-        if sample.hop is not None and sample.step in streams:
-            scene = streams[sample.step].get(sample.hop.scene)
-            if scene is not None:
-                yield replace(sample, hop=replace(sample.hop, scene=scene))
-        elif gone.isdisjoint(sample.indices):
-            yield sample
-        elif not gone.issuperset(sample.indices):
-            yield _part(sample, gone)
-
-
-def _part(sample: Sample, gone: frozenset[int]) -> Sample:
-    """Return a batch without some of its samples: the other answers stay, time and
-    energy are unknown.
-    """
-    places = [place for place, index in enumerate(sample.indices) if index not in gone]
-    indices = tuple(sample.indices[place] for place in places)
-    each = tuple(sample.each[place] for place in places) if sample.each else ()
-    windows = tuple(_unknown(window) for window in sample.windows)
-    return replace(sample, indices=indices, each=each, windows=windows)
-
-
-def _stream_left(
-    stream: Streamed, left: dict[int, int], measured: Measured
-) -> Streamed:
-    if len(left) == len(stream.indices):
-        return stream
-    scenes = sorted({0, *left})
-    own = [s for s in measured.samples if s.step == stream.step and s.hop is not None]
-    cut = [s for s in own if s.hop is not None and s.hop.scene not in left]
-    share = len(cut) / max(stream.due, 1)
-    return replace(
-        stream,
-        whole=_whole_left(stream.whole, own, cut, share),
-        labels=tuple(stream.labels[scene] for scene in scenes),
-        onsets_s=tuple(stream.onsets_s[scene] for scene in scenes),
-        indices=tuple(stream.indices[scene] for scene in scenes),
-        due=stream.due - len(cut),
-    )
-
-
-def _whole_left(
-    whole: Window, own: Sequence[Sample], cut: Sequence[Sample], share: float
-) -> Window:
-    """Return a stream without a `share` of its time and the windows `cut` within it;
-    all time between windows has the same power.
-    """
-    (busy_s, busy_j), (cut_s, cut_j) = _busy(own), _busy(cut)
-    latency_s = whole.latency_s * (1 - share)
-    rest_s = whole.latency_s - busy_s
-    if whole.energy_j is None:
-        return replace(whole, latency_s=latency_s)
-    rest_w = (whole.energy_j - busy_j) / rest_s if rest_s > 0 else math.nan
-    gone_j = cut_j + rest_w * (whole.latency_s * share - cut_s)
-    return replace(whole, latency_s=latency_s, energy_j=whole.energy_j - gone_j)
-
-
-def _busy(samples: Sequence[Sample]) -> tuple[float, float]:
-    """Sum time and energy of the windows; NaN if an energy is unknown."""
-    windows = list(chain.from_iterable(sample.windows for sample in samples))
-    energies_j = [
-        math.nan if window.energy_j is None else window.energy_j for window in windows
-    ]
-    return math.fsum(window.latency_s for window in windows), math.fsum(energies_j)
-
-
-def _unknown(window: Window) -> Window:
-    return replace(
-        window,
-        latency_s=math.nan,
-        energy_j=None if window.energy_j is None else math.nan,
-    )

@@ -1,12 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The procedure of MLPerf Tiny: performance and energy over five windows, accuracy over
 every file.
-
-Answers to cases: all windows of one file are one case, whose scores are their mean;
-the quality of a set of cases.
-
-The area under the ROC curve as a rank statistic: how often a positive case scores
-above a negative one, ties counted half.
 """
 
 from __future__ import annotations
@@ -18,9 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-import numpy as np
 from annotated_types import Interval, Unit, doc
-from numpy.typing import NDArray
 
 from rig.interfaces.context import BenchContext
 from rig.interfaces.scenario import Scenario
@@ -33,7 +25,7 @@ from rig.model.steps import Idle, Load, Plan, Query, Step
 from rig.model.trial import Measured, Sample, Window
 from rig.problems import Problem
 from rig.settings.declare import Count, Why
-from rig.stats.summary import mean, standard_error
+from rig.stats.summary import standard_error
 from scenarios.common import declared
 from scenarios.common.calibration import Length
 from scenarios.common.limits import (
@@ -44,6 +36,7 @@ from scenarios.common.limits import (
     TimeLimit,
 )
 from scenarios.common.metrics import headline, idle_power, power
+from scenarios.mlperf_tiny.cases import cases, quality
 from scenarios.mlperf_tiny.counted import (
     ITERATIONS,
     WINDOW_S,
@@ -327,176 +320,3 @@ def _plain(value: float) -> str:
     know."""
     decimals = max(3, 6 - math.floor(math.log10(value))) if value > 0 else 3
     return f"{value:.{decimals}f}"
-
-
-@dataclass(frozen=True, slots=True)
-class Case:
-    """One file: its class, and a score for each class, or one score of its being class
-    1."""
-
-    label: int
-    scores: tuple[float, ...]
-
-    @property
-    def correct(self) -> bool:
-        """Whether the right class has the highest score; of equal ones, the
-        first counts."""
-        return self.scores.index(max(self.scores)) == self.label
-
-
-def cases(samples: Sequence[Sample]) -> list[Case]:
-    """Return the cases of a trial's samples, in the order of their first windows."""
-    grouped: dict[str, list[Sample]] = {}
-    for sample in samples:
-        grouped.setdefault(sample.case or f"sample {sample.indices[0]}", []).append(
-            sample
-        )
-    listed = []
-    for of_case in grouped.values():
-        shares = [_shares(window.scores) for window in of_case]
-        listed.append(
-            Case(
-                int(of_case[0].label),
-                tuple(mean(column) for column in zip(*shares, strict=True)),
-            )
-        )
-    return listed
-
-
-def quality(of_cases: Sequence[Case]) -> dict[str, Metric]:
-    """Return `accuracy` (Top-1, of several scores a case) and `auc`, each with its
-    standard error over the choice of cases.
-    """
-    if not of_cases:
-        return {}
-    metrics: dict[str, Metric] = {}
-    if len(of_cases[0].scores) > 1:
-        right = [case.correct for case in of_cases]
-        metrics["accuracy"] = Metric.of_share(right, True, Prominence.HEADLINE)
-    under = _area(of_cases)
-    if not math.isnan(under.value):
-        metrics["auc"] = Metric(
-            under.value,
-            "1",
-            under.standard_error,
-            len(of_cases),
-            higher_is_better=True,
-            statistic=Statistic.AREA,
-            prominence=Prominence.HEADLINE,
-            bounded=True,
-        )
-    return metrics
-
-
-def _area(of_cases: Sequence[Case]) -> Area:
-    # As the benchmark's runner: two scores are judged by that of class 1, more of them
-    # one class against the rest.
-    if len(of_cases[0].scores) <= 2:
-        return area(
-            [case.label == 1 for case in of_cases],
-            [case.scores[-1] for case in of_cases],
-        )
-    return one_against_rest(
-        [case.label for case in of_cases], [case.scores for case in of_cases]
-    )
-
-
-def _shares(scores: Sequence[float]) -> tuple[float, ...]:
-    """Return several scores as shares of their sum, as the benchmark's runner does,
-    where they can be shares at all.
-    """
-    total = math.fsum(scores)
-    if len(scores) == 1 or total <= 0.0 or min(scores) < 0.0:
-        return tuple(scores)
-    return tuple(score / total for score in scores)
-
-
-Array = NDArray[np.float64]
-
-
-@dataclass(frozen=True, slots=True)
-class Area:
-    """An area and its standard error over the choice of cases, None where it is not
-    known; `value` is NaN where one side has no case.
-    """
-
-    value: float
-    standard_error: float | None
-
-
-def area(positive: Sequence[bool], scores: Sequence[float]) -> Area:
-    """Return the area of one score that is to be higher for positive cases."""
-    columns = np.asarray(scores, dtype=np.float64)[:, None]
-    return _of(np.asarray(positive, dtype=np.bool_)[:, None], columns)
-
-
-def one_against_rest(labels: Sequence[int], scores: Sequence[Sequence[float]]) -> Area:
-    """Return the mean, over the classes that have cases, of each class's area against
-    all others; its score is its column's.
-    """
-    table = np.asarray(scores, dtype=np.float64)
-    mine = np.asarray(labels)[:, None] == np.arange(table.shape[1])[None, :]
-    both = mine.any(axis=0) & ~mine.all(axis=0)
-    return _of(mine[:, both], table[:, both])
-
-
-def _of(positive: NDArray[np.bool_], scores: Array) -> Area:
-    cases, columns = scores.shape
-    if (
-        not columns
-        or not cases
-        or not (positive.any(axis=0) & ~positive.all(axis=0)).all()
-    ):
-        return Area(math.nan, None)
-    parts = [
-        _placements(positive[:, column], scores[:, column]) for column in range(columns)
-    ]
-    areas = [
-        float(placed[positive[:, column]].mean()) for column, placed in enumerate(parts)
-    ]
-    variances = [
-        _weighted(positive[:, column], placed - value)
-        for column, (placed, value) in enumerate(zip(parts, areas, strict=True))
-    ]
-    if any(found is None for found in variances):
-        return Area(math.fsum(areas) / columns, None)
-    # DeLong, DeLong and Clarke-Pearson 1988: each case moves the area by its placement,
-    # in all columns at once.
-    moved = (
-        np.sum([found for found in variances if found is not None], axis=0) / columns
-    )
-    # Cases in perfect order move no area, which is no proof of others.
-    error = math.sqrt(float(np.sum(moved**2)))
-    return Area(math.fsum(areas) / columns, error or None)
-
-
-def _placements(positive: NDArray[np.bool_], scores: Array) -> Array:
-    """Return for each positive case the share of negatives below it, for each negative
-    the share of positives above it.
-    """
-    placed = np.empty(len(scores))
-    negatives = np.sort(scores[~positive])
-    positives = np.sort(scores[positive])
-    placed[positive] = _share_below(negatives, scores[positive])
-    placed[~positive] = 1.0 - _share_below(positives, scores[~positive])
-    return placed
-
-
-def _share_below(ordered: Array, values: Array) -> Array:
-    below = np.searchsorted(ordered, values, side="left")
-    not_above = np.searchsorted(ordered, values, side="right")
-    share: Array = (below + not_above) / (2.0 * len(ordered))
-    return share
-
-
-def _weighted(positive: NDArray[np.bool_], deviations: Array) -> Array | None:
-    """Return by how much each case moves the area: its deviation over the root of m (m
-    - 1), of m on its side; None for m = 1.
-    """
-    out = np.empty(len(deviations))
-    for side in (positive, ~positive):
-        count = int(side.sum())
-        if count < 2:
-            return None
-        out[side] = deviations[side] / math.sqrt(count * (count - 1.0))
-    return out

@@ -1,48 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Installation of an SDK: an environment of its own, from a pinned list.
-
-The place of an SDK's environment: a new one is made beside it, and takes it in one
-step.
-
-An environment cannot be moved: its scripts name the folder that it was made in. So each
-is made in a folder of its own and stays there, and the place is a link to the one that
-is in use. To replace a link is one step of the file system: for any end of the
-installation, kill -9 included, the link leads to a whole environment.
-
-Commands of an installation: pip, its progress, and its end with the rig.
-"""
+"""Installation of an SDK: an environment of its own, from a pinned list."""
 
 from __future__ import annotations
 
 import dataclasses
-import os
-import re
 import shutil
 import subprocess
 import sys
-import tempfile
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Iterator
 from importlib.resources import as_file
-from pathlib import Path, PurePosixPath
-from types import TracebackType
-from typing import Self
-from urllib.parse import unquote
 
-from packaging.utils import (
-    InvalidSdistFilename,
-    InvalidWheelFilename,
-    parse_sdist_filename,
-    parse_wheel_filename,
-)
-
-from rig.errors import BenchError, ConfigError, DeadlineError
+from rig.errors import BenchError, ConfigError
 from rig.files.user_folders import expanded
-from rig.host import file_lock
-from rig.host.program import run_program
 from sut_backends.sdk.doctor import Diagnosis, examine
+from sut_backends.sdk.installer import Progress, run
 from sut_backends.sdk.kinds import REQUIREMENTS, SdkKind
-from sut_backends.workers.environments import before, installed, root
+from sut_backends.sdk.place import NewEnvironment, size_b
+from sut_backends.workers.environments import installed, root
 
 _PIP_S = 3600.0
 _PROBE_S = 20.0
@@ -161,161 +135,3 @@ def _version(path: str) -> str | None:
     except (OSError, subprocess.TimeoutExpired):
         return None
     return done.stdout.strip() if done.returncode == 0 else None
-
-
-class NewEnvironment:
-    """A folder for a new environment of a kind, made when it is entered. It is gone at
-    the end unless it took the place.
-
-    BenchError where another installation of the kind is at work.
-    """
-
-    def __init__(self, kind: str) -> None:
-        self._kind = kind
-        self._place = root() / kind
-        self._held = ExitStack()
-        self.folder = Path()
-
-    @property
-    def interpreter(self) -> Path:
-        """The interpreter of the new environment."""
-        return self.folder / "bin" / "python"
-
-    def __enter__(self) -> Self:
-        root().mkdir(parents=True, exist_ok=True)
-        with ExitStack() as stack:
-            self._lock(stack)
-            self._recover()
-            self._sweep()
-            self.folder = Path(tempfile.mkdtemp(prefix=self._prefix, dir=root()))
-            self._held = stack.pop_all()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        with self._held:
-            self._recover()
-            self._sweep()
-
-    def take_place(self) -> None:
-        """Let the place lead to the new environment from here on."""
-        link = Path(tempfile.mkdtemp(prefix=self._prefix, dir=root())) / "link"
-        link.symlink_to(self.folder.name)  # as seen from the place, not from here
-        if self._place.is_dir() and not self._place.is_symlink():
-            # An environment of the rig's versions before this one: a folder in the
-            # place itself.
-            self._place.rename(before(self._kind))
-        link.replace(self._place)
-
-    @property
-    def _prefix(self) -> str:
-        return f".{self._kind}-"
-
-    def _lock(self, stack: ExitStack) -> None:
-        file = stack.enter_context(
-            (root() / f".{self._kind}.lock").open("w", encoding="utf-8")
-        )
-        if not file_lock.take(file):
-            raise BenchError(
-                f"the SDK {self._kind} is being installed by another process",
-                evidence=f"it holds {file.name}",
-                try_next="wait for its end, or end it",
-            )
-
-    def _recover(self) -> None:
-        """Put an environment back that lost its place when a process was killed."""
-        lost = before(self._kind)
-        if lost.is_dir() and not os.path.lexists(self._place):
-            lost.rename(self._place)
-
-    def _sweep(self) -> None:
-        """Remove all folders of the kind but the one that the place leads to."""
-        used = self._place.resolve() if self._place.is_symlink() else None
-        for folder in root().glob(f"{self._prefix}*"):
-            if folder.resolve() != used:
-                shutil.rmtree(folder, ignore_errors=True)
-
-
-def size_b(folder: Path) -> int:
-    """Sum the sizes of a folder's files in bytes."""
-    size_b = 0
-    for path, _, names in os.walk(folder):
-        size_b += sum(os.lstat(Path(path) / name).st_size for name in names)
-    return size_b
-
-
-_FETCHED = re.compile(r"\s*(?:Downloading|Using cached) (\S+)(?: \((.+)\))?$")
-_LOCAL = re.compile(r"\s*Processing (\S+)")
-_BUILT = re.compile(r"\s*Building wheel for (\S+)[^:]*(?:: started)?$")
-
-
-def run(
-    command: Sequence[str],
-    failed: str,
-    limit_s: float,
-    heard: Callable[[str], None] = lambda line: None,
-) -> None:
-    """Run a command; `heard` is called with each line that it prints. BenchError with
-    its last lines where it fails, if `failed` is said, and where it takes longer than
-    the limit.
-
-    The command ends with this process, with all that it started, however this process
-    ends.
-    """
-    try:
-        end = run_program(command, limit_s, heard)
-    except DeadlineError as error:
-        raise BenchError(f"{command[0]} took longer than {limit_s:g} s") from error
-    if end.code and failed:
-        raise BenchError(
-            failed,
-            evidence=end.evidence,
-            try_next="is there a network, and a C++ compiler where packages compile?",
-        )
-
-
-class Progress:
-    """pip's output, as a line for each of so many packages."""
-
-    def __init__(self, packages: int, say: Callable[[str], None]) -> None:
-        self._packages = packages
-        self._say = say
-        self._count = 0
-
-    def heard(self, line: str) -> None:
-        """Take a line of pip's."""
-        if fetched := _FETCHED.match(line):
-            self._package(fetched[1], fetched[2])
-        elif local := _LOCAL.match(line):
-            self._package(local[1], "")
-        elif built := _BUILT.match(line):
-            self._say(f"  {built[1]} is compiled")
-        elif line.startswith("Installing collected packages"):
-            self._say("  all there, unpacked now")
-
-    def _package(self, file: str, size: str | None) -> None:
-        name = _release(unquote(PurePosixPath(file).name))
-        if not name:  # what describes a package comes before it
-            return
-        self._count += 1
-        of = (
-            f" of {self._packages}"
-            if self._count <= self._packages
-            else ", not on the list"
-        )
-        self._say(f"  {self._count}{of}: {name}{f', {size}' if size else ''}")
-
-
-def _release(file: str) -> str:
-    """Parse name and version of a package's file; empty for any other file."""
-    with suppress(InvalidWheelFilename):
-        name, version, *_ = parse_wheel_filename(file)
-        return f"{name} {version}"
-    with suppress(InvalidSdistFilename):
-        name, version = parse_sdist_filename(file)
-        return f"{name} {version}"
-    return ""

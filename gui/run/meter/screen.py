@@ -12,7 +12,8 @@ from PySide6.QtCore import QTimer
 
 from gui.run.live_view import LiveControls, LiveView
 from gui.run.meter.link import MeterLink, MeterOver, MeterSaid
-from gui.run.meter.source_bar import RecordBar, SourceBar
+from gui.run.meter.record_bar import RecordBar
+from gui.run.meter.source_bar import SourceBar
 from gui.run.meter.values_view import ValuesView
 from gui.screen import Screen
 from gui.shell import Shell

@@ -3,9 +3,6 @@
 
 The text is read once, in pieces, into a file of numbers beside the trace; times tell
 whether rows are even samples, their rate, and which are missing.
-
-An energy that the instrument counted itself, as EnergyTrace does, against that of
-current times voltage, which its program may have filtered.
 """
 
 from __future__ import annotations
@@ -14,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 import numpy as np
 
@@ -33,13 +30,12 @@ from rig.importers.tables.csv_form import Form, form_of, split
 from rig.importers.tables.csv_heading import Heading, choose
 from rig.importers.tables.csv_rows import ROW, Piece
 from rig.importers.tables.csv_times import Stamps
+from rig.importers.tables.energy_counter import counted
 from rig.importers.tables.even_rows import RowLayout, RowRun, lay_out
 from rig.importers.tables.numeral import CAUSE, DecimalMark
 from rig.importers.tables.power_beside import PowerBeside
 from rig.importers.tables.repeats import without_repeats
-from rig.trace.trace import Trace
 from rig.trace.writer import TraceWriter
-from rig.units import scale, share
 
 _PIECE = 1 << 16
 #: Lines whose cells are examined for the decimal mark, where it is not known.
@@ -381,37 +377,3 @@ def _pieces(stream: IO[str], decimal: DecimalMark) -> Iterator[list[str]]:
     while lines := list(islice(stream, size)):
         yield lines
         size = _PIECE
-
-
-#: Less than that is rounding of the printed number.
-_SILENT = 1e-4
-
-
-def counted(
-    numbers: Path, kind: np.dtype[Any], name: str, trace: Trace, last: float = 0.0
-) -> list[str]:
-    """Return notes on how the two differ over all rows of a file, from the first to the
-    last reading of the counter; none where they do not. The trace continues for `last`
-    seconds after the last row."""
-    rows = np.memmap(numbers, dtype=kind, mode="r")
-    known = np.flatnonzero(np.isfinite(rows["counter"]))
-    if len(known) < 2:
-        return [f"{name} counts nothing"]
-    if trace.gaps:
-        return [f"{name} is not compared: there are gaps"]
-    begin_s, end_s = (
-        float(rows["time"][at] - rows["time"][0]) for at in known[[0, -1]]
-    )
-    told_j = float(rows["counter"][known[-1]] - rows["counter"][known[0]])
-    found_j = trace.energy_j(begin_s, min(end_s, trace.duration_s - last))
-    if not told_j:
-        return [f"{name} counts nothing"]
-    part = found_j / told_j - 1
-    if abs(part) <= _SILENT:
-        return [f"{name}, the instrument's own counter, agrees within {share(_SILENT)}"]
-    factor, unit = scale(told_j, "J")
-    more = "more" if part > 0 else "less"
-    return [
-        f"{name}, the instrument's own counter, says {told_j * factor:.5g} {unit} over"
-        f" the whole; current times voltage is {share(abs(part))} {more}"
-    ]

@@ -1,13 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The spiking network of the task and its answers by integer arithmetic, for samples of
 any origin.
-
-The task as what backends run in a process of its own: its integer arithmetic as a
-program for this computer's processor, and its network.
-
-They share the front end, which is integer arithmetic by definition
-(docs/reference/ASC.md section 2). The program is numpy: the same model in C is the
-firmware on the host, [sut.posix] with host_clock.
 """
 
 from __future__ import annotations
@@ -21,14 +14,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from rig.interfaces.cpu_program import Program, Routine
-from rig.interfaces.network_task import NetworkWorkload
 from rig.interfaces.task import SignalTask
-from scenarios.tasks.asc.codec import AscCodec, answer
-from scenarios.tasks.asc.codec import arguments as codec_arguments
-from scenarios.tasks.asc.integer import infer, outputs, spike_counts, trains
-from scenarios.tasks.asc.model import RATE_HZ, AscModel, FilterBank
+from scenarios.tasks.asc.integer import outputs, spike_counts, trains
+from scenarios.tasks.asc.model import RATE_HZ, FilterBank
 from scenarios.tasks.asc.nirfile import read_model
+from scenarios.tasks.asc.programs import network, programs
 from scenarios.tasks.asc.replica import parts
 
 PHASES = ("preprocess", "infer")
@@ -115,36 +105,3 @@ def _answers(model_sha256: str) -> dict[bytes, bytes]:
     payload: the integer model takes 60 ms for one, and a virtual device asks for the
     same ones in every trial."""
     return {}
-
-
-def programs(path: Path, model: AscModel) -> dict[str, Program]:
-    """Return the programs of a model: its integer arithmetic."""
-    return {
-        "integer": Program(
-            f"{__name__}:integer", "asc", model.identity, {"path": str(path)}
-        ),
-    }
-
-
-def network(path: Path, model: AscModel) -> NetworkWorkload:
-    """Return the network that other backends may run, after the task's front end."""
-    return NetworkWorkload(
-        path=path,
-        codec="scenarios.tasks.asc.codec:open_codec",
-        task="asc",
-        model=model.identity,
-        arguments=codec_arguments(model.bank),
-    )
-
-
-def integer(path: str) -> Routine:
-    """Return the integer model: the firmware's bytes."""
-    model = read_model(Path(path))
-    return Routine(
-        load=AscCodec(model.bank).load,
-        phases=(
-            lambda audio: spike_counts(model.bank, audio),
-            lambda counts: infer(model, counts),
-        ),
-        output=lambda result: answer(result[0][0], result[1][0]),
-    )

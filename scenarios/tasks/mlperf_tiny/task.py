@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The task: any data folder of MLPerf Tiny (ad01, ic01, kws01, vww01), a list of labels
 and binary tensors.
-
-The task without its tensors: a session folder is enough to plan and to score it.
 """
 
 from __future__ import annotations
@@ -15,7 +13,6 @@ from typing import Annotated, Any
 from annotated_types import Ge, Interval, doc
 
 from rig.errors import ConfigError, DataError
-from rig.files import typed
 from rig.files.user_folders import cache, expanded
 from rig.interfaces.context import BenchContext
 from rig.interfaces.cpu_program import Program
@@ -29,7 +26,7 @@ from scenarios.tasks.mlperf_tiny import answer, generate, model
 from scenarios.tasks.mlperf_tiny.benchmarks import BENCHMARKS, Benchmark, Name
 from scenarios.tasks.mlperf_tiny.dataset import TinyDataset, open_dataset
 from scenarios.tasks.mlperf_tiny.model import TinyModel
-from scenarios.tasks.replica import CatalogueReplica, refuse_labels
+from scenarios.tasks.mlperf_tiny.replica import TinyReplica
 
 GENERATED = "generated"
 _FOLDER = "folder"
@@ -347,56 +344,3 @@ def _cache(setting: str, context: BenchContext) -> Path:
     if setting:
         return context.folder / expanded(setting)
     return cache()
-
-
-@dataclass(frozen=True, slots=True)
-class _Facts:
-    """Facts of the task's provenance that are read again."""
-
-    classes: int
-    tensors: int
-    output: str
-    same_content: tuple[tuple[int, int], ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TinyReplica(CatalogueReplica):
-    """Labels and files of the tensors; `same` maps some to an earlier one with the same
-    bytes.
-    """
-
-    outputs: int
-    form: answer.Format
-    same: Mapping[int, int]
-
-    @classmethod
-    def _own_fields(
-        cls, facts: Mapping[str, Any], entries: Sequence[Entry]
-    ) -> dict[str, Any]:
-        stored = typed.take(_Facts, dict(facts), "provenance.json, task")
-        classes = stored.classes
-        labels = [*map(str, range(min(classes, 10_000)))]
-        refuse_labels(entries, labels, f"{classes} classes")
-        if stored.tensors != len(entries):
-            raise DataError(
-                f"provenance.json has {stored.tensors} tensors, catalogue.csv"
-                f" {len(entries)}"
-            )
-        count, form = answer.parse(stored.output)
-        same = dict(stored.same_content)
-        return {"outputs": count, "form": form, "same": same}
-
-    def payload(self, index: int) -> bytes:
-        """Return what stands for the bytes of a tensor: equal for tensors of the same
-        content, and for no others.
-        """
-        return b"tensor %d" % self.same.get(index, index)
-
-    def score(self, index: int, output: bytes) -> Score:
-        """Score an output as the task does."""
-        return answer.scored(self.entries[index], output, self.form, self.outputs)
-
-    @property
-    def score_count(self) -> int:
-        """One score for each class, or one alone."""
-        return self.outputs

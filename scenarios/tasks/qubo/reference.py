@@ -3,18 +3,11 @@
 compiled for this host on first use.
 
 So that one algorithm is compared on two systems. A C compiler is needed.
-
-C sources compiled for this host on first use and kept in the user's cache folder, by
-the hash of sources, flags and platform.
 """
 
 from __future__ import annotations
 
 import ctypes
-import hashlib
-import platform
-import subprocess
-import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,13 +16,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from rig.errors import BenchError, ConfigError
+from rig.errors import ConfigError
 from rig.files.shipped import shipped
-from rig.files.user_folders import cache
-from rig.firmware import toolchain
 from scenarios.tasks.qubo import edges, problem_wire
 from scenarios.tasks.qubo.answer import encode
 from scenarios.tasks.qubo.graph import Graph
+from scenarios.tasks.qubo.library import Library
 
 #: Neighbours touched between two looks at the clock: some 20 us.
 WORK_PER_POLL = 20_000
@@ -241,75 +233,3 @@ def _functions(path: Path) -> ctypes.CDLL:
     c.nr_qubo_best.restype = ctypes.c_void_p
     c.nr_qubo_best.argtypes = (ctypes.c_void_p,)
     return c
-
-
-FLAGS = ("-std=c99", "-O3", "-fPIC", "-shared")
-#: A compiler takes seconds; one that takes longer than this hangs.
-_LIMIT_S = 300.0
-
-
-@dataclass(frozen=True, slots=True)
-class Library:
-    """A shared library to be made of C sources; `headers` are the files they include,
-    by `include` or beside them.
-    """
-
-    name: str
-    sources: Sequence[Path]
-    headers: Sequence[Path] = ()
-    include: Sequence[Path] = ()
-
-    def compiled(self, folder: Path | None = None) -> Path:
-        """Return the library's path, compiled into `folder` (the user's cache) where it
-        is not there yet.
-
-        Raises DeviceNotFound where there is no C compiler, BenchError where it fails.
-        """
-        digest = hashlib.sha256(
-            repr((FLAGS, platform.platform(), platform.machine())).encode()
-        )
-        for file in [*self.sources, *self.headers]:
-            digest.update(file.read_bytes())
-        folder = folder or cache()
-        library = folder / f"{self.name}-{digest.hexdigest()[:16]}.so"
-        if not library.exists():
-            folder.mkdir(parents=True, exist_ok=True)
-            self._compile(library)
-        return library
-
-    def _compile(self, library: Path) -> None:
-        # Two processes may be at it: each makes its own file, the last one in place is
-        # as good as the first.
-        with tempfile.TemporaryDirectory(dir=library.parent) as scratch:
-            made = Path(scratch) / library.name
-            parts = (
-                toolchain.find("cc"),
-                *FLAGS,
-                *(f"-I{path}" for path in self.include),
-                "-o",
-                made,
-                *self.sources,
-            )
-            try:
-                done = subprocess.run(
-                    [str(part) for part in parts],
-                    capture_output=True,
-                    text=True,
-                    check=False,
-                    timeout=_LIMIT_S,
-                )
-            except subprocess.TimeoutExpired as error:
-                raise BenchError(
-                    f"{self.name} was not compiled within {_LIMIT_S:g} s",
-                    evidence=f"by {parts[0]}",
-                    try_next=(
-                        "again when this computer has less to do, or another C compiler"
-                    ),
-                ) from error
-            if done.returncode:
-                raise BenchError(
-                    f"{self.name} does not compile",
-                    evidence=done.stderr[-2000:],
-                    try_next="another C compiler",
-                )
-            made.replace(library)

@@ -25,9 +25,9 @@ from packaging.version import Version
 
 from drivers.block_lag import BlockLag
 from drivers.joulescope import driver as joulescope
-from drivers.joulescope.attached import Shared
 from drivers.joulescope.block import StreamBlock, TimeMap
 from drivers.joulescope.driver import Joulescope
+from drivers.joulescope.shared import Shared
 from drivers.joulescope.sim.settings import JoulescopeFaults
 from drivers.joulescope.sim.simulator import (
     JoulescopeSimulatorSettings,

@@ -17,9 +17,9 @@ import numpy as np
 import pytest
 
 from drivers.joulescope import driver as joulescope
-from drivers.joulescope.attached import Shared
 from drivers.joulescope.driver import Joulescope
 from drivers.joulescope.models import RequestedSettings, of_path, readable
+from drivers.joulescope.shared import Shared
 from drivers.joulescope.sim.ranges import spans
 from drivers.joulescope.sim.settings import JoulescopeFaults
 from drivers.joulescope.sim.simulator import SimulatedDriver

@@ -21,7 +21,8 @@ import tomli_w
 from serial.tools import list_ports
 from serial.tools.list_ports_common import ListPortInfo
 
-from drivers.nordic_ppk2.driver import NordicPpk2, promised
+from drivers.nordic_ppk2.accuracy import promised
+from drivers.nordic_ppk2.driver import NordicPpk2
 from drivers.nordic_ppk2.link import Ppk2Link
 from drivers.nordic_ppk2.sim.converter import CONSTANTS
 from drivers.nordic_ppk2.sim.settings import Ppk2Faults, Ppk2SimulatorSettings

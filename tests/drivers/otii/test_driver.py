@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from drivers.otii import driver, link
+from drivers.otii import licence, link
 from drivers.otii.driver import Otii
 from drivers.otii.link import OtiiLink
 from drivers.otii.settings import OtiiFaults, OtiiSettings, OtiiSimulatorSettings
@@ -214,12 +214,12 @@ def test_a_licence_is_reserved_and_given_back_and_so_is_the_login(
     with pytest.raises(BenchError, match="no user is logged in") as caught:
         Otii.open(OtiiSettings(server=server.server), BenchContext())
     assert caught.value.see == "otii-licence"
-    monkeypatch.setenv(driver.USER, "simulated")
-    monkeypatch.setenv(driver.PASSWORD, "wrong")
+    monkeypatch.setenv(licence.USER, "simulated")
+    monkeypatch.setenv(licence.PASSWORD, "wrong")
     with pytest.raises(BenchError, match="does not log this user in") as caught:
         Otii.open(OtiiSettings(server=server.server), BenchContext())
     assert "wrong" not in f"{caught.value}"
-    monkeypatch.setenv(driver.PASSWORD, "simulated")
+    monkeypatch.setenv(licence.PASSWORD, "simulated")
     monitor = Otii.open(OtiiSettings(server=server.server), BenchContext())
     assert server.reserved == [100] and not monitor.info.simulated
     monitor.close()

@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 
 from drivers.nordic_ppk2.driver import NordicPpk2
-from drivers.nordic_ppk2.recording import SampleStream, SampleWords
 from drivers.nordic_ppk2.sim.converter import CONSTANTS
 from drivers.nordic_ppk2.sim.settings import Ppk2SimulatorSettings
 from drivers.nordic_ppk2.sim.simulator import Ppk2Simulator
+from drivers.nordic_ppk2.stream import SampleStream, SampleWords
 from rig.interfaces.context import BenchContext
 from rig.simulation.world import World
 from tests.programs import captured

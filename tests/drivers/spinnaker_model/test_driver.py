@@ -21,7 +21,7 @@ from rig.errors import BenchError, ConfigError, DeviceLost
 from rig.host.stop import pause
 from rig.interfaces.context import BenchContext
 from rig.trace.trace import Trace
-from sut_backends.spinnaker.runner import EnergyLines
+from sut_backends.spinnaker.energy_lines import EnergyLines
 from tests.conftest import ROOT
 
 #: An interpreter whose sPyNNaker modules are the stand-in's.

@@ -27,7 +27,7 @@ from rig.interfaces.context import BenchContext
 from rig.model.origin import Origin
 from rig.trace.trace import Trace
 from rig.uncertainty.window_effects import of_energy, ranges_a
-from sut_backends.xylo.board_runner import PowerEvents
+from sut_backends.xylo.power_events import PowerEvents
 from sut_backends.xylo.sim.board import build
 from sut_backends.xylo.sim.nodes import Bag, Truth
 from tests.drivers.test_contract import known_load, stated

@@ -12,8 +12,9 @@ from PySide6.QtGui import QColor, QImage
 from gui.picture.band_layout import IDLE_COLOUR, UNKNOWN_COLOUR
 from gui.run.frame import LiveFrame, empty_frame, spread
 from gui.run.live_page import LivePage
-from gui.run.live_view import Ceiling, LiveView, bands, round_up
+from gui.run.live_view import LiveView, bands
 from gui.run.phases import UNKNOWN, PhaseTrack
+from gui.run.scale import Ceiling, round_up
 from gui.theme import LIGHT, Themes
 from rig.live.block import COLUMN_S, LiveBlock
 from rig.live.recent import Recent

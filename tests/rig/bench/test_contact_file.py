@@ -17,7 +17,8 @@ from click.testing import CliRunner
 
 from drivers.joulescope.sim.played import PlayedDriver
 from rig.bench.contact_file import Block, ContactWriter, read
-from rig.bench.contact_player import ContactPlayer, PlayedInstrument, Script
+from rig.bench.contact_player import ContactPlayer, PlayedInstrument
+from rig.bench.contact_script import Script
 from rig.bench.probe import probe
 from rig.cli.probe import probe as rig_probe
 from rig.errors import BenchError, ConfigError, DataError, RigError, StorageFull

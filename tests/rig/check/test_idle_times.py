@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from rig.check import again
+from rig.check import idle_times
 from rig.interfaces.sut import SutInfo
 from rig.model.completion import END, IDLE, Completion, Mark
 from rig.model.step_record import StepRecord
@@ -26,7 +26,7 @@ def idle(lasted_s: float, planned_s: float = 0.2) -> StepRecord:
 def found(
     *lasted_s: float, device: SutInfo = DEVICE, limit_ppm: float = 0.0
 ) -> list[str]:
-    return list(again.idle_differences(map(idle, lasted_s), device, limit_ppm))
+    return list(idle_times.differences(map(idle, lasted_s), device, limit_ppm))
 
 
 def test_idle_times_as_planned_and_those_of_a_busy_host_are_accepted() -> None:

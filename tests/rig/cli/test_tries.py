@@ -43,7 +43,7 @@ CONTEXTS = {
     "rig/cli/boards/firmware_sww.py": ("firmware build",),
     "rig/cli/boards/firmware_tflite.py": ("firmware build",),
     "rig/cli/compare_backends.py": ("compare",),
-    "rig/cli/measure.py": ("measure",),
+    "rig/cli/measure_windows.py": ("measure",),
     "rig/cli/options.py": ("sessions", "list"),
     "rig/cli/run_bench.py": ("run", "demo"),
     "rig/firmware/cmsis_nn.py": ("firmware build",),

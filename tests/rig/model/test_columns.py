@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from rig.model.columns import MeasuredColumns
 from rig.model.trial import Measured, Sample, Window
-from rig.uncertainty.jackknife import without
+from rig.uncertainty.deletion import without
 from rig.uncertainty.propagation import Movable, windows_of
 
 SECONDS = st.floats(1e-6, 1e3)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from rig.errors import DataError
-from rig.trace import sync_line
+from rig.trace import voltage_edges
 from rig.trace.edges import Edges, from_levels
 from rig.trace.trace import SYNC, Trace, reading
 from rig.trace.writer import TraceWriter
@@ -65,7 +65,7 @@ def averaged(
 
 
 def of_voltage(volts: NDArray[np.float64]) -> Edges:
-    return sync_line.in_pieces(lambda: [volts.astype(np.float32)], HZ)
+    return voltage_edges.in_pieces(lambda: [volts.astype(np.float32)], HZ)
 
 
 @given(

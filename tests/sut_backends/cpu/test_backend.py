@@ -27,7 +27,7 @@ from rig.model.completion import BATCH, END, REACHED
 from rig.model.steps import Idle, Load, Query, Solve, Sync
 from rig.settings.check import checked
 from scenarios.tasks.asc.nirfile import read_model
-from scenarios.tasks.asc.spiking import network
+from scenarios.tasks.asc.programs import network
 from scenarios.tasks.asc.task import SHIPPED_MODEL
 from sut_backends.cpu.backend import CpuSut
 from tests.sut_backends.uart.public_programs import program

@@ -24,7 +24,7 @@ from rig.model.origin import Origin
 from rig.model.steps import Load, Query
 from scenarios.tasks.asc.integer import outputs
 from scenarios.tasks.asc.nirfile import read_model
-from scenarios.tasks.asc.spiking import network
+from scenarios.tasks.asc.programs import network
 from scenarios.tasks.asc.task import SHIPPED_MODEL
 from sut_backends.loihi.backend import LoihiSut
 from sut_backends.spinnaker.backend import SpinnakerSut

@@ -25,7 +25,7 @@ from rig.network import graph
 from rig.network.conventions import PRESETS, STEPS_S
 from rig.network.plain import write_plain
 from scenarios.tasks.asc.nirfile import read_model
-from scenarios.tasks.asc.spiking import network as network_of
+from scenarios.tasks.asc.programs import network as network_of
 from scenarios.tasks.asc.task import SHIPPED_MODEL
 from sut_backends.loihi import runner
 from sut_backends.loihi.backend import LoihiSut

@@ -17,8 +17,10 @@ import pytest
 
 from rig.errors import BenchError
 from sut_backends.sdk.doctor import examine
-from sut_backends.sdk.install import NewEnvironment, Progress, install
+from sut_backends.sdk.install import install
+from sut_backends.sdk.installer import Progress
 from sut_backends.sdk.kinds import SdkKind, read
+from sut_backends.sdk.place import NewEnvironment
 from sut_backends.workers.environments import installed, root
 from tests.conftest import ROOT
 from tests.programs import captured

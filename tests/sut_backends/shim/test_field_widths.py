@@ -12,7 +12,7 @@ import pytest
 
 from rig.bench import plugins
 from rig.settings.fields import SettingField, fields_of, flat
-from sut_backends.shim import messages
+from sut_backends.shim.messages import requests
 from sut_backends.shim.messages.payload import Number, Payload
 from tests.commands import rig
 from tests.conftest import ROOT
@@ -91,11 +91,11 @@ def numbers() -> dict[str, str]:
     """Return the struct code of each number in the head of each request."""
     kinds = [
         kind
-        for kind in vars(messages).values()
+        for kind in vars(requests).values()
         if isinstance(kind, type)
         and issubclass(kind, Payload)
         and hasattr(kind, "kind")
-        if kind.__module__ == messages.__name__
+        if kind.__module__ == requests.__name__
     ]
     widths = {}
     for kind in kinds:

@@ -9,10 +9,10 @@ import pytest
 
 from rig.errors import RemoteProtocolError
 from sut_backends.shim.frame import Frame
-from sut_backends.shim.link import RequestWindow
 from sut_backends.shim.messages import CapsMessage, HelloMessage, MessageKind
 from sut_backends.shim.request import Request, SilentWindow
 from sut_backends.shim.timeouts import RetransmissionTimeouts
+from sut_backends.shim.window import RequestWindow
 from sut_backends.uart.framed_dut import FramedDut
 from tests.sut_backends.framed import CAPS
 

@@ -11,7 +11,7 @@ from itertools import chain
 
 import pytest
 
-from rig.check.again import _of_whole
+from rig.check.uart_again import _of_whole
 from rig.interfaces.context import BenchContext
 from rig.interfaces.recount import WireBlock
 from rig.model.completion import SYNC, Completion, Mark

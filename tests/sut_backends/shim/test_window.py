@@ -8,9 +8,9 @@ from __future__ import annotations
 import pytest
 
 from sut_backends.shim.frame import Frame, FrameDecoder
-from sut_backends.shim.link import RequestWindow
 from sut_backends.shim.messages import AckMessage, MessageKind
 from sut_backends.shim.timeouts import RetransmissionTimeouts
+from sut_backends.shim.window import RequestWindow
 
 FIRST = 0x24
 LAST = 0x26

@@ -17,7 +17,7 @@ from rig.model.steps import Load, Query
 from rig.network.graph import Network
 from scenarios.tasks.asc.integer import spike_counts
 from scenarios.tasks.asc.nirfile import read_model
-from scenarios.tasks.asc.spiking import network
+from scenarios.tasks.asc.programs import network
 from scenarios.tasks.asc.task import SHIPPED_MODEL
 from sut_backends.workers.network_sut import Runner, open_network_sut
 from sut_backends.workers.process import Place

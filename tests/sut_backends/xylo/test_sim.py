@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from sut_backends.xylo import board_runner
+from sut_backends.xylo import board_runner, power_events
 from sut_backends.xylo.sim import nodes
 from sut_backends.xylo.sim.board import Core, SimulatedHdk
 from tests.contracts import described
@@ -67,8 +67,9 @@ def is_stopwatch(on: str) -> bool:
 
 def ours() -> Iterator[tuple[str, Form]]:
     """Yield the calls of the worker."""
-    assert board_runner.__file__ is not None
-    yield from calls(Path(board_runner.__file__).read_text(encoding="utf-8"))
+    for module in (power_events, board_runner):
+        assert module.__file__ is not None
+        yield from calls(Path(module.__file__).read_text(encoding="utf-8"))
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 from rig.api.support import bundle
-from rig.api.support.bundle import IP, MAC, REMOVED, Redaction, serials_in
+from rig.api.support.redaction import IP, MAC, REMOVED, Redaction, serials_in
 from rig.bench.scan import FOUND, ScanRow
 from rig.cli.main import rig as command
 from rig.files.plain_text import visible

@@ -15,7 +15,7 @@ from types import SimpleNamespace
 import pytest
 
 from rig.bench import packages, scan
-from rig.bench.doctor import examination, installed, programs, row, storage, system
+from rig.bench.doctor import installed, ports, programs, row, storage, system
 from rig.bench.doctor.row import LinuxRoot, RowState
 from rig.bench.doctor.storage import Written
 from rig.errors import DeadlineError
@@ -162,14 +162,14 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 def test_a_port_that_is_there_is_ok_with_its_owner_and_a_missing_one_is_named(
     terminal: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(examination, "users_of", lambda path: [])
+    monkeypatch.setattr(ports, "users_of", lambda path: [])
     link = tmp_path / "board"
     link.symlink_to(terminal)
     needs = [
         Need(NeedKind.PORT, name)
         for name in (terminal, str(link), "/dev/nosuch", "socket://host:1")
     ]
-    direct, linked, absent, far = examination.port_rows(needs)
+    direct, linked, absent, far = ports.port_rows(needs)
     assert direct.state is RowState.OK and linked.detail == direct.detail
     path = Path(terminal)
     assert f"{path.owner()}:{path.group()}" in direct.detail
@@ -183,7 +183,7 @@ def test_a_port_that_another_program_holds_is_named_with_the_program(
     terminal: str,
 ) -> None:
     with closing(SerialPort.open(terminal, 115_200)):
-        (found,) = examination.port_rows([Need(NeedKind.PORT, terminal)])
+        (found,) = ports.port_rows([Need(NeedKind.PORT, terminal)])
     assert found.state is RowState.WRONG and f"process {os.getpid()}" in found.detail
 
 
@@ -197,7 +197,7 @@ def test_a_system_that_does_not_list_its_ports_is_given_up(
         return []
 
     monkeypatch.setattr(scan, "_comports", hang)
-    (found,) = examination.port_rows(None)
+    (found,) = ports.port_rows(None)
     assert found.state is RowState.WRONG and "no list of serial ports" in found.detail
 
 

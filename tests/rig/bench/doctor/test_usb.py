@@ -12,7 +12,7 @@ import pytest
 
 from drivers.st_lpm01a import driver as lpm01a
 from rig.bench.doctor import usb
-from rig.bench.doctor.examination import linux_rows
+from rig.bench.doctor.ports import linux_rows
 from rig.bench.doctor.row import DoctorRow, LinuxRoot, RowState
 from rig.model.need import Need, NeedKind
 

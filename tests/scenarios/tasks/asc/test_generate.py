@@ -16,13 +16,8 @@ from numpy.typing import NDArray
 from rig.errors import ConfigError, DataError
 from scenarios.tasks.asc import generate
 from scenarios.tasks.asc.dataset import CLASSES, open_dataset
-from scenarios.tasks.asc.generate import (
-    RATE_HZ,
-    SAMPLES_PER_FILE,
-    GeneratedRecording,
-    ensure,
-    recordings,
-)
+from scenarios.tasks.asc.generate import GeneratedRecording, ensure, recordings
+from scenarios.tasks.asc.sounds import RATE_HZ, SAMPLES_PER_FILE
 
 pytestmark = pytest.mark.computes
 

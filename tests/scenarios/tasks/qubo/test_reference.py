@@ -18,7 +18,8 @@ from rig.errors import BenchError, DeviceNotFound
 from scenarios.tasks.qubo import edges, reference, targets
 from scenarios.tasks.qubo.cost import cost
 from scenarios.tasks.qubo.graph import Workload, from_edges, generate
-from scenarios.tasks.qubo.reference import Library, Solver
+from scenarios.tasks.qubo.library import Library
+from scenarios.tasks.qubo.reference import Solver
 from tests.scenarios.tasks.qubo.conftest import Firmware
 
 

@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 
 from drivers.joulescope import driver as joulescope
-from drivers.joulescope.attached import Shared
 from drivers.joulescope.driver import Joulescope
 from drivers.joulescope.js110_log import Refusals
+from drivers.joulescope.shared import Shared
 from drivers.joulescope.sim.settings import JoulescopeFaults
 from drivers.joulescope.sim.simulator import (
     JoulescopeSimulatorSettings,

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from rig.trace import sync_line
+from rig.trace import voltage_edges
 from rig.trace.edges import SWING_V, Edges
 from rig.trace.trace import Trace
 from tests.length import length
@@ -69,7 +69,7 @@ def test_pieces_give_the_edges_of_the_whole(
     for at, count in lost:
         volts[at : at + count] = np.nan
     whole = of_the_whole(volts)
-    pieces = sync_line.in_pieces(
+    pieces = voltage_edges.in_pieces(
         lambda: (volts[at : at + block] for at in range(0, len(volts), block)), HZ
     )
     np.testing.assert_array_equal(pieces.falls_s, whole.falls_s)
@@ -78,7 +78,9 @@ def test_pieces_give_the_edges_of_the_whole(
 
 def test_a_line_of_nothing_has_no_edges() -> None:
     for volts in (np.zeros(0), np.full(10, np.nan), np.full(10, 3.3)):
-        result = sync_line.in_pieces(lambda volts=volts: [volts.astype(np.float32)], HZ)
+        result = voltage_edges.in_pieces(
+            lambda volts=volts: [volts.astype(np.float32)], HZ
+        )
         assert len(result.falls_s) == len(result.rises_s) == 0
 
 

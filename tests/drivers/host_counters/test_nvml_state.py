@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from drivers.host_counters.nvml import Nvml
-from drivers.host_counters.nvml_watch import BoardProcess, _is_ours, read_state, reasons
+from drivers.host_counters.nvml_state import BoardProcess, _is_ours, read_state, reasons
 from drivers.host_counters.sim.nvml import STATES, NvmlSimulator
 from rig.errors import BenchError, ConfigError
 from rig.interfaces.context import BenchContext

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from drivers.nordic_ppk2.recording import LostSamples, SampleStream, SampleWords
+from drivers.nordic_ppk2.stream import LostSamples, SampleStream, SampleWords
 from rig.errors import RemoteProtocolError
 from tests.length import length
 
