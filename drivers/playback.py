@@ -20,7 +20,7 @@ from annotated_types import Interval, Unit, doc
 
 from rig.errors import BenchError, ConfigError, DataError, DeviceNotFound, storage_error
 from rig.importers.open import accuracy_beside, open_any
-from rig.importers.opened import Opened
+from rig.importers.opened import NoSync, Opened
 from rig.importers.options import Options
 from rig.interfaces.context import BenchContext
 from rig.interfaces.monitor import MonitorInfo
@@ -163,6 +163,7 @@ class Playback(Driver):
         """Description of the recording."""
         trace = self._first.trace
         notes = [_with_keys(note, self._section) for note in self._first.notes]
+        no_sync = [note for note in self._first.notes if isinstance(note, NoSync)]
         return MonitorInfo(
             name="playback",
             kind="playback",
@@ -172,7 +173,7 @@ class Playback(Driver):
             accuracy=self._accuracy,
             sync=self._first.sync,
             no_sync=(
-                "; ".join(note for note in notes if note.startswith("no SYNC")),
+                "; ".join(_with_keys(note, self._section) for note in no_sync),
                 _NO_SYNC.replace("SIGNALS", f"{self._section}.signals"),
             ),
             details={
@@ -283,11 +284,11 @@ def _even(path: Path, scratch: Path, signals: Options) -> Opened:
     """
     opened = open_any(path, scratch, signals)
     if opened.stamped is not None:
-        advice = (note for note in opened.notes if note.startswith("--rate"))
         raise DataError(
             f"{path.name} has rows at uneven times, whose uncertainty no session has",
             evidence=opened.stamped.note(path.name),
-            try_next=next(advice, "rig measure takes it, or resample it at even times"),
+            try_next=opened.rate_advice
+            or "rig measure takes it, or resample it at even times",
         )
     return opened
 

@@ -22,7 +22,8 @@ Stopped is none of them: a KeyboardInterrupt that a program asked for.
 from __future__ import annotations
 
 import errno
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -56,12 +57,14 @@ class RigError(Exception):
     `exit_code` is that of the command line: 2 usage or configuration, 3 the bench
     failed. `rail` is the rail whose monitor raised it, where there are several. `see`
     is the row of docs/how-to/TROUBLESHOOTING.md that `rig docs` prints, empty where
-    there is none; it is no part of the stored text.
+    there is none; it is no part of the stored text. `file` is the file of a session
+    folder that is wrong, where that is known.
     """
 
     exit_code = 3
     rail = ""
     see = ""
+    file = ""
 
     def __init__(
         self, cause: str, *, evidence: str = "", try_next: str = "", see: str = ""
@@ -233,7 +236,13 @@ class DataError(RigError):
     exit_code = 2
 
     def __init__(
-        self, cause: str, *, evidence: str = "", try_next: str = "", see: str = ""
+        self,
+        cause: str,
+        *,
+        evidence: str = "",
+        try_next: str = "",
+        see: str = "",
+        file: str = "",
     ) -> None:
         super().__init__(
             cause,
@@ -241,12 +250,26 @@ class DataError(RigError):
             try_next=try_next or "fetch or make the file again, or name another one",
             see=see,
         )
+        if file:
+            self.file = file
 
 
 class NotInSession(DataError):
     """A session folder does not hold the content of a sample, and something that is
     made again from it would need it.
     """
+
+
+@contextmanager
+def errors_in(file: str) -> Iterator[None]:
+    """Name a file of a session folder in the rig's errors that are raised here, where
+    they name none.
+    """
+    try:
+        yield
+    except RigError as error:
+        error.file = error.file or file
+        raise
 
 
 def cause_of(error: Exception) -> str:

@@ -45,7 +45,6 @@ from rig.store.journal import Journal
 from rig.store.segments import segments
 from rig.store.session_folder import (
     BENCH,
-    CATALOGUE,
     COMPLETIONS,
     EVENTS,
     PROVENANCE,
@@ -248,18 +247,8 @@ class _Session:
         try:
             replay = Replay.of(self.context)
         except Exception as error:
-            said = cause(error)
-            blamed = next(
-                (
-                    name
-                    for name in (CATALOGUE, PROVENANCE, BENCH)
-                    if said.startswith(name)
-                ),
-                PROVENANCE,
-            )
-            return None, [
-                Finding(blamed, False, f"plans and scores cannot be recomputed: {said}")
-            ]
+            text = cannot("plans and scores", error)
+            return None, [Finding(to_blame(error), False, text)]
         if replay is None:
             kind = self.context.config.task.kind
             said = (

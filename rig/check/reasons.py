@@ -4,15 +4,15 @@
 from __future__ import annotations
 
 from rig.errors import RigError
-from rig.store.session_folder import BENCH, CATALOGUE, PROVENANCE
+from rig.store.session_folder import PROVENANCE
 
 
 def to_blame(error: Exception) -> str:
-    """Return the file that an error of reading a session's settings is of."""
-    text = str(error)
-    return next(
-        (name for name in (BENCH, CATALOGUE, PROVENANCE) if name in text), PROVENANCE
-    )
+    """Return the file that an error of a session's settings names as wrong;
+    provenance.json where it names none.
+    """
+    file = error.file if isinstance(error, RigError) else ""
+    return file or PROVENANCE
 
 
 def cannot(what: str, error: BaseException) -> str:

@@ -25,6 +25,12 @@ from rig.uncertainty.accuracy import Accuracy
 LONGEST_S = 100 * 365.25 * 86_400
 
 
+class NoSync(str):
+    """Note that no signal is the SYNC line, and the option that names one."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True, slots=True)
 class Opened:
     """A trace ready to be measured; `notes` say how its columns or signals were read.
@@ -33,7 +39,8 @@ class Opened:
     `about` is the metadata of its recorder, where that was the rig; `marked` says where
     its markers are, where it can have any. `rate_ppm` is how far the sampling rate may
     be off, where the file leaves that open. `stamped` are the rows of a table that was
-    integrated as stamped. `lines` are the edges of all digital lines, or why one has
+    integrated as stamped, and `rate_advice` the option that takes each row for one
+    sample, where it fits. `lines` are the edges of all digital lines, or why one has
     none, where the conversion has read them.
     """
 
@@ -45,6 +52,7 @@ class Opened:
     about: dict[str, Any] = field(default_factory=dict)
     rate_ppm: float = 0.0
     stamped: Stamped | None = None
+    rate_advice: str = ""
     lines: Mapping[str, Edges | DataError] = field(default_factory=dict)
 
     @property

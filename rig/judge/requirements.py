@@ -158,8 +158,8 @@ def _labels(case: JudgedCase) -> Iterator[JudgedRow]:
                 made_up.append(f"{each.stated.name} is {said}")
                 continue
             # Which seeds are announced is a requirement of its own.
-            parts = [part for part in label.text.split(", ") if part != known]
-            partial += [f"{each.stated.name} is {said}"] * bool(parts)
+            if label.text != known:
+                partial.append(f"{each.stated.name} is {said}")
         monitors = each.context.provenance.monitors if each.context else {}
         if played := origins.played_back(monitors):
             made_up.append(f"{each.stated.name} plays power back from {played}")

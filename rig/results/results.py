@@ -15,7 +15,7 @@ from pathlib import Path
 
 from rig.bench import config, plugins
 from rig.bench.config import REDUCED_RATE, Config
-from rig.errors import DataError
+from rig.errors import DataError, errors_in
 from rig.files import typed
 from rig.interfaces.context import BenchContext
 from rig.interfaces.scenario import Scenario
@@ -55,7 +55,13 @@ from rig.results.metric_result import metric_result, statements
 from rig.store import provenance_file, session_folder
 from rig.store.provenance_file import Provenance
 from rig.store.segments import counted, cut, segments, word
-from rig.store.session_folder import BENCH, PROVENANCE, RESULTS, SessionFolder
+from rig.store.session_folder import (
+    BENCH,
+    CATALOGUE,
+    PROVENANCE,
+    RESULTS,
+    SessionFolder,
+)
 from rig.timebase.align import Alignment
 from rig.timebase.edge_clock import EDGE_CLOCK
 from rig.timebase.timebase import Timebase
@@ -155,12 +161,16 @@ class Context:
     @classmethod
     def of(cls, folder: SessionFolder) -> Context:
         """Read it; raises DataError where the bench cannot be read."""
-        folder.bench_text()
-        resolved = config.load(folder.path / BENCH)
-        scenario = plugins.find("scenario", resolved.scenario.kind).open(
-            resolved.scenario.settings, BenchContext()
-        )
-        return cls(resolved, scenario, provenance_file.read(folder), folder.catalogue())
+        with errors_in(BENCH):
+            folder.bench_text()
+            resolved = config.load(folder.path / BENCH)
+            kind = plugins.find("scenario", resolved.scenario.kind)
+            scenario = kind.open(resolved.scenario.settings, BenchContext())
+        with errors_in(PROVENANCE):
+            provenance = provenance_file.read(folder)
+        with errors_in(CATALOGUE):
+            entries = folder.catalogue()
+        return cls(resolved, scenario, provenance, entries)
 
     @property
     def phases(self) -> list[str]:

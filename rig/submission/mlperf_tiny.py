@@ -195,13 +195,14 @@ def _refuse_labels(session: FinishedSession, division: str) -> None:
             evidence=f"its power was played back from {played}, not measured",
             try_next="the session that was recorded then",
         )
-    found = labels.of_no_result(session.folder.provenance())
+    facts = session.folder.provenance()
+    found = labels.of_no_result(facts)
     if division == "open":
+        made_up = labels.of_made_up(facts)
         found = tuple(
             label
             for label in found
-            if label.text in (labels.SIMULATED, labels.GENERATED)
-            or label.text.startswith(("TIME: ", "ENERGY: "))
+            if label in made_up or label.text == labels.GENERATED
         )
     if found:
         raise ConfigError(

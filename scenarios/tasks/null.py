@@ -17,6 +17,7 @@ from rig.interfaces.task import Regeneration, Task
 from rig.model.catalogue import Entry
 from rig.model.scores import Score
 from rig.settings.declare import Count, Seed
+from rig.store.session_folder import BENCH, CATALOGUE
 from rig.units import bytes_text
 
 #: The null workload of the firmware answers the beginning of its input.
@@ -79,7 +80,8 @@ class NullTask(Task):
         ):
             raise DataError(
                 f"bench.toml has {settings.samples} payloads of {settings.payload_b} B,"
-                f" catalogue.csv {len(entries)}"
+                f" catalogue.csv {len(entries)}",
+                file=BENCH,
             )
         about = task.provenance()
         if differing := [name for name in about if facts.get(name) != about[name]]:
@@ -93,7 +95,8 @@ class NullTask(Task):
             if entry != due:
                 raise DataError(
                     f"catalogue.csv, line {index + 2}: {entry.label[:16]!r},"
-                    f" {due.label[:16]!r} is drawn from the seed"
+                    f" {due.label[:16]!r} is drawn from the seed",
+                    file=CATALOGUE,
                 )
         return task
 

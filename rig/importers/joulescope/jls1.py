@@ -31,7 +31,7 @@ from rig.importers.digital_levels import BOTH, HIGH, LOW, UNKNOWN, DigitalLines
 from rig.importers.joulescope import js110_raw
 from rig.importers.joulescope.jls1_container import ContainerBlock, TaggedFile
 from rig.importers.joulescope.js110_raw import Calibration, RawDecoder
-from rig.importers.opened import Opened, require_rate
+from rig.importers.opened import NoSync, Opened, require_rate
 from rig.importers.options import Options
 from rig.importers.tables.power_beside import PowerBeside
 from rig.trace.gaps import Gap
@@ -166,7 +166,7 @@ def _said(options: Options) -> Iterator[str]:
     if options.sync in LINES:
         yield f"SYNC: {options.sync}"
     else:
-        yield (
+        yield NoSync(
             f"no SYNC; if the recording has its inputs in {' or '.join(LINES)}: --sync"
             f" {LINES[0]}"
         )

@@ -15,6 +15,7 @@ from rig.errors import DataError
 from rig.importers import given_rate
 from rig.importers.given_rate import RateComparison
 from rig.importers.markers import TIME64_S, markers_in, time_stamps, trace_beside
+from rig.importers.opened import NoSync
 from rig.importers.options import Options
 
 #: The names that programs give to signals without units of their own.
@@ -93,7 +94,9 @@ def choose(reader: Any, source: Any, options: Options) -> Chosen:
     )
     sync = _sync(reader, signals, options.sync)
     notes.append(
-        f"SYNC: {sync.name} at {sync.sample_rate} Hz" if sync is not None else "no SYNC"
+        f"SYNC: {sync.name} at {sync.sample_rate} Hz"
+        if sync is not None
+        else NoSync("no SYNC")
     )
     if current is None and power is None:
         raise _unclear(

@@ -21,7 +21,7 @@ import numpy as np
 from rig.errors import ConfigError, DataError
 from rig.importers import given_rate
 from rig.importers.conversion import Conversion
-from rig.importers.opened import Opened, require_rate
+from rig.importers.opened import NoSync, Opened, require_rate
 from rig.importers.options import Options
 from rig.importers.stamps_file import resolution_s, stamps_in
 
@@ -120,9 +120,8 @@ def _stamps(path: Path, options: Options, notes: list[str]) -> list[str]:
     """Return the time stamps beside a file, as they are written."""
     beside = _beside(path)
     if options.sync == "none" or not path.name.endswith(SUFFIX) or not beside.exists():
-        notes.append(
-            f"no SYNC: {'as asked' if options.sync else f'no {beside.name} beside it'}"
-        )
+        reason = "as asked" if options.sync else f"no {beside.name} beside it"
+        notes.append(NoSync(f"no SYNC: {reason}"))
         return []
     stamps = stamps_in(beside)
     if sorted(stamps, key=float) != stamps:

@@ -27,7 +27,7 @@ import numpy as np
 from rig.errors import DataError
 from rig.files import foreign_files
 from rig.importers import given_rate
-from rig.importers.opened import Opened, require_rate
+from rig.importers.opened import NoSync, Opened, require_rate
 from rig.importers.options import Options
 from rig.importers.profilers import power_profiler
 
@@ -114,12 +114,8 @@ def convert(path: Path, scratch: Path, options: Options) -> Opened:
     has_lines = len(bits[:count]) == count
     if is_synced and not has_lines:
         raise DataError(f"{path.name} has no digital lines", try_next="--sync none")
-    notes.append(
-        f"SYNC: {options.sync}"
-        if is_synced
-        else "no SYNC"
-        + ("; there are the lines D0 to D7: --sync D0" if has_lines else "")
-    )
+    hint = "; there are the lines D0 to D7: --sync D0" if has_lines else ""
+    notes.append(f"SYNC: {options.sync}" if is_synced else NoSync(f"no SYNC{hint}"))
     pieces = (
         (
             current_ua[first : min(first + _PIECE, count)],

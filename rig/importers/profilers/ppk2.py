@@ -25,7 +25,7 @@ from rig.arrays import Array
 from rig.errors import DataError
 from rig.files import typed
 from rig.importers import given_rate
-from rig.importers.opened import Opened, require_rate
+from rig.importers.opened import NoSync, Opened, require_rate
 from rig.importers.options import Options
 from rig.importers.profilers import power_profiler
 
@@ -97,7 +97,7 @@ def _convert(archive: ZipFile, path: Path, scratch: Path, options: Options) -> O
     notes.append(
         f"SYNC: {options.sync}"
         if is_synced
-        else "no SYNC; there are the lines D0 to D7: --sync D0"
+        else NoSync("no SYNC; there are the lines D0 to D7: --sync D0")
     )
     pieces = (
         (rows["current_ua"], rows["lines"]) for rows in _rows(archive, path, notes)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from rig.errors import DataError, shortened
+from rig.importers.opened import NoSync
 from rig.importers.options import Options
 from rig.importers.tables.column_units import UNITS, WRITTEN, Named, unit_as_written
 from rig.importers.tables.dated import DateColumns
@@ -223,9 +224,8 @@ def _notes(
         if options.sync != "none"
         else ""
     )
-    yield f"no SYNC{among}" + (
-        f"; there are the lines {', '.join(digital)}: --sync D0" if digital else ""
-    )
+    lines = f"; there are the lines {', '.join(digital)}: --sync D0" if digital else ""
+    yield NoSync(f"no SYNC{among}{lines}")
 
 
 def _one(named: Named, role: str, name: str) -> Column | None:

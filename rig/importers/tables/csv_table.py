@@ -220,7 +220,8 @@ class _Table:
 
     def unevenly(self) -> Opened:
         """Convert rows at uneven times as they are stamped."""
-        if advice := self._advice():
+        advice = self._advice()
+        if advice:
             self.notes.append(advice)
         name = self.path.name
         table = np.fromfile(self.numbers, dtype=ROW)
@@ -238,7 +239,8 @@ class _Table:
         self.notes.append(rows.note(name))
         beside = PowerBeside(self.heading.beside.name if self.heading.beside else "")
         beside.add(current, voltage, table["power"])
-        return replace(self._opened(conversion, beside, 0.0), stamped=rows)
+        opened = self._opened(conversion, beside, 0.0)
+        return replace(opened, stamped=rows, rate_advice=advice)
 
     def _conversion(
         self, rate_hz: float, samples: int, edge_hz: float = 0.0

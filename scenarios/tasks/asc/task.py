@@ -25,6 +25,7 @@ from rig.network.tflite import network as network_of
 from rig.network.tflite.network import SUFFIXES
 from rig.results import labels
 from rig.settings.declare import Count, FolderText, Or, PathText, Seed, Why
+from rig.store.session_folder import BENCH
 from scenarios.tasks import user_files
 from scenarios.tasks.asc import kept, kept_task
 from scenarios.tasks.asc.audio import ClipReader
@@ -119,7 +120,8 @@ class AscTask(SpikingTask):
         if settings.samples not in (0, len(entries)):
             raise DataError(
                 f"bench.toml has {settings.samples} samples, catalogue.csv"
-                f" {len(entries)}"
+                f" {len(entries)}",
+                file=BENCH,
             )
         cities = frozenset(entry.city for entry in entries)
         source = (

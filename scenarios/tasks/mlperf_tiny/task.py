@@ -22,6 +22,7 @@ from rig.model.catalogue import Entry
 from rig.model.scores import Score
 from rig.results import labels
 from rig.settings.declare import Count, FolderText, Or, PathText, Seed
+from rig.store.session_folder import BENCH
 from scenarios.tasks.mlperf_tiny import answer, generate, model
 from scenarios.tasks.mlperf_tiny.benchmarks import BENCHMARKS, Benchmark, Name
 from scenarios.tasks.mlperf_tiny.dataset import TinyDataset, open_dataset
@@ -116,7 +117,8 @@ class MlperfTiny(Task):
         if replica.form != form or settings.outputs not in (0, replica.outputs):
             raise DataError(
                 f"bench.toml has {settings.output}, provenance.json"
-                f" {facts.get('output')!r}"
+                f" {facts.get('output')!r}",
+                file=BENCH,
             )
         return replica
 

@@ -14,6 +14,7 @@ from rig.errors import DataError, NotInSession
 from rig.interfaces.task import OptimizationTask
 from rig.model.catalogue import Entry
 from rig.model.scores import Costs, Score
+from rig.store.session_folder import BENCH, CATALOGUE
 from scenarios.tasks.qubo import answer, official, targets
 from scenarios.tasks.qubo.cost import cost
 from scenarios.tasks.qubo.facts import QuboFacts, WorkloadFacts
@@ -104,7 +105,8 @@ class QuboReplica(OptimizationTask):
         if not len(due) == len(stored.workloads) == len(entries):
             raise DataError(
                 f"bench.toml has {len(due)} workloads, provenance.json"
-                f" {len(stored.workloads)}, catalogue.csv {len(entries)}"
+                f" {len(stored.workloads)}, catalogue.csv {len(entries)}",
+                file=BENCH,
             )
         for index, (workload, about, entry) in enumerate(
             zip(due, stored.workloads, entries, strict=True)
@@ -112,7 +114,8 @@ class QuboReplica(OptimizationTask):
             if entry != Entry(name_of(workload)):
                 raise DataError(
                     f"catalogue.csv, line {index + 2}: {entry.label[:40]!r}, bench.toml"
-                    f" has {name_of(workload)!r}"
+                    f" has {name_of(workload)!r}",
+                    file=CATALOGUE,
                 )
             has_target = about.official is not None or about.best_known is not None
             if (about.name, about.workload) != (

@@ -17,6 +17,7 @@ from rig.model.catalogue import Entry
 from rig.model.scores import Score
 from rig.network.sound.mel import SAMPLE_HZ
 from rig.network.wake.features import HOP
+from rig.store.session_folder import CATALOGUE
 from scenarios.tasks.replica import CatalogueReplica
 from scenarios.tasks.sww import answer
 from scenarios.tasks.tflite.answer import values
@@ -68,7 +69,8 @@ class SwwReplica(CatalogueReplica, EventTask):
         names = answer.names_of(stated.words, len(entries))
         if labels_of(names) != [one.label for one in entries]:
             raise DataError(
-                "catalogue.csv has other labels than the words of provenance.json"
+                "catalogue.csv has other labels than the words of provenance.json",
+                file=CATALOGUE,
             )
         return {
             "outputs": stated.outputs,

@@ -320,6 +320,22 @@ def test_a_hostile_folder_is_refused_by_a_message_that_names_the_file(
     assert all(item.isprintable() or item in "\n " for item in text)
 
 
+def test_a_key_that_does_not_exist_is_blamed_on_the_bench_file(
+    session: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "session"
+    shutil.copytree(session, folder)
+    bench = folder / "bench.toml"
+    bench.write_text(bench.read_text() + "\n[nosuch]\n")
+    rehash(folder)
+    (found,) = [
+        each.name
+        for each in check(folder, MEMORY.read).findings
+        if "the trials cannot be recomputed" in each.detail
+    ]
+    assert found == "bench.toml"
+
+
 COMMANDS = (("check",), ("report",), ("coverage",), ("resume",), ("qubo", "rescore"))
 
 
