@@ -308,17 +308,19 @@ def _translated(path: Path, section: str) -> Iterator[None]:
             f"{section}.signals.{key}".removesuffix(".")
             for key in error.path.split(", ")
         )
+        cause = _of(path, error.fault)
         raise ConfigError(
-            _of(path, error.fault),
+            cause,
             path=keys,
             evidence=error.evidence,
             try_next=_with_keys(error.try_next, section),
         ) from error
     except DataError as error:
+        try_next = _with_keys(error.try_next, section)
         raise DataError(
             _of(path, error.cause),
             evidence=error.evidence,
-            try_next=_with_keys(error.try_next, section),
+            try_next=try_next,
         ) from error
 
 

@@ -121,10 +121,11 @@ class StreamRecording(ThreadRecording):
 
     def __enter__(self) -> Self:
         info = self._info
+        settings = dataclasses.asdict(self._settings)
         self._open_writer = trace_writer(
             self._folder,
             info,
-            {"details": info.details, "settings": dataclasses.asdict(self._settings)},
+            {"details": info.details, "settings": settings},
             self.corrected,
         )
         try:

@@ -329,17 +329,19 @@ class Sampler:
 
 
 def _promised(settings: VirtualMonitor.Settings) -> Accuracy:
-    return Accuracy(
-        current=(
-            Range(
-                10.0,
-                settings.gain_limit,
-                settings.offset_limit_a,
-                noise=settings.noise_a,
-                lsb=settings.lsb_a,
-            ),
+    current = (
+        Range(
+            10.0,
+            settings.gain_limit,
+            settings.offset_limit_a,
+            noise=settings.noise_a,
+            lsb=settings.lsb_a,
         ),
-        voltage=(Range(100.0, settings.voltage_gain_limit, 0.0),),
+    )
+    voltage = (Range(100.0, settings.voltage_gain_limit, 0.0),)
+    return Accuracy(
+        current=current,
+        voltage=voltage,
         clock_ppm=settings.clock_limit_ppm,
         source="the limits in the bench file",
         verified=True,

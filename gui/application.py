@@ -66,11 +66,12 @@ def _opened(arguments: Sequence[str]) -> QApplication:
         if kind != QtMsgType.QtFatalMsg:
             heard.append(text)
             return
+        evidence = "; ".join(
+            line.strip(" .") for line in heard or text.splitlines()[:1]
+        )
         error = BenchError(
             "the window has no display to open on",
-            evidence="; ".join(
-                line.strip(" .") for line in heard or text.splitlines()[:1]
-            ),
+            evidence=evidence,
             try_next=DISPLAY_TRY,
             see="no-display",
         )

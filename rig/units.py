@@ -112,9 +112,9 @@ def _to_digits(value: float, error: float) -> str:
 
 def four_digits(value: float) -> int:
     """Return how many decimals show four digits of a value that has no error."""
-    return (
-        max(min(3 - math.floor(math.log10(abs(value))), _DECIMALS), 0) if value else 3
-    )
+    if value:
+        return max(min(3 - math.floor(math.log10(abs(value))), _DECIMALS), 0)
+    return 3
 
 
 def duration(seconds: float | None) -> str:

@@ -264,14 +264,16 @@ def _energies(measured: Measured) -> dict[str, Metric]:
     idle = idle_power(measured)
     active = of_ratio(energies_j, times_s, "W")
     each_s = ratio(times_s, counts)[0]
+    above = [e - idle.value * t for e, t in zip(energies_j, times_s, strict=True)]
     dynamic = of_ratio(
-        [e - idle.value * t for e, t in zip(energies_j, times_s, strict=True)],
+        above,
         counts,
         "J",
     )
+    value = active.value - idle.value
     above_idle = replace(
         active,
-        value=active.value - idle.value,
+        value=value,
         standard_error=_together(active, idle, 1.0),
         statistic=Statistic.DIFFERENCE,
     )

@@ -107,9 +107,10 @@ class CounterGrid:
         yield from gaps
 
     def _note(self, from_ns: int, to_ns: int, cause: str) -> None:
+        start = int(from_ns / self._period_ns)
         self._gaps.append(
             Gap(
-                int(from_ns / self._period_ns),
+                start,
                 math.ceil(to_ns / self._period_ns),
                 cause,
             )

@@ -217,12 +217,13 @@ class Ina3221(CounterDriver):
         """Record into `folder`."""
         settings = self._settings
         took_s = _reading_s(self._facts)
+        lag_s = 2 * self._facts.interval_s
         polling = Polling(
             settings.poll_hz,
             settings.longest_s,
             spread_s=2 * took_s + _LATE_S,
             start_s=took_s,
-            lag_s=2 * self._facts.interval_s,
+            lag_s=lag_s,
         )
         return self._recording(RailSum(self._rails), polling, folder, self.info.name)
 

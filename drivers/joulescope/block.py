@@ -126,10 +126,12 @@ class TimeMaps:
     def summary(self) -> dict[str, Any]:
         """The relation to UTC, for readers of the recording."""
         kept = [asdict(one) for one in self._kept]
+        first = kept[0] if kept else {}
+        last = asdict(self._last) if self._last else {}
         return {
             "count": self.count,
-            "first": kept[0] if kept else {},
+            "first": first,
             "kept": kept,
-            "last": asdict(self._last) if self._last else {},
+            "last": last,
             "counter_rates_hz": self.rates_hz,
         }

@@ -116,11 +116,10 @@ class Joulescope(Driver):
         self._stack = ExitStack()
         self._simulated = is_simulated(settings.device)
         self._wanted = _wanted(settings)
-        self._accuracy = (
-            accuracy.load(Path(settings.calibration))
-            if settings.calibration
-            else models.promised(model, self._wanted)
-        )
+        if settings.calibration:
+            self._accuracy = accuracy.load(Path(settings.calibration))
+        else:
+            self._accuracy = models.promised(model, self._wanted)
         self._details = self._described(found_on)
         self._closed = False
 

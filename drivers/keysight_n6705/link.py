@@ -335,12 +335,13 @@ class ScpiLink:
 
 def conversation(resource: str) -> Conversation:
     """Return how the instrument is talked to."""
+    polls = {"FETC:ELOG?": "#10", "SYST:ERR?": '+0,"No error"'}
     return Conversation(
         "keysight_n6705",
         "SCPI",
         resource,
         # How often it is asked depends on how quick host and network are.
-        polls={"FETC:ELOG?": "#10", "SYST:ERR?": '+0,"No error"'},
+        polls=polls,
         anew="INIT:ELOG",
         versions=libraries(),
     )

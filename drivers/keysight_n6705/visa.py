@@ -97,10 +97,11 @@ def open_session(
                 evidence=text,
             ) from error
         if "PyUSB" in text or "gpib" in text.lower():
+            evidence = text.replace("\n", " ")
             raise ConfigError(
                 f"the VISA library {visa_library!r} cannot reach {resource}",
                 path="monitor.keysight_n6705.visa_library",
-                evidence=text.replace("\n", " "),
+                evidence=evidence,
                 try_next=(
                     "pip install pyusb, or the vendor's library, or the instrument's"
                     " LAN address with ::5025::SOCKET"

@@ -43,9 +43,10 @@ def promised() -> Accuracy:
         )
         for at, (end_a, gain, offset_a, shunt_ohm) in enumerate(_RANGES)
     )
+    voltage = (Range(_MOST_V, 0.0, _VOLTAGE_V),)
     return Accuracy(
         current=rows,
-        voltage=(Range(_MOST_V, 0.0, _VOLTAGE_V),),
+        voltage=voltage,
         clock_ppm=_CLOCK_PPM,
         source=_SOURCE,
         verified=False,

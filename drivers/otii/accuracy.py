@@ -32,9 +32,11 @@ def promised(settings: OtiiSettings, model: str) -> Accuracy:
     gain, offset_a = _LOW[model]
     high = Range(_HIGH_END_A, gain, _HIGH_OFFSET_A)
     low = Range(_LOW_END_A, gain, offset_a)
+    current = (low, high) if settings.current_range == "low" else (high,)
+    voltage = (Range(_MOST_V, 0.001, 0.002),)
     return Accuracy(
-        current=(low, high) if settings.current_range == "low" else (high,),
-        voltage=(Range(_MOST_V, 0.001, 0.002),),
+        current=current,
+        voltage=voltage,
         clock_ppm=50.0,
         source=_SOURCE,
         verified=False,

@@ -180,9 +180,10 @@ class Otii(SerialInstrument):
             except _DeviceGone:
                 raise
             except RigError as error:
+                evidence = "; ".join(filter(None, (error.cause, error.evidence)))
                 raise BenchError(
                     "the Otii may not have switched the DUT's supply off",
-                    evidence="; ".join(filter(None, (error.cause, error.evidence))),
+                    evidence=evidence,
                     try_next="the supply may still be on: look at the Otii application",
                     see=MAY_BE_ON,
                 ) from error

@@ -183,13 +183,14 @@ class XyloBoard(CounterDriver):
         settings = self._settings
         period_s = 1 / settings.power_hz
         tie = self._events.tie
+        start_s = (0 if tie is not None and tie.settled else SETTLE_S) + 12 * period_s
+        lag_s = 2 * period_s + 2 * settings.shift_limit_s
         polling = Polling(
             settings.power_hz,
             _GAP_PERIODS * period_s,
             spread_s=1.0,
-            start_s=(0 if tie is not None and tie.settled else SETTLE_S)
-            + 12 * period_s,
-            lag_s=2 * period_s + 2 * settings.shift_limit_s,
+            start_s=start_s,
+            lag_s=lag_s,
         )
         names = (f"Xylo board, {settings.channel}", "")
         return XyloRecording(
@@ -221,9 +222,11 @@ class XyloBoard(CounterDriver):
                     "simulated = true in the table of each rail, so that results say so"
                 ),
             )
+        samna = visible(str(header.samna))[:40]
+        tied_within_s = tie.half_width_ns / 1e9 if tie.stamped else None
         self._details = {
-            "samna": visible(str(header.samna))[:40],
-            "tied_within_s": tie.half_width_ns / 1e9 if tie.stamped else None,
+            "samna": samna,
+            "tied_within_s": tied_within_s,
             "times": (
                 "of the stopwatch"
                 if tie.stamped

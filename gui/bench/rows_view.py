@@ -120,9 +120,10 @@ class RowsView(QWidget):
 
 def of_finding(finding: Finding) -> FindingRow:
     """Return the row of a probe's finding."""
+    sign = _SIGNS[finding.passed]
     return FindingRow(
         name=finding.name,
-        sign=_SIGNS[finding.passed],
+        sign=sign,
         detail=finding.detail,
         try_next=finding.try_next,
     )
@@ -160,12 +161,14 @@ def of_scan(attached: ScanRow) -> FindingRow:
     detail = attached.problem or f"{attached.name}{serial}"
     setting = " ".join(attached.setting.split())
     setting = f"In the bench file: {setting}" if setting else ""
+    sign = signs.get(attached.state, _SIGNS[False])
+    rail = attached.name if serial else ""
     return FindingRow(
         name=attached.kind,
-        sign=signs.get(attached.state, _SIGNS[False]),
+        sign=sign,
         detail=detail,
         try_next=attached.try_next or setting,
-        rail=attached.name if serial else "",
+        rail=rail,
     )
 
 

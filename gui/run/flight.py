@@ -86,12 +86,14 @@ class Flight(EngineThread):
         """Go on with a session that was cut off."""
 
         def work() -> None:
+            observers = (self._see,)
+            listeners = (self._console(folder / BENCH, ()),)
             session.resume(
                 folder,
                 (self._take,),
                 self._stop,
-                observers=(self._see,),
-                listeners=(self._console(folder / BENCH, ()),),
+                observers=observers,
+                listeners=listeners,
             )
 
         self._begin(work, self._ended)

@@ -121,8 +121,7 @@ def spread(
     sums = np.add.reduceat(np.where(known, mean, 0.0), starts)
     at = places[starts]
     rows[0][at] = np.fmin.reduceat(least, starts)
-    rows[1][at] = np.divide(
-        sums, counts, out=np.full(len(at), np.nan), where=counts > 0
-    )
+    out = np.full(len(at), np.nan)
+    rows[1][at] = np.divide(sums, counts, out=out, where=counts > 0)
     rows[2][at] = np.fmax.reduceat(most, starts)
     return rows[0], rows[1], rows[2]

@@ -121,12 +121,13 @@ class LiveView(QWidget):
         shape = Envelope(
             borders_s[:-1], borders_s[1:], frame.least_w, frame.mean_w, frame.most_w
         )
+        y_range = (min(frame.lowest_w, 0.0), self._ceiling.fit(frame.highest_w))
         lane = SignalLane(
             title="Power",
             unit="W",
             colour=painter.theme.power,
             envelope=shape,
-            y_range=(min(frame.lowest_w, 0.0), self._ceiling.fit(frame.highest_w)),
+            y_range=y_range,
         )
         paint_signal(painter, power, lane, view)
         edges = LineEdges.of(frame.falls_s, frame.rises_s)

@@ -169,12 +169,14 @@ class NewBoardPage(QWidget):
         folder = self._folder.text().strip()
         if not (board and monitor and folder):
             return None
+        known = self._known[board]
+        addresses = self._addresses(monitor)
         return FirstBench(
             folder=expanded(folder),
             board=board,
             monitor=monitor,
-            known=self._known[board],
-            addresses=self._addresses(monitor),
+            known=known,
+            addresses=addresses,
         )
 
     def _addresses(self, monitor: str) -> dict[str, str]:

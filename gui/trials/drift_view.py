@@ -174,10 +174,11 @@ class DriftView(QWidget, Recoloured):
         for x, value, dot in zip(places, values, metric.dots, strict=True):
             if words.is_odd(metric, dot) and math.isfinite(value):
                 assert metric.odd is not None
+                anchor = (1.05 if x > 2 else -0.05, 0.5)
                 text = pyqtgraph.TextItem(
                     f" the odd one: {percent(metric.odd.deviation)}",
                     color=shown().bad,
-                    anchor=(1.05 if x > 2 else -0.05, 0.5),
+                    anchor=anchor,
                 )
                 text.setPos(x, value)
                 self.plot.addItem(text, ignoreBounds=True)

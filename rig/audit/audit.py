@@ -49,12 +49,13 @@ def audit(
     """Judge claims by the auditor's sessions, which lie in `folder`; None without
     a measurement.
     """
+    sessions = tuple(
+        audited(claimed, session, folder, read) for claimed, session in pairs
+    )
     return Audit(
         rule=replication.RULES[replication.AUDIT],
         policy=POLICY,
-        sessions=tuple(
-            audited(claimed, session, folder, read) for claimed, session in pairs
-        ),
+        sessions=sessions,
     )
 
 

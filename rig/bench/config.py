@@ -102,9 +102,10 @@ class Config:
         """Return the file as resolved: every setting, also the defaults; it loads to
         the same Config.
         """
+        sut = _table(self.sut)
         tree: dict[str, Any] = {
             "bench": dataclasses.asdict(self.bench),
-            "sut": _table(self.sut),
+            "sut": sut,
         }
         for rail, choice in self.monitors.items():
             if rail:

@@ -136,11 +136,10 @@ class ContactWriter:
             raise storage_error(self._failure, self._path)
 
     def _block(self, part: str, direction: str, block: bytes) -> None:
-        content = (
-            {"hex": block.hex()}
-            if block.translate(None, _TEXT)
-            else {"text": block.decode("latin-1")}
-        )
+        if block.translate(None, _TEXT):
+            content = {"hex": block.hex()}
+        else:
+            content = {"text": block.decode("latin-1")}
         self._write(part=part, dir=direction, **content)
 
     def _write(self, **content: Any) -> None:

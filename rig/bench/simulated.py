@@ -31,10 +31,11 @@ def stated(config: Config) -> dict[str, Any]:
         rail: is_simulated("monitor", choice)
         for rail, choice in config.monitors.items()
     }
+    monitors = {rail: {"simulated": is_one} for rail, is_one in rails.items()}
     return {
         "simulated": sut or any(rails.values()),
         "sut": {"simulated": sut},
-        "monitors": {rail: {"simulated": is_one} for rail, is_one in rails.items()},
+        "monitors": monitors,
     }
 
 

@@ -114,9 +114,10 @@ def check(
         context = results.Context.of(folder)
         rails = list(context.provenance.monitors)
     except Exception as error:
+        detail = cannot("the trials", error)
         found = [
             *files.findings(folder, told, ()),
-            Finding(to_blame(error), False, cannot("the trials", error)),
+            Finding(to_blame(error), False, detail),
         ]
         return Check(told.status, tuple(found), (), told.head)
     return _Session(

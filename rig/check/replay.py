@@ -202,11 +202,10 @@ def _refuse_other(task: Task, facts: Mapping[str, Any]) -> None:
     """Raise DataError where the provenance names another task than the bench file, or
     other workloads.
     """
-    names = (
-        [task.workload(index) for index in range(len(task))]
-        if isinstance(task, OptimizationTask)
-        else None
-    )
+    if isinstance(task, OptimizationTask):
+        names = [task.workload(index) for index in range(len(task))]
+    else:
+        names = None
     due = {"name": task.name, "samples": len(task), "names": names}
     for key, value in due.items():
         if facts.get(key) != value:

@@ -77,8 +77,9 @@ def compared(
 
 
 def _other_versions(recorded: Provenance) -> str:
+    neurorig = recorded.neurorig == version("neurorig")
     same = {
-        "neurorig": recorded.neurorig == version("neurorig"),
+        "neurorig": neurorig,
         "revision": is_this_source(recorded),
         "packages": recorded.packages == packages(),
     }

@@ -39,11 +39,10 @@ def of_samples(path: Path, trial: Trial, older: bool = False) -> Iterator[Findin
     """Yield whether samples.jsonl of a trial equals the recomputed one; of an `older`
     schema uncertainties are not compared.
     """
-    stored = (
-        foreign_files.read_text(path / SAMPLES, errors="replace").split("\n")
-        if (path / SAMPLES).exists()
-        else []
-    )
+    if (path / SAMPLES).exists():
+        stored = foreign_files.read_text(path / SAMPLES, errors="replace").split("\n")
+    else:
+        stored = []
     again = sample_lines.text(trial).split("\n")
     rounded = False
     different = []

@@ -99,10 +99,11 @@ def of_models(
         read(each.model)
     stems = [each.model.stem for each in wanted]
     if len(set(stems)) < len(stems):
+        evidence = ", ".join(str(each.model) for each in wanted)
         raise ConfigError(
             "two models have one name",
             path="MODEL",
-            evidence=", ".join(str(each.model) for each in wanted),
+            evidence=evidence,
             try_next="other file names: they name the lines",
         )
     found: dict[str, ModelComparison] = {}
@@ -232,9 +233,11 @@ def of_sessions(
         out.print()
     print_several(out, differences)
     if output is not None:
+        csv = several.csv_text(differences)
+        tree = several.tree(differences)
         texts = {
-            "csv": several.csv_text(differences),
-            "json": forms.json_of(several.tree(differences)),
+            "csv": csv,
+            "json": forms.json_of(tree),
             "md": several.markdown(differences),
         }
         _write_texts(out, output, "differences", texts)

@@ -259,23 +259,27 @@ def _of_metric(
 
 def _tree(found: SessionComparison) -> dict[str, Any]:
     """Return the comparison as JSON, in SI units."""
+    sessions = [_session(session) for session in (found.first, found.second)]
+    metrics = list(map(_pair, found.metrics))
+    changes = typed.to_json(list(found.changes))
     return {
-        "sessions": [_session(session) for session in (found.first, found.second)],
+        "sessions": sessions,
         "notes": list(found.notes),
         "question": found.question,
-        "metrics": list(map(_pair, found.metrics)),
-        "changes": typed.to_json(list(found.changes)),
+        "metrics": metrics,
+        "changes": changes,
     }
 
 
 def _session(session: Session) -> dict[str, Any]:
     """Return a session as JSON; `error` says why its results cannot be read."""
     outcome, error = outcome_of(session)
+    labels = typed.to_json(list(of_session(session.path)))
     return {
         "session": str(session.path),
         "status": session.status,
         "outcome": outcome,
-        "labels": typed.to_json(list(of_session(session.path))),
+        "labels": labels,
         "error": error,
     }
 

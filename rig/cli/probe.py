@@ -121,11 +121,13 @@ def outcome(rows: Sequence[ProbeRow]) -> Outcome:
 
 def document(bench: Path, rows: Sequence[ProbeRow]) -> dict[str, Any]:
     """Return all rows as JSON holds them."""
+    labels = sorted(set().union(*(row.labels for row in rows)))
+    findings = [row.to_json() for row in rows]
     return {
         "bench": str(bench),
         "outcome": outcome(rows),
-        "labels": sorted(set().union(*(row.labels for row in rows))),
-        "findings": [row.to_json() for row in rows],
+        "labels": labels,
+        "findings": findings,
     }
 
 

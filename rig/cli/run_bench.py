@@ -40,6 +40,7 @@ def run_bench(
     console = Terminal(stderr=form.as_json)
     refuse_unwritable(sessions, SESSIONS_TRY)
     with KeptSession() as kept:
+        more = (WitnessPrinter(console),) if witness else ()
         result = run_session(
             bench,
             overrides,
@@ -47,7 +48,7 @@ def run_bench(
             sessions,
             console=console,
             kept=kept,
-            more=(WitnessPrinter(console),) if witness else (),
+            more=more,
         )
         return _finish(result, form, console)
 

@@ -70,11 +70,12 @@ class Emulator:
                 *uart,
             ]
             try:
+                pass_fds = (listener.fileno(),)
                 self._process = subprocess.Popen(
                     command,
                     stdin=subprocess.DEVNULL,
                     stderr=self._stderr,
-                    pass_fds=(listener.fileno(),),
+                    pass_fds=pass_fds,
                 )
             except BaseException:
                 self._stderr.close()

@@ -179,10 +179,11 @@ def run(tool: str, order: FlashOrder, heard: Callable[[str], None]) -> None:
         try:
             end = run_program(command, _LIMIT_S, hear)
         except DeadlineError as error:
+            evidence = joined(lines[-_LAST:])
             raise DeadlineError(
                 error.awaited,
                 error.waited_s,
-                evidence=joined(lines[-_LAST:]),
+                evidence=evidence,
                 try_next="plug the board and its debug probe in again; end other"
                 " programs that use it",
                 see="flashing-interrupted",

@@ -95,9 +95,10 @@ def _of_signals(reader: Any) -> _Found:
     currents = jls2_signals.named_as(signals, "current")
     rates = {int(row.sample_rate) for row in signals if row.name in currents}
     rate = quantity(rates.pop(), "Hz") if len(rates) == 1 else ""
-    several = (
-        {"source": (tuple(row.name for row in sources), "")} if len(sources) > 1 else {}
-    )
+    if len(sources) > 1:
+        several = {"source": (tuple(row.name for row in sources), "")}
+    else:
+        several = {}
     named = {role: jls2_signals.named_as(signals, role) for role in _ROLES}
     roles = {role: (tuple(names), _only(names)) for role, names in named.items()}
     others = {"supply_v": _FREE, "sync": ((*lines, NONE), ""), "rate_hz": ((), rate)}

@@ -115,11 +115,8 @@ def fit(pieces: Iterable[Float64s], rate_hz: float) -> Fit:
     for times_s in pieces:
         known = np.flatnonzero(np.isfinite(times_s))
         if len(known):
-            first_s = (
-                times_s[known[0]] - (rows + known[0]) / rate_hz
-                if np.isnan(first_s)
-                else first_s
-            )
+            if np.isnan(first_s):
+                first_s = times_s[known[0]] - (rows + known[0]) / rate_hz
             rest_s = times_s[known] - first_s - (rows + known) / rate_hz
             off_s = max(off_s, float(np.abs(rest_s).max()))
             least_s = min(least_s, float(times_s[known].min()))

@@ -115,11 +115,13 @@ def _own_trace(
             f"{path} is a trace of the rig's own",
             try_next="it has one signal of each kind: leave out what names them",
         )
+    trace = Trace.open(readable, lazily)
+    marked = Marked(readable, path, CURRENT, 0)
     return Opened(
-        Trace.open(readable, lazily),
+        trace,
         "rig",
         tuple(_changed_beside(path)),
-        marked=Marked(readable, path, CURRENT, 0),
+        marked=marked,
         about=about,
     )
 

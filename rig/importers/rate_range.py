@@ -99,9 +99,10 @@ def of_stamps(
     most_s = rounded_s if width(best_s) <= rounded_s else 2 * width(best_s)
     longer_s = period_s + _crossing(width, best_s, 2 * reach_s + best_s, most_s)
     shorter_s = period_s + _crossing(width, best_s, best_s - 2 * reach_s, most_s)
+    high_hz = 1 / shorter_s if shorter_s > 0 else math.inf
     return RateRange(
         1 / longer_s,
-        1 / shorter_s if shorter_s > 0 else math.inf,
+        high_hz,
         1 / (period_s + best_s) if is_even else 0.0,
     )
 

@@ -49,11 +49,10 @@ def rows_in(path: Path) -> list[list[str]]:
         ) from error
     except UnicodeDecodeError as error:
         raise DataError(f"{path.name} is no text", try_next=HINT) from error
-    rows = (
-        _json_rows(path, text)
-        if text.lstrip()[:1] in ("[", "{")
-        else _text_rows(path, text)
-    )
+    if text.lstrip()[:1] in ("[", "{"):
+        rows = _json_rows(path, text)
+    else:
+        rows = _text_rows(path, text)
     for row in rows:
         for word in row:
             if not _NUMBER.fullmatch(word):

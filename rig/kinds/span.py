@@ -66,11 +66,13 @@ class Timed:
     def window(self, name: str, ticks: Ticks) -> Window:
         """Make a window without energy of the time between two ticks."""
         start_s, stop_s = map(self.timebase.seconds, ticks)
+        latency_s = self.timebase.interval_s(*ticks)
+        effects = self.effects(ticks)
         return Window(
             phase=name,
             start_s=start_s,
             stop_s=stop_s,
-            latency_s=self.timebase.interval_s(*ticks),
+            latency_s=latency_s,
             energy_j=None,
-            effects=self.effects(ticks),
+            effects=effects,
         )

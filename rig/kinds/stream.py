@@ -148,10 +148,11 @@ class StreamKind(StepKind[Stream]):
             phases=phases,
             timed=timed,
         )
+        began = span.ticks[0]
         return Measured(
             tuple(of_hops),
             (),
-            (streamed(item.number, step, span.ticks[0], whole, timed),),
+            (streamed(item.number, step, began, whole, timed),),
         )
 
 

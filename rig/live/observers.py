@@ -52,12 +52,13 @@ class Observers:
         with self._changed:
             self._traces[rail] += 1
             number = self._traces[rail]
+        failed = partial(self._note, f"picture of {rail}")
         return Reducer(
             rail,
             number,
             form,
             self._put,
-            partial(self._note, f"picture of {rail}"),
+            failed,
             is_wanted=lambda: bool(self._observers),
         )
 

@@ -138,9 +138,10 @@ class Reducer:
         for column in spoilt:
             good = rows[column][np.isfinite(rows[column])]
             self._lost += rows.shape[1] - len(good)
-            columns[:, column] = (
-                (good.min(), good.mean(), good.max()) if len(good) else np.nan
-            )
+            if len(good):
+                columns[:, column] = (good.min(), good.mean(), good.max())
+            else:
+                columns[:, column] = np.nan
         self._columns.append(columns)
         self._waiting += columns.shape[1]
 
@@ -152,11 +153,10 @@ class Reducer:
     def _hand_over(self) -> None:
         if not (self._waiting or self._falls or self._rises or self._lost):
             return
-        columns = (
-            np.concatenate(self._columns, axis=1)
-            if self._columns
-            else np.zeros((3, 0), dtype=np.float32)
-        )
+        if self._columns:
+            columns = np.concatenate(self._columns, axis=1)
+        else:
+            columns = np.zeros((3, 0), dtype=np.float32)
         none = np.zeros(0)
         block = LiveBlock(
             rail=self._rail,

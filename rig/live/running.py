@@ -155,8 +155,9 @@ class RunningSession:
         problems = tuple(
             (trial.number, each.code, each.detail) for each in trial.problems
         )
+        metrics = running_metrics(self._trials, shared=len(self._indices) == 1)
         self._set(
-            metrics=running_metrics(self._trials, shared=len(self._indices) == 1),
+            metrics=metrics,
             problems=(*self._state.problems, *problems),
         )
 

@@ -108,13 +108,14 @@ def measure(
     slowest_hz = min(rates_hz, default=tick_hz)
     limit_s = faults.shortest_s(slowest_hz, hold_s)
     rail_name = rails[0].name if rails else ""
+    wait_s = faults.wait_s(hold_s)
     timed = Timed(
         timebase=timebase,
         tick_hz=tick_hz,
         accuracy=accuracy,
         rail=rail_name,
         shortest_s=limit_s,
-        wait_s=faults.wait_s(hold_s),
+        wait_s=wait_s,
     )
     windows = [
         (span, _window(span, timebase, timed.effects(span.ticks), energy))
@@ -301,12 +302,15 @@ def together(segments: Sequence[MeasuredTrial], word: str = "segment") -> Measur
         for problem in outcome.problems:
             detail = f"{word} {number}: {problem.detail}"
             problems.append(replace(problem, detail=detail, segment=number))
+    measured = joined([outcome.measured for outcome in segments])
+    retransmissions = sum(outcome.retransmissions for outcome in segments)
+    counts = Counts.sum_of(outcome.counts for outcome in segments)
     return replace(
         first,
-        measured=joined([outcome.measured for outcome in segments]),
+        measured=measured,
         problems=tuple(problems),
-        retransmissions=sum(outcome.retransmissions for outcome in segments),
-        counts=Counts.sum_of(outcome.counts for outcome in segments),
+        retransmissions=retransmissions,
+        counts=counts,
     )
 
 

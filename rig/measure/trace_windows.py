@@ -71,11 +71,14 @@ def with_intervals(row: WindowRow) -> WindowRow:
     """Return a row with the half-widths of 95 % intervals of its standard
     uncertainties.
     """
+    energy_u95_j = half_width(row.energy_u_j)
+    charge_u95_c = half_width(row.charge_u_c)
+    mean_u95_w = half_width(row.mean_u_w)
     return replace(
         row,
-        energy_u95_j=half_width(row.energy_u_j),
-        charge_u95_c=half_width(row.charge_u_c),
-        mean_u95_w=half_width(row.mean_u_w),
+        energy_u95_j=energy_u95_j,
+        charge_u95_c=charge_u95_c,
+        mean_u95_w=mean_u95_w,
         mean_u95_a=half_width(row.mean_u_a),
     )
 

@@ -47,8 +47,9 @@ class WindowArrays:
         ValueError for another width.
         """
         shape = len(self.latency_s), width
+        latency_s = self.latency_s.reshape(shape)
         return WindowArrays(
-            self.latency_s.reshape(shape),
+            latency_s,
             self.energy_j.reshape(shape),
             self.lost.reshape(shape),
             self.of_latencies,
@@ -93,9 +94,11 @@ class MeasuredColumns:
         unknown = (gone_of[kept] > 0)[:, None]
         new_rows = np.cumsum(kept) - 1
         members = self.members[~is_gone]
+        latency_s = np.where(unknown, np.nan, self.samples.latency_s[kept])
+        energy_j = np.where(unknown, np.nan, self.samples.energy_j[kept])
         samples = WindowArrays(
-            np.where(unknown, np.nan, self.samples.latency_s[kept]),
-            np.where(unknown, np.nan, self.samples.energy_j[kept]),
+            latency_s,
+            energy_j,
             self.samples.lost[kept],
         )
         return replace(

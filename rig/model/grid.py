@@ -46,11 +46,14 @@ def summed(parts: Iterable[Sequence[Covered]]) -> list[Covered]:
         have = sums.get(
             (cell.workload, cell.what), replace(cell, asked=0, done=0, failures=())
         )
+        asked = have.asked + cell.asked
+        done = have.done + cell.done
+        failures = have.failures + cell.failures
         sums[cell.workload, cell.what] = replace(
             have,
-            asked=have.asked + cell.asked,
-            done=have.done + cell.done,
-            failures=have.failures + cell.failures,
+            asked=asked,
+            done=done,
+            failures=failures,
         )
     return list(sums.values())
 

@@ -179,8 +179,6 @@ class Metric:
     @property
     def interval(self) -> tuple[float, float]:
         """Binomial 95 % interval of a share, as if its samples were independent."""
-        return (
-            Share(round(self.value * self.n), self.n).interval()
-            if self.n
-            else (0.0, 1.0)
-        )
+        if self.n:
+            return Share(round(self.value * self.n), self.n).interval()
+        return (0.0, 1.0)

@@ -54,11 +54,13 @@ def write_plain(
                 "metadata": _plain(place.node.metadata),
             }
         )
+    inputs = list(network.inputs)
+    outputs = list(network.outputs)
     content = {
         "dt_s": float(step_s),
         "conventions": by_name(how),
-        "inputs": list(network.inputs),
-        "outputs": list(network.outputs),
+        "inputs": inputs,
+        "outputs": outputs,
         "nodes": nodes,
     }
     with path.open("wb") as file:

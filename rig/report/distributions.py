@@ -46,10 +46,12 @@ def distributions(what: str, trials: Sequence[TrialSamples], results: Results) -
     )
     for place, name in enumerate(phases):
         factor, shown = scale(float(np.nanmedian(pooled[:, place])), unit)
+        axes = grid[0, place]
+        colour = SERIES[place % len(SERIES)]
         _draw_histogram(
-            grid[0, place],
+            axes,
             pooled[:, place][np.isfinite(pooled[:, place])] * factor,
-            SERIES[place % len(SERIES)],
+            colour,
         )
         _draw_ranges(
             grid[1, place],
@@ -116,8 +118,10 @@ def _draw_ranges(
         axes.plot(
             means, these, "o", ms=4, color=colour, mfc=colour if valid else "none"
         )
+    yticklabels = [str(trial.trial) for trial in trials]
+    ylim = (len(trials) - 0.4, -0.6)
     axes.set(
         yticks=range(len(trials)),
-        yticklabels=[str(trial.trial) for trial in trials],
-        ylim=(len(trials) - 0.4, -0.6),
+        yticklabels=yticklabels,
+        ylim=ylim,
     )

@@ -235,11 +235,12 @@ def _draw_sync(axes: Axes, trace: Trace, view_s: View, zero_s: float) -> None:
         lw=0.9,
         drawstyle="steps-post",
     )
+    xlim = [(at - zero_s) * 1e3 for at in view_s]
     axes.set(
         ylim=(-0.25, 1.25),
         yticks=[],
         xlabel="time from the first mark (ms)",
-        xlim=[(at - zero_s) * 1e3 for at in view_s],
+        xlim=xlim,
     )
     axes.set_ylabel("SYNC", rotation=0, ha="right", va="center")
 

@@ -67,11 +67,13 @@ def dots(names: Sequence[str], results: Results) -> Plot:
                 zorder=4,
                 clip_on=False,
             )
+    ylim = (len(names) - 0.4, -0.6)
+    xlim = (-shown * 100, shown * 100)
     axes.set(
         yticks=range(len(names)),
         yticklabels=names,
-        ylim=(len(names) - 0.4, -0.6),
-        xlim=(-shown * 100, shown * 100),
+        ylim=ylim,
+        xlim=xlim,
     )
     reference, compared = (
         ("claimed value", "their mean (diamond)")

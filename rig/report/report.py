@@ -283,10 +283,11 @@ def _cell(
 ) -> dict[str, Any]:
     """Return the cell of a trial; `limited`: the rule compares it with the 5 %."""
     away = away_from(value, metric.value, metric.deviation)
+    beyond = limited and abs(away) > LIMIT
     return {
         "value": _fixed(value, factor, decimals),
         "deviation": _percent(away),
-        "beyond": limited and abs(away) > LIMIT,
+        "beyond": beyond,
     }
 
 

@@ -117,12 +117,13 @@ def svg(figure: Figure, name: str, beside: Sequence[Label]) -> Markup:
     text = io.StringIO()
     figure.draw = partial(_lay_out_or_draw, figure)  # type: ignore[method-assign]
     with matplotlib.rc_context({"svg.hashsalt": f"neurorig-{name}"}):
+        metadata = dict.fromkeys(("Creator", "Date", "Format", "Type"))
         figure.savefig(
             text,
             format="svg",
             transparent=True,
             dpi=200,
-            metadata=dict.fromkeys(("Creator", "Date", "Format", "Type")),
+            metadata=metadata,
         )
     svg = text.getvalue()
     # Numbered ids are the same in every figure, and have no reference.

@@ -91,11 +91,10 @@ def read(path: Path) -> Claim:
             try_next=small_text.UTF_8_TRY,
         ) from error
     try:
-        claim = (
-            _published(json.loads(text))
-            if text.lstrip().startswith("{")
-            else _written(tomllib.loads(text))
-        )
+        if text.lstrip().startswith("{"):
+            claim = _published(json.loads(text))
+        else:
+            claim = _written(tomllib.loads(text))
     except (
         ValueError,
         KeyError,
@@ -104,12 +103,11 @@ def read(path: Path) -> Claim:
         RecursionError,
         DataError,
     ) as error:
+        evidence = error.evidence if isinstance(error, DataError) else repr(error)
         raise ConfigError(
             f"{path} is no claim",
             path="--claim",
-            evidence=(error.evidence if isinstance(error, DataError) else repr(error))[
-                :200
-            ],
+            evidence=evidence[:200],
             try_next=(
                 "lines `metric = value`, a bench file with [claim], or a results.json"
             ),
@@ -367,11 +365,13 @@ def _published_metric(name: str, metric: MetricResult) -> ClaimedMetric:
                 ),
             )
     counted = metric.statistic is Statistic.SHARE
+    same = judging.spread(value, metric.same_samples)
+    count = sum(trial.n for trial in metric.per_trial) if counted else None
     return ClaimedMetric(
         value=value,
-        same=judging.spread(value, metric.same_samples),
+        same=same,
         other=judging.spread(value, metric.other_samples),
-        count=sum(trial.n for trial in metric.per_trial) if counted else None,
+        count=count,
     )
 
 

@@ -83,8 +83,9 @@ def of_trials(measured: Measurement) -> Verdict:
         if name not in left_out and metric.repeatability is not Repeatability.REPEATED:
             left_out[name] = _reason(metric.repeatability)
     names = [name for name in measured.metrics if name not in left_out]
+    trials = _values(measured, names)
     found = replication.self_consistency_check(
-        _values(measured, names),
+        trials,
         measured.invalid,
         {name: measured.metrics[name].deviation for name in names},
     )
@@ -135,9 +136,10 @@ def of_claim(
         for rule in (replication.AUDIT, replication.REPLACEMENT)
     )
     not_tested = _in_order(measured, left_out)
+    audit = dataclasses.replace(audited, not_tested=not_tested)
     return Verdicts(
         dataclasses.replace(replicated, not_tested=not_tested),
-        dataclasses.replace(audited, not_tested=not_tested),
+        audit,
         dataclasses.replace(replaced, not_tested=not_tested),
     )
 
@@ -220,8 +222,9 @@ def _test_of_counts(
         if claimed.count
         else "the claim states no number: that of the measurement is"
     )
+    measured = (round(value * n), n)
     tested = claimed_value.compare_counts(
-        (round(value * n), n),
+        measured,
         (round(claimed.value * claimed_n), claimed_n),
         metric.higher_is_better,
     )

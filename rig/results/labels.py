@@ -112,9 +112,10 @@ def of_provenance(provenance: Any) -> tuple[Label, ...]:
     can be read.
     """
     facts = provenance if isinstance(provenance, Mapping) else {}
+    interleaved = facts.get("interleaved") is True
     return (
         *of_made_up(facts),
-        *of_order(facts.get("interleaved") is True),
+        *of_order(interleaved),
         *of_task(_mapping(facts, "task")),
     )
 

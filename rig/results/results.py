@@ -349,11 +349,13 @@ def _verdicts(
     context: Context, trials: Sequence[Trial], metrics: dict[str, MetricResult]
 ) -> tuple[VerdictResult, VerdictResult | None]:
     """Judge the trials, or the claim of the bench by replication and audit."""
+    invalid = sum(not trial.valid for trial in trials)
+    outside = session_verdicts.outside(context.provenance, metrics)
     measured = Measurement(
         metrics=metrics,
         trials=len(trials),
-        invalid=sum(not trial.valid for trial in trials),
-        outside=session_verdicts.outside(context.provenance, metrics),
+        invalid=invalid,
+        outside=outside,
     )
     stated = partial(
         session_verdicts.verdict_result,

@@ -143,11 +143,9 @@ def _of(hint: Any, parts: dict[str, Any]) -> dict[str, Any]:
         return {"type": "object", "additionalProperties": _of(arguments[1], parts)}
     if origin in (types.UnionType, typing.Union):
         choices = [_of(each, parts) for each in arguments if each is not type(None)]
-        return (
-            {"anyOf": [*choices, {"type": "null"}]}
-            if choices != [_PLAIN[float]]
-            else choices[0]
-        )
+        if choices != [_PLAIN[float]]:
+            return {"anyOf": [*choices, {"type": "null"}]}
+        return choices[0]
     if dataclasses.is_dataclass(hint) and isinstance(hint, type):
         if hint.__name__ not in parts:
             parts[hint.__name__] = {}

@@ -23,10 +23,11 @@ def claim_verdicts(tested: claim.Claim, measured: Results) -> dict[str, VerdictR
     """Judge a claim on a finished session by every rule: replication, audit, and
     replacement, which matters after an audit that failed.
     """
+    same_samples = tested.is_of_samples(measured.provenance.task.stored)
     found = judging.of_claim(
         tested.metrics,
         measurement(measured),
-        same_samples=tested.is_of_samples(measured.provenance.task.stored),
+        same_samples=same_samples,
     )
     order = measured.provenance.interleaved
     every = found.by_rule | {"replacement": found.replacement}

@@ -43,13 +43,14 @@ def refuse_claim(
     powered or measured.
     """
     if resolved.claim:
+        monitored = bool(resolved.monitors)
         claim.refuse(
             resolved.claim,
             scenario,
             task,
             steps(scenario, task, 0),
             phases,
-            monitored=bool(resolved.monitors),
+            monitored=monitored,
         )
 
 

@@ -131,11 +131,13 @@ def run(
         kept=kept,
         calibrations=calibrations,
     )
+    keeper = Store(folder, bench_toml)
+    stands = Standing(trials, (), None)
     return _session(
         bench=bench,
-        keeper=Store(folder, bench_toml),
+        keeper=keeper,
         started=started,
-        stands=Standing(trials, (), None),
+        stands=stands,
         planned=planned,
         subscribers=subscribers,
     )
@@ -191,11 +193,10 @@ def resume(
                 subscriber(Recovering(trace, limit_s))
 
         stands = standing(folder, results.Context.of(folder), resumable, recovering)
-        answered = (
-            sum(kinds.of(item.step).measured for item in stands.begun.done)
-            if stands.begun
-            else 0
-        )
+        if stands.begun:
+            answered = sum(kinds.of(item.step).measured for item in stands.begun.done)
+        else:
+            answered = 0
         resumed = SessionResumed(
             path, stands.trials, queries, len(stands.finished), answered
         )
@@ -321,19 +322,19 @@ def _provenance(
     }
     # A device that marks only start and end has one phase: the last, as its time stamps
     # stand around the inference.
-    phases = (
-        list(bench.task.phases)
-        if bench.sut.info.marks_phases
-        else list(bench.task.phases[-1:])
-    )
+    if bench.sut.info.marks_phases:
+        phases = list(bench.task.phases)
+    else:
+        phases = list(bench.task.phases[-1:])
     # The window of a batch holds all phases of all its samples, and shows none of them
     # apart.
     phases = list(own_phases) or phases
-    names = (
-        {"names": [bench.task.workload(index) for index in range(len(bench.task))]}
-        if isinstance(bench.task, OptimizationTask)
-        else {}
-    )
+    if isinstance(bench.task, OptimizationTask):
+        names = {
+            "names": [bench.task.workload(index) for index in range(len(bench.task))]
+        }
+    else:
+        names = {}
     task = {
         "name": bench.task.name,
         "phases": phases,

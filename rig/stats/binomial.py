@@ -40,16 +40,14 @@ class Share:
         """
         alpha = (1 - confidence) / 2
         missed = self.n - self.count
-        low = (
-            0.0
-            if self.count <= 0
-            else float(scipy.special.betaincinv(self.count, missed + 1, alpha))
-        )
-        high = (
-            1.0
-            if missed <= 0
-            else float(scipy.special.betaincinv(self.count + 1, missed, 1 - alpha))
-        )
+        if self.count <= 0:
+            low = 0.0
+        else:
+            low = float(scipy.special.betaincinv(self.count, missed + 1, alpha))
+        if missed <= 0:
+            high = 1.0
+        else:
+            high = float(scipy.special.betaincinv(self.count + 1, missed, 1 - alpha))
         return round(low, _DECIMALS), round(high, _DECIMALS)
 
 
@@ -57,11 +55,11 @@ def student(freedom: float, confidence: float = 0.95) -> float:
     """Return the number of standard errors on each side that contain Student's t with
     the given probability; infinite without a degree of freedom.
     """
-    return (
-        round(float(scipy.special.stdtrit(freedom, (1 + confidence) / 2)), _DECIMALS)
-        if freedom > 0
-        else math.inf
-    )
+    if freedom > 0:
+        return round(
+            float(scipy.special.stdtrit(freedom, (1 + confidence) / 2)), _DECIMALS
+        )
+    return math.inf
 
 
 def effective_size(value: float, variance: float, n: float, freedom: float) -> float:

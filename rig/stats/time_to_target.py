@@ -65,9 +65,10 @@ def quantile(attempts: Sequence[Attempt], share: float) -> Quantile:
     place = max(math.ceil(share * n - _ROUNDING), 1)
     lower, upper = places(n, share)
     value_s = most[place - 1] if most[place - 1] == least[place - 1] else None
+    low_s = least[lower - 1] if lower else 0.0
     return Quantile(
         value_s,
-        least[lower - 1] if lower else 0.0,
+        low_s,
         most[upper - 1] if upper <= n else math.inf,
     )
 

@@ -79,10 +79,11 @@ class ScoreLine:
         costs = CostsLine.of(score.costs) if score.costs else None
         judged = score.scores or costs or score.fault
         case = score.case if judged else None
+        scores = tuple(score.scores)
         return typed.like(
             cls,
             score,
-            scores=tuple(score.scores),
+            scores=scores,
             case=case,
             costs=costs,
             fault=score.fault or None,

@@ -101,11 +101,12 @@ class Store:
             case SessionStarted():
                 self._begin(event)
             case SessionResumed():
+                files = self._folder.set_aside()
                 self._events.append(
                     "session_resumed",
                     finished=event.finished,
                     at_utc=utc_now(),
-                    files=self._folder.set_aside(),
+                    files=files,
                 )
             case TrialStarted():
                 if not event.recorded:

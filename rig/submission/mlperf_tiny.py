@@ -276,8 +276,9 @@ def checked(folder: Path, clone: Path) -> CheckerVerdict:
     said: list[str] = []
     with TemporaryDirectory() as scratch:
         words = ["--input", str(folder.absolute()), "--csv", f"{scratch}/summary.csv"]
+        command = [sys.executable, "-P", str(program.absolute()), *words]
         end = run_program(
-            [sys.executable, "-P", str(program.absolute()), *words],
+            command,
             _CHECKER_S,
             said.append,
         )

@@ -257,9 +257,10 @@ def _best(
 ) -> Pairing:
     walks = list(_walks(marks_s, edges_s, reach_s, noise_s, any_rate))
     best = max(walks, key=len, default={})
+    edges = np.array(list(best.values()), dtype=np.int64)
     return Pairing(
         np.array(list(best), dtype=np.int64),
-        np.array(list(best.values()), dtype=np.int64),
+        edges,
         _rival(walks, best),
     )
 

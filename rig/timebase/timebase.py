@@ -147,9 +147,8 @@ class Timebase:
         line_s: Float64s = self.origin_s + x * self.s_per_tick
         if not self.knot_ticks:
             return line_s
-        bend = Bend(
-            np.array(self.knot_ticks, dtype=np.float64), np.array(self.knot_s), (), ()
-        )
+        knot_ticks = np.array(self.knot_ticks, dtype=np.float64)
+        bend = Bend(knot_ticks, np.array(self.knot_s), (), ())
         return line_s + bend.at(x)
 
     def interval_s(self, start_tick: int, stop_tick: int) -> float:
@@ -272,11 +271,9 @@ class Timebase:
         return [(at, 1.0 - share), (at + 1, share)]
 
     def _added_s(self, tick: int) -> float:
-        return (
-            sum(share * self.knot_s[at] for at, share in self._weights(tick))
-            if self.knot_ticks
-            else 0.0
-        )
+        if self.knot_ticks:
+            return sum(share * self.knot_s[at] for at, share in self._weights(tick))
+        return 0.0
 
     def _covariance(
         self, first: list[tuple[int, float]], other: list[tuple[int, float]]

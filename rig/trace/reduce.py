@@ -43,9 +43,10 @@ def joined(tables: list[Table]) -> Table:
     """Return tables one after the other as one."""
     if not tables:
         return empty()
+    known = np.concatenate([table.known for table in tables])
     return Table(
         np.concatenate([table.rows for table in tables], axis=1),
-        np.concatenate([table.known for table in tables]),
+        known,
     )
 
 
@@ -81,9 +82,8 @@ def coarser(table: Table, starts: Int64s) -> Table:
         # A column without a known sample has no mean, and no weight.
         weighed = np.where(table.known > 0, table.rows[mean], 0.0) * table.known
         total = np.add.reduceat(weighed.astype(np.float64), starts)
-        rows[mean] = np.divide(
-            total, known, out=np.full(len(starts), np.nan), where=known > 0
-        )
+        out = np.full(len(starts), np.nan)
+        rows[mean] = np.divide(total, known, out=out, where=known > 0)
     return Table(rows, known)
 
 

@@ -135,11 +135,10 @@ class Reduced:
         number.
         """
         begin, end = self.stored(first), self.stored(first + count)
-        kept = (
-            reader.fsr(signal, begin, end - begin)
-            if end > begin
-            else np.zeros(0, np.float32)
-        )
+        if end > begin:
+            kept = reader.fsr(signal, begin, end - begin)
+        else:
+            kept = np.zeros(0, np.float32)
         parts = []
         at, taken = first, 0
         for start, stop in self.inside(first, first + count):

@@ -126,16 +126,17 @@ class TraceWriter:
                 self._define(source, serial, about)
                 unfinished.pop_all()
             self._open = stack.pop_all()
+        form = TraceForm(
+            sample_hz=sample_hz,
+            edge_hz=edge_hz,
+            sync_kind=sync_kind,
+            source=source,
+            serial=serial,
+            about=about,
+        )
         self._show = Tapped(
             folder,
-            TraceForm(
-                sample_hz=sample_hz,
-                edge_hz=edge_hz,
-                sync_kind=sync_kind,
-                source=source,
-                serial=serial,
-                about=about,
-            ),
+            form,
         )
 
     def _define(self, source: str, serial: str, about: dict[str, Any]) -> None:
@@ -337,8 +338,9 @@ class TraceWriter:
         self.close()
 
     def _rates(self) -> list[tuple[int, float]]:
+        digital = [(SYNC, self.edge_hz)]
         more = {
-            "digital": [(SYNC, self.edge_hz)],
+            "digital": digital,
             "voltage": [(SYNC_VOLTAGE, self.sample_hz)],
         }.get(self._sync_kind, [])
         return [*self._store.rates, *more]

@@ -166,17 +166,14 @@ def _effective_size(name: str, at: float, n: float, knife: Jackknife) -> float:
         * groups
         / knife.clusters.count
     )
-    least = (
-        effective_size(at, alike, n, chosen.freedom)
-        if alike
-        else float(min(knife.clusters.count, n))
-    )
+    if alike:
+        least = effective_size(at, alike, n, chosen.freedom)
+    else:
+        least = float(min(knife.clusters.count, n))
     freedom = min(_differing(name, at, knife), chosen.freedom)
-    return (
-        max(effective_size(at, chosen.value, n, freedom), least)
-        if freedom > 0 and 0 < at < 1
-        else least
-    )
+    if freedom > 0 and 0 < at < 1:
+        return max(effective_size(at, chosen.value, n, freedom), least)
+    return least
 
 
 def _percentile(

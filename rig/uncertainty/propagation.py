@@ -65,9 +65,10 @@ class Movable:
         """Return the trial with other latencies and energies of its windows."""
         latency_s = self.latency_s + by_s
         energy_j = self.energy_j + by_j
+        columns = partial(self._moved_columns, latency_s, energy_j)
         return Varied(
             whole=partial(_moved, self.measured, self.groups, latency_s, energy_j),
-            columns=partial(self._moved_columns, latency_s, energy_j),
+            columns=columns,
         )
 
     def _moved_columns(

@@ -115,10 +115,11 @@ def _pace(completion: Completion | None, repeat: int, rate_hz: float) -> Inferen
         return InferencePace(repeat, 0.0, 0.0)
     # Inference is the last phase: before it there may be marks of pre-processing, which
     # is not timed here.
+    whole_s = (ticks[-1] - ticks[0]) / rate_hz / repeat
     return InferencePace(
         repeat,
         (ticks[-1] - ticks[-2]) / rate_hz / repeat,
-        (ticks[-1] - ticks[0]) / rate_hz / repeat,
+        whole_s,
     )
 
 

@@ -51,13 +51,14 @@ def throughput(metric: MetricResult, trials: Sequence[TrialResult]) -> Picture:
     for single, value in known:
         error = 2 * (single.standard_uncertainty or 0.0)
         axes.errorbar(single.trial, value, error, color=FAINT, capsize=3, lw=1)
+        mfc = SERIES[0] if valid[single.trial] else "none"
         axes.plot(
             single.trial,
             value,
             "o",
             ms=6,
             color=SERIES[0],
-            mfc=SERIES[0] if valid[single.trial] else "none",
+            mfc=mfc,
         )
     axes.set(
         xticks=[single.trial for single, _ in known],

@@ -157,9 +157,10 @@ class EventDetection(Scenario):
             metrics[RECALL] = Metric.of_share(outcomes, True, Prominence.HEADLINE)
         if self.settings.mode == "accuracy":
             return metrics | {FALSE_SHARE: _false_share(measured, detected)}
+        throughput = headline(_throughput(measured.samples))
         metrics |= {
             FALSE_SHARE: _false_share(measured, detected),
-            "throughput": headline(_throughput(measured.samples)),
+            "throughput": throughput,
             "period": of_mean(_periods_s(measured), "s"),
         }
         metrics |= latencies(measured.samples, phases)

@@ -39,9 +39,10 @@ def cases(samples: Sequence[Sample]) -> list[Case]:
     listed = []
     for windows in grouped.values():
         shares = [_shares(window.scores) for window in windows]
+        label = int(windows[0].label)
         listed.append(
             Case(
-                int(windows[0].label),
+                label,
                 tuple(mean(column) for column in zip(*shares, strict=True)),
             )
         )

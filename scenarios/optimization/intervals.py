@@ -111,9 +111,10 @@ def _at_time_out(
         if sample.windows[0].energy_j is not None
     ]
     if whole:
+        below = [window.latency_s for _, window in whole]
         at_w, _ = ratio(
             [window.energy_j or 0.0 for _, window in whole],
-            [window.latency_s for _, window in whole],
+            below,
         )
         mean_s = math.fsum(window.latency_s for _, window in whole) / len(whole)
         powers = [
@@ -188,12 +189,13 @@ def _latency(sample: Sample, crossing: Crossing, of_trial: Mapping[int, int]) ->
     assert crossing.window is not None
     at_s = crossing.window.latency_s
     low_s = at_s if crossing.least_s is None else min(crossing.least_s, at_s)
+    effects = effects_of(crossing.window, lambda effect: effect.latency_s)
     return _value(
         sample,
         of_trial,
         at_s,
         bounds=(low_s, at_s),
-        effects=effects_of(crossing.window, lambda effect: effect.latency_s),
+        effects=effects,
         limits=NOT_NEGATIVE,
     )
 
@@ -206,12 +208,13 @@ def _energy(
         return None
     low_j, high_j = crossing.bounds_j or (window.energy_j, window.energy_j)
     bounds_j = min(low_j, window.energy_j), max(high_j, window.energy_j)
+    effects = effects_of(window, lambda effect: effect.energy_j)
     return _value(
         sample,
         of_trial,
         window.energy_j,
         bounds=bounds_j,
-        effects=effects_of(window, lambda effect: effect.energy_j),
+        effects=effects,
         limits=NOT_NEGATIVE,
     )
 

@@ -58,9 +58,8 @@ class MeanEnds:
 
     def around(self, other: MeanEnds) -> MeanEnds:
         """Return these ends, moved out where those of the other are farther out."""
-        return replace(
-            self, low=min(self.low, other.low), high=max(self.high, other.high)
-        )
+        low = min(self.low, other.low)
+        return replace(self, low=low, high=max(self.high, other.high))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -138,9 +138,10 @@ def _draw_cell(axes: Axes, lines: Sequence[DrawnSearch]) -> None:
         (line.index, _target(line), line.costs.best_known) for line in lines
     ):
         if best not in (None, target):
+            color = SERIES[workloads.index(index) % len(SERIES)]
             axes.axhline(
                 _percent(best, target),
-                color=SERIES[workloads.index(index) % len(SERIES)],
+                color=color,
                 lw=0.6,
                 ls=":",
             )
@@ -161,7 +162,8 @@ def _draw_cell(axes: Axes, lines: Sequence[DrawnSearch]) -> None:
     axes.set_xscale("log")
     axes.xaxis.set_major_formatter(lambda at_s, _: quantity(at_s, "s"))
     axes.set_yscale("symlog", linthresh=_LINEAR, linscale=0.7)
-    axes.set_yticks([*_BANDS, 0, 50, 100], labels=[*map(str, _BANDS), "0", "50", "100"])
+    labels = [*map(str, _BANDS), "0", "50", "100"]
+    axes.set_yticks([*_BANDS, 0, 50, 100], labels=labels)
     axes.minorticks_off()
 
 
@@ -252,9 +254,10 @@ def heat(lines: Sequence[DrawnSearch]) -> Picture:
             xticks=range(len(densities)),
             xticklabels=[f"{density:g} %" for density in densities],
         )
+        yticklabels = [str(count) for count in nodes]
         axes.set(
             yticks=range(len(nodes)),
-            yticklabels=[str(count) for count in nodes],
+            yticklabels=yticklabels,
             title=quantity(timeout_s, "s"),
         )
     for axes in grid[len(timeouts_s) :]:
@@ -280,6 +283,7 @@ def _write_gaps(axes: Axes, gaps: np.ndarray[Any, Any]) -> None:
         shown = "0" if gap == 0 else f"{gap:+.1f}".replace("-", "−")
         if np.isnan(gap):
             shown = "–"
+        color = FAINT if np.isnan(gap) else "#1a1a1c"
         axes.text(
             column,
             row,
@@ -287,5 +291,5 @@ def _write_gaps(axes: Axes, gaps: np.ndarray[Any, Any]) -> None:
             ha="center",
             va="center",
             size=8,
-            color=FAINT if np.isnan(gap) else "#1a1a1c",
+            color=color,
         )

@@ -369,12 +369,12 @@ class Optimization(Scenario):
         if target is None:
             return ()
         thresholds = {threshold_cost(target, gap) for gap in self._gaps}
-        both = (
-            thresholds
-            if best_known is None or not self.settings.best_known
-            else thresholds
-            | {threshold_cost(best_known, gap) for gap in self.settings.gaps}
-        )
+        if best_known is None or not self.settings.best_known:
+            both = thresholds
+        else:
+            both = thresholds | {
+                threshold_cost(best_known, gap) for gap in self.settings.gaps
+            }
         fits = self._thresholds_max is None or len(both) <= self._thresholds_max
         return tuple(sorted(both if fits else thresholds, reverse=True))
 
@@ -404,11 +404,12 @@ def _are_named(gaps: Sequence[float]) -> bool:
 
 
 def _covered(workload: str, what: str, asked: int, faults: Sequence[str]) -> Covered:
+    done = sum(not fault for fault in faults)
     return Covered(
         workload,
         what,
         asked,
-        sum(not fault for fault in faults),
+        done,
         tuple(fault for fault in faults if fault),
     )
 

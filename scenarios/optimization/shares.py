@@ -68,9 +68,10 @@ def distinct(tried: Sequence[TriedSearches]) -> list[TriedSearches]:
 
 def _averaged(repeated: Sequence[TriedSearches]) -> TriedSearches:
     reached = sum(one.reached for one in repeated)
+    time_s = mean([one.time_s for one in repeated])
     return replace(
         repeated[0],
-        time_s=mean([one.time_s for one in repeated]),
+        time_s=time_s,
         reached=2 * reached >= len(repeated),
     )
 
@@ -140,7 +141,8 @@ def _design(searches: Sequence[TriedSearches]) -> Design:
 def _around(other: Interval, same: Interval) -> Interval:
     """Widen the interval for other workloads to contain that for the same ones: ranks
     and effective numbers are rounded."""
-    return replace(other, low=min(other.low, same.low), high=max(other.high, same.high))
+    low = min(other.low, same.low)
+    return replace(other, low=low, high=max(other.high, same.high))
 
 
 def _as_times(share: Interval, limit_s: float) -> Interval:
@@ -207,9 +209,10 @@ def _clustered_median(
     # from the values, so the interval is stated: withheld, the others would hold the
     # truth less often.
     low_s = least[math.floor((low - 0.5) * each + 0.5) - 1] if low else 0.0
-    high_s = (
-        most[math.ceil((high - 0.5) * each + 0.5) - 1] if high <= count else math.inf
-    )
+    if high <= count:
+        high_s = most[math.ceil((high - 0.5) * each + 0.5) - 1]
+    else:
+        high_s = math.inf
     return _widened(
         value_s,
         (low_s, high_s),
@@ -231,9 +234,10 @@ def _widened(
     low_s, high_s = ends_s
     if value_s is None or not math.isfinite(value_s):
         return Interval(low_s, high_s, method, units)
+    high = value_s + math.hypot(high_s - value_s, budget_s)
     return Interval(
         max(value_s - math.hypot(value_s - low_s, budget_s), 0.0),
-        value_s + math.hypot(high_s - value_s, budget_s),
+        high,
         method,
         units,
     )

@@ -73,17 +73,19 @@ def of_mean(values: Sequence[Value], kind: ValueKind) -> Intervals:
     searched = [] if uneven else [_searched(values, read) for read in _readings(values)]
     why_not_same = uneven or design.why_not_same(1 if plain else SEARCHES_LEAST)
     why_not_other = uneven or design.why_not_other(1 if plain else WORKLOADS_LEAST)
+    same_samples = (
+        Interval.missing(why_not_same)
+        if why_not_same
+        else _stated(values, searched, kind, False, design.same_units)
+    )
+    other_samples = (
+        Interval.missing(why_not_other)
+        if why_not_other
+        else _stated(values, searched, kind, True, design.other_units)
+    )
     return Intervals(
-        (
-            Interval.missing(why_not_same)
-            if why_not_same
-            else _stated(values, searched, kind, False, design.same_units)
-        ),
-        (
-            Interval.missing(why_not_other)
-            if why_not_other
-            else _stated(values, searched, kind, True, design.other_units)
-        ),
+        same_samples,
+        other_samples,
     )
 
 
@@ -94,11 +96,13 @@ def design_of(searches: Iterable[tuple[str, int, int, int]]) -> Design:
     cells = {workload: cell for cell, workload, _, _ in all_of}
     searched_seeds = {(workload, seed) for _, workload, seed, _ in all_of}
     seeds = Counter(workload for workload, _ in searched_seeds)
+    workloads = dict(Counter(cells.values()))
+    trials = len({trial for _, _, _, trial in all_of})
     return Design(
-        workloads=dict(Counter(cells.values())),
+        workloads=workloads,
         seeds=tuple(seeds.values()),
         searches=len(all_of),
-        trials=len({trial for _, _, _, trial in all_of}),
+        trials=trials,
     )
 
 

@@ -137,10 +137,12 @@ def deadlines(
             axes.plot(late, [number] * len(late), "o", ms=5, color=BAD)
             in_time += len(kept)
         counts.append(f"trial {number}: {due - in_time} of {due}")
+    yticklabels = [str(number) for number in rows]
+    ylim = (max(rows) + 0.6, min(rows) - 0.6)
     axes.set(
         yticks=list(rows),
-        yticklabels=[str(number) for number in rows],
-        ylim=(max(rows) + 0.6, min(rows) - 0.6),
+        yticklabels=yticklabels,
+        ylim=ylim,
         xlabel="time from the beginning of the stream (s)",
         ylabel="trial",
     )
@@ -210,10 +212,11 @@ def _draw_latencies(
             ms=3.2,
             color=colour,
         )
+    ylim = (
+        0,
+        1.15 * max(*latencies_ms, min(deadline_s * 1e3, 4 * max(latencies_ms))),
+    )
     axes.set(
         ylabel="decided after (ms)",
-        ylim=(
-            0,
-            1.15 * max(*latencies_ms, min(deadline_s * 1e3, 4 * max(latencies_ms))),
-        ),
+        ylim=ylim,
     )

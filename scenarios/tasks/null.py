@@ -142,14 +142,14 @@ class NullTask(Task):
                 f"the device answered {len(output)} bytes to sample {index},"
                 f" {len(right)} were due"
             )
+        if output[:8] != right[:8] or output == right:
+            answer = output[:8].hex()
+        else:
+            answer = "differs later"
         return Score(
             output == right,
             right[:8].hex(),
-            (
-                output[:8].hex()
-                if output[:8] != right[:8] or output == right
-                else "differs later"
-            ),
+            answer,
         )
 
     def provenance(self) -> dict[str, Any]:

@@ -34,14 +34,15 @@ def facts_of_data(
     `count` of the `available` ones are used.
     """
     generated = source.lower().startswith(("generated", "random"))
+    statement = f"{source}; {judged}" + ("" if generated else ": no benchmark's data")
+    subset = "all" if count == available else f"the first {count} of {available}"
     return {
         "source": source,
         "official": False,
         "unofficial": "OWN DATA",
-        "statement": f"{source}; {judged}"
-        + ("" if generated else ": no benchmark's data"),
+        "statement": statement,
         "samples": count,
-        "subset": "all" if count == available else f"the first {count} of {available}",
+        "subset": subset,
     }
 
 

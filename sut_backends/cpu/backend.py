@@ -89,8 +89,9 @@ class CpuSut(WorkerSut):
             )
         context.state.program = name
         program = offered[name]
+        interpreter = cls.interpreter(settings, context)
         place = Place(
-            interpreter=cls.interpreter(settings, context),
+            interpreter=interpreter,
             core=settings.core,
             threads=settings.threads,
             start_s=settings.start_s,

@@ -96,11 +96,10 @@ class Layers:
                 parts += [before[name] for name in node.late_sources]
                 entered = _sum(parts) if parts else given[:, step]
                 state = self._states.get(node.name)
-                now[node.name] = (
-                    self._stages[node.name](entered)
-                    if state is None
-                    else state.behind(state.step(state.before(entered)))
-                )
+                if state is None:
+                    now[node.name] = self._stages[node.name](entered)
+                else:
+                    now[node.name] = state.behind(state.step(state.before(entered)))
             rows.append(now[self._network.outputs[0]])
         return self._board.torch.stack(rows, dim=1)
 

@@ -237,10 +237,12 @@ class SpikingRunner(TorchRunner):
         fine, _ = Layers(wide, self._network, integer=False).run(wide.tensor(spikes))
         apart = (coarse.double() - fine).abs().cpu().numpy()
         trains, steps = _CHECKED
+        sum_of_outputs = float(fine.abs().sum())
+        share_that_differs_by_half_or_more = float((apart >= 0.5).mean())
         return {
             "largest": float(apart.max()),
-            "sum_of_outputs": float(fine.abs().sum()),
-            "share_that_differs_by_half_or_more": float((apart >= 0.5).mean()),
+            "sum_of_outputs": sum_of_outputs,
+            "share_that_differs_by_half_or_more": share_that_differs_by_half_or_more,
             "of": (
                 f"the outputs of {trains} random trains of {steps} steps, on this"
                 " device"

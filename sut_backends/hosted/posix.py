@@ -288,11 +288,12 @@ def _supplied(settings: PosixSut.Settings, context: BenchContext) -> bool:
 
 def _stated(settings: PosixSut.Settings, info: SutInfo) -> SutInfo:
     """Return an info with the fields that the settings determine."""
+    power_w = dataclasses.asdict(settings.power_w)
     details = {
         "block_ns": settings.block_ns,
         "ppm": settings.ppm,
         "offset_ticks": settings.offset_ticks,
-        "power_w": dataclasses.asdict(settings.power_w),
+        "power_w": power_w,
     }
     simulated = not settings.host_clock
     return dataclasses.replace(

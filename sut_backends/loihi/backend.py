@@ -159,11 +159,12 @@ class LoihiSut(WorkerSut):
                 try_next='rule = "stock" beside precision = "fixed"',
             )
         where = "Loihi 2" if settings.hardware else "Lava's simulator"
+        origins = cls.origins(settings)
         runner = Runner(
             kind="loihi",
             module="sut_backends.loihi.runner",
             name=f"{where}, {settings.rule} rule{_ARITHMETIC[settings.precision]}",
-            origins=cls.origins(settings),
+            origins=origins,
             settings=asdict(settings),
         )
         return open_network_sut(runner, place, context, settings)

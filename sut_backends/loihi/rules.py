@@ -76,10 +76,11 @@ def rule_of(node: PlainNode, how: PlainConventions, dt_s: float) -> Rule:
         and subtracts
         and not how.above
     ):
+        dash_syn = np.asarray(metadata.dash_syn, np.int64)
         return WholeRule(
             threshold.astype(np.int64),
             spikes_max,
-            np.asarray(metadata.dash_syn, np.int64),
+            dash_syn,
             np.asarray(metadata.dash_mem, np.int64),
         )
     synaptic = node.type == "CubaLIF"

@@ -224,10 +224,11 @@ def _described(request: Payload) -> tuple[str, Mapping[str, Any]]:
             return "idle", {"duration_s": request.duration_us / _US_PER_S}
         case messages.OptimizeMessage():
             has_target = request.target != request.no_target
+            target = request.target if has_target else None
             return "solve", {
                 "seed": request.seed,
                 "timeout_s": request.timeout_us / _US_PER_S,
-                "target": request.target if has_target else None,
+                "target": target,
                 "thresholds": request.thresholds,
             }
         case messages.StreamMessage():

@@ -87,8 +87,9 @@ def take_apart(lines: Sequence[str], repeat: int, tells_time: bool) -> TextAnswe
             try_next=try_next,
         )
     results = RESULTS.fullmatch(lines[-1])
+    laps_us = tuple(int(match[1]) for match in timestamps)
     return TextAnswer(
-        tuple(int(match[1]) for match in timestamps),
+        laps_us,
         results[1] if results else None,
         len(begin) - 1,
         len(due) - 1,

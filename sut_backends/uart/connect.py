@@ -157,13 +157,15 @@ def enter(line: DutLine, settings: LinkSettings) -> Dut:
         # A host that died may have left the DUT at `frame_baud`: that is no rate to
         # come back to. A line with a slower part in it states its own.
         left_at_frame_baud = line.baud == settings.frame_baud
+        first_baud = settings.baud if left_at_frame_baud else line.baud
+        nonce = secrets.randbits(32)
         return FramedDut.enter(
             line,
             pulses,
             timeout_s=settings.timeout_s,
-            first_baud=settings.baud if left_at_frame_baud else line.baud,
+            first_baud=first_baud,
             frame_baud=settings.frame_baud,
-            nonce=secrets.randbits(32),
+            nonce=nonce,
         )
     if settings.layer == "framed":
         raise SutError(

@@ -418,8 +418,9 @@ class FramedDut:
                 return ticks
 
     def _completion(self, done: DoneMessage) -> Completion:
+        marks = tuple(Mark(phase, tick) for phase, tick in done.marks)
         return Completion(
-            tuple(Mark(phase, tick) for phase, tick in done.marks),
+            marks,
             done.output,
             retransmissions=self._retransmitted(),
             rx_in_window_b=done.rx_in_window_b,

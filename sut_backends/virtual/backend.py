@@ -337,9 +337,10 @@ class VirtualSut(Backend):
             link.decided_ns.append(self._world.now_ns())
             answers.append(self._perhaps_wrong(next(right)))
         marks.append(self._mark(END, settings.idle_w, _AFTER_S))
+        output = b"".join(answers)
         return Completion(
             tuple(marks),
-            b"".join(answers),
+            output,
             iterations=len(answers),
             faults=link.faults(end),
         )

@@ -130,9 +130,10 @@ def open_integer_sut(
 
 def _codec_arguments(workload: IntegerWorkload) -> dict[str, Any]:
     tensor = workload.network.tensors[workload.network.input]
+    size_b = workload.payload.size_b(tensor)
     return {
         "payload": workload.payload.value,
-        "size_b": workload.payload.size_b(tensor),
+        "size_b": size_b,
         "scale": tensor.scale,
         "zero_point": tensor.zero_point,
     }
@@ -183,11 +184,13 @@ def _started(runner: Runner, place: Place, prepared: _Prepared) -> Worker:
     with tempfile.TemporaryDirectory(prefix="neurorig-network-") as folder:
         plain = Path(folder) / "network.npz"
         prepared.plain(plain)
+        job = asdict(Job(prepared.nir, str(plain), dict(runner.settings)))
+        codec_arguments = dict(prepared.arguments)
         arguments = {
             "runner": runner.module,
-            "job": asdict(Job(prepared.nir, str(plain), dict(runner.settings))),
+            "job": job,
             "codec": prepared.codec,
-            "codec_arguments": dict(prepared.arguments),
+            "codec_arguments": codec_arguments,
             "trains": prepared.trains,
         }
         program = Program(ROUTINE, prepared.task, prepared.model, arguments)

@@ -124,11 +124,12 @@ class Worker(ChildProcess):
         if isinstance(about, Refusal):
             printed = self._tail()
             self.close()
+            try_next = _what_helps(about, interpreter)
             raise BenchError(
                 f"{program.entry} does not start",
                 evidence=f"{about.error} ({about.python})"
                 + (f"; it printed: {printed}" if printed and self._isolation else ""),
-                try_next=_what_helps(about, interpreter),
+                try_next=try_next,
             )
         self.about = about
 

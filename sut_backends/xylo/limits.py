@@ -70,9 +70,10 @@ def require_mappable(
     )
     if faults:
         more = f"; and {len(faults) - _SHOWN} more" if len(faults) > _SHOWN else ""
+        evidence = "; ".join(str(one) for one in faults[:_SHOWN]) + more
         raise DataError(
             f"the network does not fit on {CHIPS[chip].title}",
-            evidence="; ".join(str(one) for one in faults[:_SHOWN]) + more,
+            evidence=evidence,
             try_next=(
                 "change the named nodes, or run the network on another backend "
                 "([sut.cpu], [sut.posix])"

@@ -305,9 +305,10 @@ class JoulescopeAcquisition:
         sample_id = (self._first_id + tick) * self._counts + self._phase
         time_map = self._time_map
         elapsed_s = (sample_id - time_map["offset_counter"]) / time_map["counter_rate"]
+        utc = int(time_map["offset_time"] + round(elapsed_s * 2**30))
         head = {
             "sample_id": sample_id,
-            "utc": int(time_map["offset_time"] + round(elapsed_s * 2**30)),
+            "utc": utc,
             "sample_rate": COUNTER_HZ * self._counts,
         }
         whole = {**head, **block, "time_map": dict(time_map)}
@@ -351,10 +352,12 @@ class JoulescopeAcquisition:
         old = self._time_map
         count = at_tick * self._counts
         elapsed = round(count / old["counter_rate"] * 2**30) + (1 << 30) // 1000
+        offset_counter = self._first_id * self._counts + count
+        counter_rate = old["counter_rate"] * (1 + 5e-6)
         self._time_map = {
             "offset_time": old["offset_time"] + elapsed,
-            "offset_counter": self._first_id * self._counts + count,
-            "counter_rate": old["counter_rate"] * (1 + 5e-6),
+            "offset_counter": offset_counter,
+            "counter_rate": counter_rate,
         }
 
     def _fault_remove(self, at_tick: int) -> None:

@@ -290,11 +290,10 @@ class SimulatedLog:
         if channel.sync and (channel.input == "AUX" or channel.emulation == "VMET"):
             points = self._points(channel)
             # Of two levels a point the second: a point is taken in its middle.
-            share = (
-                block.levels.reshape(count, 2 * points)[:, 1::2].mean(axis=1)
-                if points
-                else block.high
-            )
+            if points:
+                share = block.levels.reshape(count, 2 * points)[:, 1::2].mean(axis=1)
+            else:
+                share = block.high
             volt = (
                 share * errors.sync_high_v
                 + errors.sync_noise_v * channel.sync_noise.standard_normal(count)

@@ -50,12 +50,13 @@ class SimulatedMeasurement(SimulatedStream):
         self._random = random
         self._faulty = faulty
         self._converter = Converter(settings, output.supply_v)
+        share = 0.0 if settings.fed_v else settings.share
         front_end = FrontEnd(
             world,
             SAMPLE_HZ,
             clock_ppm=settings.clock_ppm,
             edge_delay_s=settings.edge_delay_s,
-            share=0.0 if settings.fed_v else settings.share,
+            share=share,
             random=random,
         )
         super().__init__(world, front_end)

@@ -110,10 +110,11 @@ class Ppk2Simulator(TerminalDevice):
         if first:
             faults = self._settings.faults
             self._tx += stale_words(faults.late_stale_b, self._random)
+        output = SupplyOutput(self._world.supply_on, self._millivolts / 1000)
         self._measurement = SimulatedMeasurement(
             self._settings,
             self._world,
-            SupplyOutput(self._world.supply_on, self._millivolts / 1000),
+            output,
             self._random,
             faulty=first,
         )

@@ -93,9 +93,10 @@ class OtiiMeasurement:
         late = 0
         if channel == "mc" and self._loses and not faults.unnumbered:
             late = faults.lose_samples if index >= faults.lose_at else 0
+        timestamp = (index + late) / self._rates[channel]
         return {
             "data_type": "analog",
-            "timestamp": (index + late) / self._rates[channel],
+            "timestamp": timestamp,
             "interval": 1 / self._rates[channel],
             "values": values.tolist(),
         }
@@ -111,10 +112,11 @@ class OtiiMeasurement:
         energy."""
         hz = self._rates[channel]
         part = self._kept(channel)[round(from_s * hz) : round(to_s * hz)]
+        average = float(part.mean())
         found = {
             "min": float(part.min()),
             "max": float(part.max()),
-            "average": float(part.mean()),
+            "average": average,
         }
         if channel == "mc":
             found["energy"] = float(part.sum()) * self._supply_v / hz

@@ -186,11 +186,10 @@ def number(text: str) -> float:
     match = re.fullmatch(r"(\d+)(?:([umk])|([+-]\d+))?", text)
     if match is None:
         raise ShellRefusal(f"wrong numerical value '{text}'")
-    power = (
-        {"u": -6, "m": -3, "k": 3, None: 0}[match[2]]
-        if match[3] is None
-        else int(match[3])
-    )
+    if match[3] is None:
+        power = {"u": -6, "m": -3, "k": 3, None: 0}[match[2]]
+    else:
+        power = int(match[3])
     return float(f"{match[1]}e{power}")
 
 
@@ -274,11 +273,9 @@ class SimulatedShell:
         """Return the lines of the answer; raises Refused."""
         reply = self._answer(command, supply_on)
         bare = self._settings.bare
-        return (
-            (reply[0].removeprefix("ack "), *reply[1:])
-            if bare and command.startswith(bare)
-            else reply
-        )
+        if bare and command.startswith(bare):
+            return (reply[0].removeprefix("ack "), *reply[1:])
+        return reply
 
     def _answer(self, command: str, supply_on: bool) -> tuple[str, ...]:
         name, _, arguments = command.partition(" ")

@@ -121,11 +121,12 @@ class InteractiveStack(PlotStack):
         if drag is None:
             self.pointed = self._signal_at(event.position()) or self.pointed
             inside = lanes.whole.contains(event.position())
-            marker = (
-                grabbed(state.markers, x, event.position().y(), state.view, lanes)
-                if inside
-                else None
-            )
+            if inside:
+                marker = grabbed(
+                    state.markers, x, event.position().y(), state.view, lanes
+                )
+            else:
+                marker = None
             shape = Qt.CursorShape.CrossCursor
             if self._level_at(event.position()) is not None:
                 shape = Qt.CursorShape.SizeVerCursor

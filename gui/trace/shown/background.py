@@ -195,8 +195,9 @@ class Pictures:
 
         def work() -> ViewColumns:
             prepared = trace.prepared
+            columns = trace.columns(start_s, stop_s, count)
             return ViewColumns(
-                columns=trace.columns(start_s, stop_s, count),
+                columns=columns,
                 start_s=start_s,
                 stop_s=stop_s,
                 zoom_s=view.span_s,

@@ -85,8 +85,6 @@ def _top(logs: Array) -> float:
 def _ends(least: Array, most: Array) -> tuple[float, float]:
     lows = least[np.isfinite(least)]
     highs = most[np.isfinite(most)]
-    return (
-        (float(lows.min()), float(highs.max()))
-        if len(lows) and len(highs)
-        else (np.nan, np.nan)
-    )
+    if len(lows) and len(highs):
+        return (float(lows.min()), float(highs.max()))
+    return (np.nan, np.nan)

@@ -299,12 +299,14 @@ def csv_row(row: BackendRow, comparison: ModelComparison) -> dict[str, Any]:
         column = f"agree_{name.replace(' ', '_')}"
         cells[column] = _count(part_of(agreement, name))
     away = part_of(agreement, "membranes")
+    largest_membranes = away.largest if away and away.told else None
+    quantisation_decisions = (
+        comparison.quantisation.decisions.count if comparison.quantisation else None
+    )
     cells |= {
-        "largest_membranes": away.largest if away and away.told else None,
+        "largest_membranes": largest_membranes,
         "agree_beside": row.beside.count if row.beside else None,
-        "quantisation_decisions": (
-            comparison.quantisation.decisions.count if comparison.quantisation else None
-        ),
+        "quantisation_decisions": quantisation_decisions,
     }
     for metric in comparison.metrics:
         cells |= csv_figure(metric, row.figure(metric))

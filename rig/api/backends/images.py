@@ -145,10 +145,13 @@ def _built(folder: Path, name: str, workload: str, header: str) -> Path:
         ) from error
     images = _images(folder, workload)
     if made.returncode or not images:
+        evidence = (
+            "\n".join(made.stderr.splitlines()[-8:])
+            or f"make ended with {made.returncode}"
+        )
         raise BenchError(
             f"the image for {name} does not build",
-            evidence="\n".join(made.stderr.splitlines()[-8:])
-            or f"make ended with {made.returncode}",
+            evidence=evidence,
             try_next=(
                 f"rig firmware build --model MODEL --target {name}, which says what"
                 " the network takes of the part"

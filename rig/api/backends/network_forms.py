@@ -135,12 +135,14 @@ def json_text(comparison: NetworksComparison) -> str:
     models = {
         name: dataclasses.asdict(each) for name, each in comparison.networks.items()
     }
+    contrasts = list(map(dataclasses.asdict, comparison.contrasts))
+    rows = list(map(_json_row, comparison.rows))
     tree = {
         "metrics": comparison.metrics,
-        "contrasts": list(map(dataclasses.asdict, comparison.contrasts)),
+        "contrasts": contrasts,
         "notes": comparison.notes,
         "networks": models,
-        "rows": list(map(_json_row, comparison.rows)),
+        "rows": rows,
     }
     return forms.json_of({"schema": SCHEMA, **tree})
 

@@ -114,11 +114,12 @@ def compare(networks: Mapping[str, ModelComparison]) -> NetworksComparison:
                 for row in model.rows
                 if row.name == system
             ]
+    contrasts = tuple(_contrasts(rows, metrics, first))
     return NetworksComparison(
         networks=networks,
         metrics=metrics,
         rows=tuple(rows),
-        contrasts=tuple(_contrasts(rows, metrics, first)),
+        contrasts=contrasts,
         notes=note,
     )
 

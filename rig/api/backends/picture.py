@@ -144,7 +144,8 @@ def scale_axis(axes: Axes, unit: str, ends: Sequence[float]) -> None:
         axes.set_xscale("log")
         axes.set_xlim(min(ends) / 2.5, max(ends) * 2.5)
     else:
-        axes.set_xlim(left=min(0.0, *ends, 0.0), right=1.25 * max([*ends, 0.0]) or None)
+        left = min(0.0, *ends, 0.0)
+        axes.set_xlim(left=left, right=1.25 * max([*ends, 0.0]) or None)
         axes.locator_params(axis="x", nbins=4)
     axes.xaxis.set_major_formatter(lambda value, _: quantity(value, unit))
     axes.xaxis.set_minor_formatter("")

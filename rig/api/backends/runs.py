@@ -99,9 +99,8 @@ def plan(name: str, requested: RequestedRuns) -> Planned:
     if name in bench_tables.get("sut", {}):
         # Several tables of one kind differ by the text after it:
         # [sut.cpu-nir].
-        tree: dict[str, Any] = {
-            "sut": {name.partition("-")[0]: bench_tables.get("sut", {})[name]}
-        }
+        sut = {name.partition("-")[0]: bench_tables.get("sut", {})[name]}
+        tree: dict[str, Any] = {"sut": sut}
         tree |= {
             key: bench_tables[key]
             for key in ("monitor", "rail", "metadata")
@@ -210,11 +209,14 @@ def _of_example(name: str, requested: RequestedRuns) -> Config:
         other = tomllib.loads(config.load(others[0].path).toml())
         return _bare(other.get("sut", {}))
     benches = ", ".join(one.name for one in known if one.task == task)
+    try_next = (
+        did_you_mean(name, [*kinds, *(one.name for one in known)])
+        + f"a kind ({', '.join(kinds)}), an example bench ({benches}), or FILE.toml"
+    )
     raise UnknownBackend(
         f"no backend, example bench or bench file {name!r}",
         path="--suts",
-        try_next=did_you_mean(name, [*kinds, *(one.name for one in known)])
-        + f"a kind ({', '.join(kinds)}), an example bench ({benches}), or FILE.toml",
+        try_next=try_next,
     )
 
 
@@ -274,12 +276,11 @@ def shared_task(models: Sequence[Path]) -> str:
     kinds = {model: task_of(model) for model in models}
     task_kinds = sorted({kind for kind in kinds.values() if kind not in _ANY_MODELS})
     if len(task_kinds) > 1:
+        evidence = ", ".join(f"{model.name}: {kind}" for model, kind in kinds.items())
         raise ConfigError(
             "these models belong to several tasks",
             path="MODEL",
-            evidence=", ".join(
-                f"{model.name}: {kind}" for model, kind in kinds.items()
-            ),
+            evidence=evidence,
             try_next="models of one task",
         )
     return task_kinds[0] if task_kinds else ""

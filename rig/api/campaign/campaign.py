@@ -71,12 +71,14 @@ class Campaign:
 
     def order(self, cell: GridCell) -> CellOrder:
         """Return the order of a cell."""
+        root = str(self.root.resolve())
+        facts = dict(self.facts(cell))
         return CellOrder(
             name=cell.name,
             text=cell.text,
             trials=cell.trials,
-            root=str(self.root.resolve()),
-            facts=dict(self.facts(cell)),
+            root=root,
+            facts=facts,
         )
 
 

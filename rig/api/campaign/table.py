@@ -121,11 +121,13 @@ def csv_text(grid: Grid, campaign_rows: Sequence[CampaignRow]) -> str:
         record: dict[str, Any] = {
             axis.name: row.values[axis.name] for axis in grid.axes
         }
+        outcomes = " ".join(dict.fromkeys(map(str, row.outcomes)))
+        labels = "; ".join(label.text for label in row.labels)
         record |= {
             "repetitions": row.repetitions,
             "done": len(row.sessions),
-            "outcomes": " ".join(dict.fromkeys(map(str, row.outcomes))),
-            "labels": "; ".join(label.text for label in row.labels),
+            "outcomes": outcomes,
+            "labels": labels,
         }
         for name in names:
             record |= _numbers(columns[name], row.metrics.get(name))

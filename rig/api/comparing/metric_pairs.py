@@ -305,8 +305,9 @@ def _spreads(
         for part in every
         if part.component not in parts
     ]
+    expanded_uncertainty = _factor(all_parts, comparisons) * apart_u
     return (
-        MetricSpread(apart_u, _factor(all_parts, comparisons) * apart_u),
+        MetricSpread(apart_u, expanded_uncertainty),
         MetricSpread(shared_u, _factor(left, comparisons) * shared_u),
     )
 

@@ -187,11 +187,13 @@ def compare_several(
         compare(first.session, other.session, len(others)) for other in others
     ]
     chosen = list(_names(numbered, names, every))
+    metrics = tuple(_metric(name, numbered, comparisons) for name in chosen)
+    notes = tuple(_notes(others, comparisons))
     return SeveralSessions(
         sessions=tuple(numbered),
         comparisons=tuple(comparisons),
-        metrics=tuple(_metric(name, numbered, comparisons) for name in chosen),
-        notes=tuple(_notes(others, comparisons)),
+        metrics=metrics,
+        notes=notes,
     )
 
 

@@ -62,10 +62,11 @@ def sample_rows(trial: int, lines: TrialLines) -> Iterator[Row]:
         if line.each:
             row["correct_in_batch"] = sum(one.label == one.answer for one in line.each)
         if line.solve is not None:
+            cost = None if line.costs is None else line.costs.cost
             row |= {
                 "timeout_s": line.solve.timeout_s,
                 "target": line.solve.target,
-                "cost": None if line.costs is None else line.costs.cost,
+                "cost": cost,
             }
         for phase, window in _windows(line):
             row |= {

@@ -52,9 +52,10 @@ class PowerColumns:
     def coarser(self) -> PowerColumns:
         """Return columns of twice the width."""
         starts = np.arange(0, len(self.least), 2)
+        least = np.fmin.reduceat(self.least, starts)
         return PowerColumns(
             2 * self.width,
-            np.fmin.reduceat(self.least, starts),
+            least,
             np.fmax.reduceat(self.most, starts),
         )
 

@@ -62,17 +62,15 @@ def _of_means(
     starts = np.minimum(bounds[:-1] // every - begin, max(end - begin - 1, 0))
     rows = []
     for signal in (CURRENT_MEAN, VOLTAGE_MEAN):
-        means = (
-            np.full(1, np.nan)
-            if end <= begin
-            else reader.fsr(signal, begin, end - begin)
-        )
+        if end <= begin:
+            means = np.full(1, np.nan)
+        else:
+            means = reader.fsr(signal, begin, end - begin)
         known = np.isfinite(means)
         weights = np.add.reduceat(known.astype(np.int64), starts)
         total = np.add.reduceat(np.where(known, means, 0.0), starts)
-        mean = np.divide(
-            total, weights, out=np.full(len(starts), np.nan), where=weights > 0
-        )
+        out = np.full(len(starts), np.nan)
+        mean = np.divide(total, weights, out=out, where=weights > 0)
         rows += [np.fmin.reduceat(means, starts), mean, np.fmax.reduceat(means, starts)]
     return np.minimum(bounds, length), np.array(rows, dtype=np.float64)
 
@@ -181,7 +179,8 @@ def _of_entries(rows: NDArray[np.float64]) -> Array:
     known = np.isfinite(rows).all(axis=2)
     count = np.count_nonzero(known, axis=1)
     total = np.where(known, rows[:, :, 1], 0.0).sum(axis=1)
-    mean = np.divide(total, count, out=np.full(len(rows), np.nan), where=count > 0)
+    out = np.full(len(rows), np.nan)
+    mean = np.divide(total, count, out=out, where=count > 0)
     return np.column_stack(
         [
             np.fmin.reduce(rows[:, :, 0], axis=1),

@@ -226,11 +226,10 @@ def _add(
     power = np.multiply(*signals, out=buffer[: len(signals[0])], dtype=np.float64)
     rows: tuple[NDArray[np.floating[Any]], ...] = (power, *signals)
     for place, weight in ((number - at, weight) for number, weight in weights.items()):
-        values = (
-            [float(row[place]) for row in rows]
-            if 0 <= place < len(power)
-            else [math.nan]
-        )
+        if 0 <= place < len(power):
+            values = [float(row[place]) for row in rows]
+        else:
+            values = [math.nan]
         if all(map(math.isfinite, values)):
             for one, value in zip(moments, values, strict=True):
                 one.add_part(value, weight)

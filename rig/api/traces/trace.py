@@ -303,10 +303,13 @@ class SessionTrace:
     def _edge_times(self) -> EdgeTimes:
         accuracy = self.accuracy
         spans = self.spans
+        falls_s = self._trace.falls_s if self.has_sync else np.zeros(0)
+        rises_s = self._trace.rises_s if self.has_sync else np.zeros(0)
+        borders_s = np.zeros(0) if spans is None else spans.borders_s
         return EdgeTimes(
-            self._trace.falls_s if self.has_sync else np.zeros(0),
-            self._trace.rises_s if self.has_sync else np.zeros(0),
-            np.zeros(0) if spans is None else spans.borders_s,
+            falls_s,
+            rises_s,
+            borders_s,
             self._trace.edge_hz,
             0.0 if accuracy is None else accuracy.edge_s,
         )

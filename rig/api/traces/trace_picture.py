@@ -134,11 +134,11 @@ def _draw_phases(figure: Figure, lanes: list[Axes], trace: DrawnTrace) -> None:
                 alpha=_SHARE,
                 lw=0,
             )
+    handles = [
+        Patch(color=colour, alpha=0.5, label=name) for name, colour in colours.items()
+    ]
     figure.legend(
-        handles=[
-            Patch(color=colour, alpha=0.5, label=name)
-            for name, colour in colours.items()
-        ],
+        handles=handles,
         loc="outside upper left",
         ncols=len(colours),
         handlelength=1.0,

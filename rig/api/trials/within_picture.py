@@ -49,10 +49,9 @@ def picture(rows: Sequence[WithinTrial]) -> Picture | None:
         axes.set_visible(False)
     figure.supxlabel("time since the trial's first sample (s)", size=8.5)
     figure.supylabel("less the other trials (%)", size=8.5)
+    handles = [Patch(color=colours[trial], label=f"trial {trial}") for trial in trials]
     figure.legend(
-        handles=[
-            Patch(color=colours[trial], label=f"trial {trial}") for trial in trials
-        ],
+        handles=handles,
         loc="outside upper left",
         ncols=len(trials),
         handlelength=1.0,

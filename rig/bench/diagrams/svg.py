@@ -136,12 +136,16 @@ def _is_straight(route: Route) -> bool:
 
 def _reach(points: Corners) -> float:
     """Return how far a wire goes on at the height of its start."""
-    return points[3][0] if points[0][1] == points[3][1] else points[1][0]
+    if points[0][1] == points[3][1]:
+        return points[3][0]
+    return points[1][0]
 
 
 def _reach_back(points: Corners) -> float:
     """Return how far before its end a wire comes to its height."""
-    return points[0][0] if points[0][1] == points[3][1] else points[1][0]
+    if points[0][1] == points[3][1]:
+        return points[0][0]
+    return points[1][0]
 
 
 def _dot(at: tuple[float, float], colour: str) -> str:

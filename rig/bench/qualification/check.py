@@ -396,12 +396,14 @@ class MonitorCheck:
         error = errors_found.clock_error(recorded.arrivals, sample_hz, host)
         self._found.clock = error
         limit_ppm = recorded.info.accuracy.clock_ppm
+        estimate = error and error.scaled(1e6)
+        why = self._not_checked(error, limit_ppm)
         return CheckRow(
             "clock",
             "ppm",
-            error and error.scaled(1e6),
+            estimate,
             limit_ppm,
-            why=self._not_checked(error, limit_ppm),
+            why=why,
             simulated=recorded.info.simulated,
         )
 
@@ -455,10 +457,11 @@ class MonitorCheck:
         for at, row in enumerate(stated.current):
             gain = errors.gains.get(at)
             zero = errors.zeros.get(at)
+            factor = 1.0 if gain is None else 1 / (1 + gain.value)
             rows.append(
                 Correction(
                     row.up_to,
-                    factor=1.0 if gain is None else 1 / (1 + gain.value),
+                    factor=factor,
                     zero=0.0 if zero is None else zero.value,
                 )
             )

@@ -87,11 +87,12 @@ class RunProgress:
             queries = done + (0 if state.step is None else state.queries)
             if self._interleaved:
                 queries = state.queries
+            description = _description(state, self._interleaved)
             self._progress.update(
                 self._task,
                 completed=state.share,
                 count=f"{queries}/{state.trials_due * state.queries_due}",
-                description=_description(state, self._interleaved),
+                description=description,
             )
 
     def _tell(self, event: Event) -> None:

@@ -54,11 +54,12 @@ def check(
 
     found = judge(folder, signers=signers, seeds=_numbers(seeds), official=official)
     if as_json:
+        rows = typed.to_json(list(found.rows))
         tree = {
             "submission": str(folder),
             "benchmark": found.benchmark,
             "outcome": found.outcome,
-            "rows": typed.to_json(list(found.rows)),
+            "rows": rows,
         }
         Terminal().out(json.dumps(tree, indent=1))
     print_judgement(Terminal(stderr=as_json), folder, found)

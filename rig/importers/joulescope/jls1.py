@@ -127,12 +127,13 @@ def convert(path: Path, scratch: Path, options: Options) -> Opened:
                     )
             digital.stamp(rate_hz, writer, recording.notes)
     notes = (*_said(options), *_ended(file.is_closed, recording), *recording.notes)
+    lines = digital.edges(rate_hz)
     return conversion.opened(
         "jls1",
         notes,
         has_current=not options.power,
         rate_ppm=compared.off_ppm,
-        lines=digital.edges(rate_hz),
+        lines=lines,
     )
 
 

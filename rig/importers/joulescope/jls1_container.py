@@ -77,9 +77,10 @@ class TaggedFile:
         while True:
             head = self._stream.read(_START.size)
             left_b = self._size_b - at
-            tag, flags, length_b = (
-                _START.unpack(head) if len(head) == _START.size else (b"", 0, 0)
-            )
+            if len(head) == _START.size:
+                tag, flags, length_b = _START.unpack(head)
+            else:
+                tag, flags, length_b = (b"", 0, 0)
             whole_b = _padded(_START.size + length_b + _CRC.size)
             if len(head) < _START.size or whole_b > left_b:
                 if self.is_closed:

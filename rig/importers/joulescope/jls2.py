@@ -158,9 +158,10 @@ class _Found:
         """Fields of Opened."""
         current = self.chosen.current
         at = self.first - int(current.sample_id_offset)
+        marked = Marked(self.path, self.original, int(current.signal_id), at)
         return {
             "has_current": not self.chosen.is_power,
-            "marked": Marked(self.path, self.original, int(current.signal_id), at),
+            "marked": marked,
             "rate_ppm": self.doubts.off_ppm,
         }
 

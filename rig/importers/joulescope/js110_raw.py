@@ -140,8 +140,9 @@ class RawSamples:
     def part(self, start: int, stop: int) -> RawSamples:
         """Return samples start <= k < stop."""
         where = slice(start, stop)
+        current_a = self.current_a[where]
         return RawSamples(
-            self.current_a[where],
+            current_a,
             self.voltage_v[where],
             self.bits[where],
             self.ranges[where],

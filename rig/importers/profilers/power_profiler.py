@@ -76,12 +76,13 @@ def written(
     """Write the samples of a recording of a `kind`, piece by piece; raises DataError
     where there are none.
     """
+    sync = "stamps" if is_synced(options) else "none"
     conversion = Conversion(
         name=path.name,
         scratch=scratch,
         sample_hz=rate_hz,
         source="Power Profiler",
-        sync="stamps" if is_synced(options) else "none",
+        sync=sync,
     )
     digital = DigitalLines(LINES, options.sync)
     with conversion.writer() as writer:

@@ -79,11 +79,10 @@ def form_of(path: Path) -> Form:
         commented = (
             split(lines[comments[-1]].lstrip("# "), delimiter) if comments else []
         )
-        names = (
-            commented
-            if len(commented) == len(cells)
-            else [str(number) for number in range(1, len(cells) + 1)]
-        )
+        if len(commented) == len(cells):
+            names = commented
+        else:
+            names = [str(number) for number in range(1, len(cells) + 1)]
         first -= 1
     below = _below(lines, first, delimiter)
     if names is cells:

@@ -255,15 +255,16 @@ class Piece:
         commas = (
             "are these decimal commas? export with points, or with ; between the cells"
         )
+        try_next = (
+            commas
+            if len(cells) > due and self.form.delimiter == ","
+            else "mend that line, or take it out"
+        )
         raise DataError(
             f"{self.path}, line {number} has {len(cells)} cells where the heading has"
             f" {due}",
             evidence=line.rstrip("\n")[:80],
-            try_next=(
-                commas
-                if len(cells) > due and self.form.delimiter == ","
-                else "mend that line, or take it out"
-            ),
+            try_next=try_next,
         )
 
     def _number(self, cell: str, column: Column, number: int) -> float:

@@ -52,8 +52,9 @@ class Dated:
         ]
         length_s = end_s - begin_s
         resolution_s = 10.0 ** -min(places)
+        off_s = abs(length_s - (rows - 1) / rate_hz)
         return (
-            Fit(rows, length_s, abs(length_s - (rows - 1) / rate_hz)),
+            Fit(rows, length_s, off_s),
             resolution_s,
             of_length(rows, length_s, resolution_s),
         )
@@ -64,11 +65,10 @@ def seconds(text: str) -> float | None:
     is none."""
     plain = text.strip().replace("/", "-")
     try:
-        moment = (
-            datetime.combine(date.min, time.fromisoformat(plain))
-            if "-" not in plain
-            else datetime.fromisoformat(plain)
-        )
+        if "-" not in plain:
+            moment = datetime.combine(date.min, time.fromisoformat(plain))
+        else:
+            moment = datetime.fromisoformat(plain)
     except ValueError:
         return None
     return (moment.replace(tzinfo=None) - datetime.min).total_seconds()

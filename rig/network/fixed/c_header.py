@@ -70,8 +70,9 @@ def header(network: FixedNetwork, steps_max: int, slots: int | None = None) -> s
         values=max(made.value_count, 1),
         states=max(made.state_count, 1),
     )
+    node_count = len(made.nodes)
     foot = _FOOT.format(
-        node_count=len(made.nodes),
+        node_count=node_count,
         input_count=len(made.inputs),
         output_count=len(made.outputs),
     )

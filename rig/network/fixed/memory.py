@@ -58,11 +58,9 @@ def gathers(node: FixedNode) -> bool:
 
 def depth(node: FixedNode) -> int:
     """Return how many steps a node keeps in its ring; 0 without one."""
-    return (
-        int(node.body.steps.max(initial=0)) + 1
-        if isinstance(node.body, Delaying)
-        else 0
-    )
+    if isinstance(node.body, Delaying):
+        return int(node.body.steps.max(initial=0)) + 1
+    return 0
 
 
 def _gathered(node: FixedNode) -> str:

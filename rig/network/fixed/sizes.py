@@ -55,8 +55,9 @@ class Sizes:
 def sizes(network: FixedNetwork, steps: int) -> Sizes:
     """Return the memory of a network with inputs of so many steps."""
     made = tables(network)
+    nodes = tuple(_node(network, node) for node in network.nodes)
     return Sizes(
-        tuple(_node(network, node) for node in network.nodes),
+        nodes,
         made.constant_b,
         made.memory_b,
         network.channels * network.input_b * steps,

@@ -110,10 +110,11 @@ def header_of(
         arena_b=made.arena_b,
         patch=made.patch,
     )
+    count = len(made.operators)
     foot = _FOOT.format(
         name=name,
         macro=name.upper(),
-        count=len(made.operators),
+        count=count,
         output_at=made.output_at,
     )
     arrays = [*_arrays(made, name)]

@@ -100,8 +100,9 @@ def _walked(reading: OnnxGraph, digest: str) -> FileGraph:
             "its output is an image in a row, whose values have another order here",
             "a model without a Flatten at its end",
         )
+    tensors = tuple(reading.tensors)
     return FileGraph(
-        tuple(reading.tensors),
+        tensors,
         tuple(reading.operators),
         (first,),
         (last,),

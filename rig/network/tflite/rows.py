@@ -65,12 +65,15 @@ def row_by_row(network: IntegerNetwork) -> IntegerNetwork:
             f" {derived.rows[network.output]} rows of time",
             try_next="a model that gives one answer for its window",
         )
+    tensors = tuple(derived.tensors)
+    operators = tuple(derived.operators)
+    output = derived.newest[network.output]
     return replace(
         network,
-        tensors=tuple(derived.tensors),
-        operators=tuple(derived.operators),
+        tensors=tensors,
+        operators=operators,
         input=derived.newest[network.input],
-        output=derived.newest[network.output],
+        output=output,
     )
 
 

@@ -127,11 +127,12 @@ def with_payload(
     made_b = needed.input_b
     if payload is PayloadForm.MFCC:
         made_b += _SPECTRUM_B
+    code_b = needed.code_b + _FLASH_B[payload]
     return replace(
         needed,
         input_b=payload.size_b(network.tensors[network.input]),
         made_b=made_b,
-        code_b=needed.code_b + _FLASH_B[payload],
+        code_b=code_b,
     )
 
 

@@ -256,9 +256,10 @@ def read_list(path: Path, on_disk: dict[str, Path]) -> list[str]:
 def clip(path: Path, listed: bool) -> Clip:
     """Describe the recording at `path` from its name and its header."""
     header = wav_header(path)
+    label = CLASSES.index(path.name.split("-")[0])
     return Clip(
         path,
-        CLASSES.index(path.name.split("-")[0]),
+        label,
         header.slices,
         header.size_b,
         listed,

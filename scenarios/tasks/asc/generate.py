@@ -110,9 +110,10 @@ class GeneratedRecording:
 
     def audio(self, seed: int) -> Signal:
         """Synthesize the recording; the same seed gives the same samples."""
+        rng = np.random.default_rng((seed, CLASSES.index(self.scene), self.location))
         return mix(
             self.scene,
-            np.random.default_rng((seed, CLASSES.index(self.scene), self.location)),
+            rng,
         )
 
 

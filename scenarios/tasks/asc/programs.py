@@ -31,12 +31,13 @@ def programs(path: Path, model: AscModel) -> dict[str, Program]:
 
 def network(path: Path, model: AscModel) -> NetworkWorkload:
     """Return the network that other backends may run, after the task's front end."""
+    arguments = codec_arguments(model.bank)
     return NetworkWorkload(
         path=path,
         codec="scenarios.tasks.asc.codec:open_codec",
         task="asc",
         model=model.identity,
-        arguments=codec_arguments(model.bank),
+        arguments=arguments,
     )
 
 

@@ -66,8 +66,9 @@ class TinyModel:
 
     def programs(self) -> dict[str, Program]:
         """Return the programs of a processor."""
+        path = str(self.path.resolve())
         arguments = {
-            "path": str(self.path.resolve()),
+            "path": path,
             "sha256": self.network.sha256,
             "values": self.values,
         }

@@ -96,11 +96,12 @@ class MlperfTiny(Task):
     ) -> TinyReplica:
         """Return a stand-in that has labels, files and scores, and no tensors."""
         source = _source(settings)
+        files = len({entry.recording for entry in entries})
         labels.refuse_other(
             facts,
             data=settings.data,
             source=source,
-            files=len({entry.recording for entry in entries}),
+            files=files,
         )
         known = BENCHMARKS.get(str(facts.get("benchmark")))
         labels.refuse_other(

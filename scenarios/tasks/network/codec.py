@@ -47,11 +47,10 @@ class NetworkCodec:
         membranes of 0 where there are none.
         """
         each = np.asarray(values, np.float64).reshape(len(values), -1)
-        last = (
-            np.zeros(each.shape[1])
-            if membranes is None
-            else np.asarray(membranes).reshape(-1)
-        )
+        if membranes is None:
+            last = np.zeros(each.shape[1])
+        else:
+            last = np.asarray(membranes).reshape(-1)
         return answer(each.sum(axis=0) / self._sum_scale, last / self._last_scale)
 
 

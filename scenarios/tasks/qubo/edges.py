@@ -112,11 +112,10 @@ def pairs(nodes: int, numbers: NDArray[np.int64]) -> NDArray[np.uint64]:
     parts: list[NDArray[np.int64]] = []
     place = 0
     for node in range(nodes - 1):
-        row = (
-            numbers[place + 1 : place + 1 + int(numbers[place])]
-            if place < len(numbers)
-            else numbers[:0]
-        )
+        if place < len(numbers):
+            row = numbers[place + 1 : place + 1 + int(numbers[place])]
+        else:
+            row = numbers[:0]
         neighbours = node + np.cumsum(row + 1)
         if (
             place >= len(numbers)

@@ -182,9 +182,10 @@ class _Draws:
     def __init__(self, nodes: int, seed: int) -> None:
         _, state, _ = random.Random(seed).getstate()
         self._words = np.random.MT19937()
+        key = np.array(state[:-1], np.uint32)
         self._words.state = {
             "bit_generator": "MT19937",
-            "state": {"key": np.array(state[:-1], np.uint32), "pos": state[-1]},
+            "state": {"key": key, "pos": state[-1]},
         }
         self._nodes = nodes
         # choice() takes the upper bits of a word, as many as the number of nodes has,

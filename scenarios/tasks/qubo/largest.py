@@ -102,11 +102,10 @@ def nodes_max(density: float, edges_max: int) -> int:
     high = NODES_MAX
     while low < high:
         middle = (low + high + 1) // 2
-        low, high = (
-            (middle, high)
-            if Workload(middle, density, SEED).edges <= edges_max
-            else (low, middle - 1)
-        )
+        if Workload(middle, density, SEED).edges <= edges_max:
+            low, high = (middle, high)
+        else:
+            low, high = (low, middle - 1)
     return low
 
 
@@ -280,13 +279,14 @@ def _judged(attempt: Try, graph: Graph, output: bytes) -> Try:
     elif true > BETTER:
         outcome = "no better"
         detail = "no solution better than cost 0 in time"
+    vector = packed(decoded.vector)
     return dataclasses.replace(
         attempt,
         outcome=outcome,
         detail=detail,
         cost=true,
         claimed=decoded.claimed,
-        vector=packed(decoded.vector),
+        vector=vector,
     )
 
 

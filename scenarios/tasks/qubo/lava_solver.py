@@ -145,16 +145,17 @@ class LavaSearch:
         steps = int(parameters.pop("steps"))
         seed = (self._seed * 1_000_003 + self._calls) % (1 << 15)
         self._calls += 1
+        hyperparameters = {
+            **parameters,
+            "neuron_model": NEURON_MODEL,
+            "refract_seed": seed,
+            "init_value": self._vector.astype(np.int64),
+        }
         config = self._solver.SolverConfig(
             timeout=steps,
             target_cost=self._target(until),
             backend=CHIP,
-            hyperparameters={
-                **parameters,
-                "neuron_model": NEURON_MODEL,
-                "refract_seed": seed,
-                "init_value": self._vector.astype(np.int64),
-            },
+            hyperparameters=hyperparameters,
         )
         report = self._solver.OptimizationSolver(self._problem.qubo).solve(
             config=config

@@ -169,12 +169,13 @@ def independent_set(graph: Graph, weights: Whole | None = None) -> QuadraticProb
     """
     node_weights = np.ones(graph.nodes, np.int64) if weights is None else weights
     lesser, greater = (end.astype(np.int64) for end in graph.ends)
+    quadratic = EDGE * np.minimum(node_weights[lesser], node_weights[greater])
     return QuadraticProblem(
         SET,
         graph.nodes,
         -node_weights,
         graph.pairs.astype(np.int64),
-        EDGE * np.minimum(node_weights[lesser], node_weights[greater]),
+        quadratic,
         sense="max",
     )
 

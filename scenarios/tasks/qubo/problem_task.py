@@ -226,12 +226,11 @@ class ProblemTask(OptimizationTask):
         """Return the problems themselves, with their files' hashes and targets; raises
         ConfigError where parameters are set that the device does not get."""
         tuning.refuse_unused(self._parameters, self._context)
+        problems = [typed.to_json(self._about(index)) for index in range(len(self))]
         return common_facts(self._parameters) | {
             "gap": "(cost - target) / |target|, of costs without the file's offset",
             "tuning_rule": tuning.RULE,
-            "problems": [
-                typed.to_json(self._about(index)) for index in range(len(self))
-            ],
+            "problems": problems,
         }
 
     def _about(self, index: int) -> ProblemFacts:
@@ -357,13 +356,14 @@ class ProblemReplica(OptimizationTask):
 
 def common_facts(parameters: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return the facts that bench files determine."""
+    program_parameters = [dict(table) for table in parameters]
     return {
         "source": SOURCE,
         "official": False,
         "unofficial": UNOFFICIAL,
         "subset": "all",
         "statement": STATEMENT,
-        "program_parameters": [dict(table) for table in parameters],
+        "program_parameters": program_parameters,
     }
 
 

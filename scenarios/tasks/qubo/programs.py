@@ -180,9 +180,10 @@ class Tabu(ProgramSampling):
         """
         if self._calls and left_s < TABU_LIMIT_S:
             return False
+        num_restarts = self._problem.parameters["restarts"]
         how: dict[str, Any] = {
             "timeout": max(int(1e3 * left_s), 1),
-            "num_restarts": self._problem.parameters["restarts"],
+            "num_restarts": num_restarts,
         }
         how |= {} if until is None else {"energy_threshold": until}
         how |= (

@@ -73,11 +73,10 @@ class Solver:
         """Take a graph, or one on the wire; raise ConfigError where the firmware
         refuses it."""
         wire = graph if isinstance(graph, bytes) else edges.encode(graph)
-        head = (
-            problem_wire.head_of(wire)
-            if len(wire) >= edges.HEAD.size
-            else problem_wire.Head(0, 0, 0)
-        )
+        if len(wire) >= edges.HEAD.size:
+            head = problem_wire.head_of(wire)
+        else:
+            head = problem_wire.Head(0, 0, 0)
         self.nodes = head.nodes
         self._c = _functions(library().compiled(cache))
         # 0 for what 16-bit nodes cannot count: the firmware says so itself. Never more
@@ -201,10 +200,11 @@ def library() -> Library:
     sources = root / "workloads" / "qubo"
     core = root / "core"
     search = [sources / name for name in SEARCH]
+    headers = [sources / "nr_qubo.h", core / "nr_frame.h", core / "nr_wire.h"]
     return Library(
         "qubo",
         [*search, core / "nr_frame.c"],
-        [sources / "nr_qubo.h", core / "nr_frame.h", core / "nr_wire.h"],
+        headers,
         [core],
     )
 

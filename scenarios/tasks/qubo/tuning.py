@@ -139,11 +139,12 @@ def _refuse_unknown(name: str, known: Collection[str], path: str) -> None:
     its table hold everywhere."""
     if name in known:
         return
+    try_next = did_you_mean(name, [*LIMITS, *known]).strip()
     raise ConfigError(
         f"{name!r} is neither a limit nor a parameter of any program",
         path=path,
         evidence=f"limits are {', '.join(LIMITS)}; parameters {', '.join(known)}",
-        try_next=did_you_mean(name, [*LIMITS, *known]).strip(),
+        try_next=try_next,
     )
 
 

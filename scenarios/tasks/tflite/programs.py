@@ -65,9 +65,10 @@ def routine(read: IntegerNetwork, payload: PayloadForm = PayloadForm.VALUES) -> 
         inputs = payload.inputs(tensor, np.stack(values))
         return list(interpreter.run(read, inputs))
 
+    phases = (preprocess, infer) if payload.is_raw else (infer,)
     return Routine(
         load=load,
-        phases=(preprocess, infer) if payload.is_raw else (infer,),
+        phases=phases,
         output=lambda found: found.tobytes(),
         batch=together,
     )

@@ -145,10 +145,11 @@ def read(path: str) -> PlainNetwork:
     with np.load(path, allow_pickle=False) as arrays:
         entry = _NetworkEntry(**json.loads(str(arrays[NETWORK])))
         nodes = tuple(_NodeEntry(**node).node(arrays) for node in entry.nodes)
+    inputs = tuple(entry.inputs)
     return PlainNetwork(
         entry.dt_s,
         PlainConventions(**entry.conventions),
-        tuple(entry.inputs),
+        inputs,
         tuple(entry.outputs),
         nodes,
     )

@@ -159,10 +159,11 @@ def played(
                     signal, window, slots, time.monotonic_ns() - marks[0][1]
                 ):
                     break
+                before_ns = marks[-1][1]
                 of_window, result = _processed(
                     routine,
                     slots.pop(window % signal.slots),
-                    marks[-1][1],
+                    before_ns,
                     signal.apart_ns,
                 )
                 marks += of_window

@@ -94,9 +94,10 @@ def read_coo(text: str, nodes_max: int) -> Entries:
         flat.append(count(fields[0], line, nodes_max - 1))
         flat.append(count(fields[1], line, nodes_max - 1))
         weights.append(fields[2])
+    nodes = max(flat, default=-1) + 1
     return Entries(
         format=COO,
-        nodes=max(flat, default=-1) + 1,
+        nodes=nodes,
         ends=ends_of(flat),
         weights=weights,
         spin=vartype == "SPIN",
