@@ -81,11 +81,12 @@ def ends(
     sides = [abs(end - middle) if middle is not None else 0.0 for end in bounds]
     # An end at the value itself, but for rounding, has the digits of the other end.
     widest = max(sides) or (bounds[-1] - bounds[0]) / 2
+    pairs = zip(bounds, sides, strict=True)
     shown = [
         _to_digits(
             end * factor, (side if side > _ROUNDING * widest else widest) * factor
         )
-        for end, side in zip(bounds, sides, strict=True)
+        for end, side in pairs
     ]
     if len(shown) == 2:
         return f"{shown[0]} to {shown[1]}"

@@ -368,10 +368,8 @@ class Lanes:
         long as more may come.
         """
         stops = [lane.unbroken() for lane in self._lanes]
-        ends = [
-            stop * lane.element_ticks // self._per
-            for (stop, _), lane in zip(stops, self._lanes, strict=True)
-        ]
+        pairs = zip(stops, self._lanes, strict=True)
+        ends = [stop * lane.element_ticks // self._per for (stop, _), lane in pairs]
         stop = min(ends)
         goes_on = all(
             more for end, (_, more) in zip(ends, stops, strict=True) if end == stop

@@ -57,12 +57,9 @@ def promised(
         row for row in _CURRENT if current_range_a is None or row[0] >= current_range_a
     ]
     rows = rows if current_range_a is None else rows[:1]
+    numbered = enumerate(_INTERVALS_S)
     place = max(
-        (
-            at
-            for at, interval_s in enumerate(_INTERVALS_S)
-            if interval_s <= period_s * (1 + 1e-9)
-        ),
+        (at for at, interval_s in numbered if interval_s <= period_s * (1 + 1e-9)),
         default=0,
     )
     return Accuracy(

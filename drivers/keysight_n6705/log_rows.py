@@ -40,9 +40,8 @@ def write_rows(writer: TraceWriter, rows: Floats, sync_v: Floats | None) -> None
                 writer.gap(
                     Gap(first + run[0], first + run[1], f"{cause}, on the SYNC channel")
                 )
-    for start, stop in pairwise(
-        [0, *(np.flatnonzero(np.diff(too_large)) + 1), len(rows)]
-    ):
+    neighbours = pairwise([0, *(np.flatnonzero(np.diff(too_large)) + 1), len(rows)])
+    for start, stop in neighbours:
         part = rows[start:stop]
         writer.analog(
             part[:, 0], part[:, 1], unreadable=_BEYOND if too_large[start] else _NOTHING
@@ -64,7 +63,5 @@ def runs(flags: NDArray[np.bool_]) -> list[tuple[int, int]]:
     steps = np.flatnonzero(
         np.diff(np.concatenate([[False], flags, [False]]).astype(np.int8))
     )
-    return [
-        (int(begin), int(end))
-        for begin, end in zip(steps[::2], steps[1::2], strict=True)
-    ]
+    pairs = zip(steps[::2], steps[1::2], strict=True)
+    return [(int(begin), int(end)) for begin, end in pairs]

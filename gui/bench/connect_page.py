@@ -90,9 +90,8 @@ class CardView(QFrame):
         self._grid.addLayout(second, 1, 0, 1, 2)
         self._names = [PlainLabel(role="muted") for _ in range(_LINES)]
         self._values = [ShortenedLabel() for _ in range(_LINES)]
-        for number, (name, value) in enumerate(
-            zip(self._names, self._values, strict=True), start=2
-        ):
+        pairs = zip(self._names, self._values, strict=True)
+        for number, (name, value) in enumerate(pairs, start=2):
             value.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
             value.setSizePolicy(
                 QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred

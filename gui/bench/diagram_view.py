@@ -144,7 +144,8 @@ class DiagramView(QWidget):
         if self._layout is None:
             return None
         for route in self._layout.routes:
-            for (x0, y0), (x1, y1) in zip(route.points, route.points[1:], strict=False):
+            pairs = zip(route.points, route.points[1:], strict=False)
+            for (x0, y0), (x1, y1) in pairs:
                 area = QRectF(QPointF(x0, y0), QPointF(x1, y1)).normalized()
                 area.adjust(-_NEAR_PX, -_NEAR_PX, _NEAR_PX, _NEAR_PX)
                 if area.contains(point):

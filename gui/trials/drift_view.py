@@ -75,9 +75,8 @@ class DriftView(QWidget, Recoloured):
             return
         factor, unit = words.shown_unit(metric)
         bottom = self.plot.getAxis("bottom")
-        bottom.setTicks(
-            [[(number + 1, str(dot.trial)) for number, dot in enumerate(metric.dots)]]
-        )
+        numbered = enumerate(metric.dots)
+        bottom.setTicks([[(number + 1, str(dot.trial)) for number, dot in numbered]])
         bottom.setLabel("trial, in order of time")
         left = self.plot.getAxis("left")
         left.setLabel(no_markup(f"{metric.name} ({unit})" if unit else metric.name))

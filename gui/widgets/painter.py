@@ -18,9 +18,9 @@ def faint(colour: str, share: float) -> QColor:
     front, back = QColor(colour), QColor(shown().base)
     fronts = front.redF(), front.greenF(), front.blueF()
     backs = back.redF(), back.greenF(), back.blueF()
+    pairs = zip(fronts, backs, strict=True)
     red, green, blue = (
-        share * of_front + (1 - share) * of_back
-        for of_front, of_back in zip(fronts, backs, strict=True)
+        share * of_front + (1 - share) * of_back for of_front, of_back in pairs
     )
     return QColor.fromRgbF(red, green, blue)
 

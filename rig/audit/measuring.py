@@ -40,10 +40,9 @@ def session_in(place: Path) -> Path | None:
 
     A folder whose run ended before its first line is empty, and is passed over.
     """
+    ordered = sorted(place.glob(f"*/{EVENTS}"))
     begun = [
-        each.parent
-        for each in sorted(place.glob(f"*/{EVENTS}"))
-        if not SessionFolder(each.parent).is_unbegun()
+        each.parent for each in ordered if not SessionFolder(each.parent).is_unbegun()
     ]
     if len(begun) > 1:
         raise DataError(

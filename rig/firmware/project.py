@@ -87,10 +87,8 @@ def ports(folder: Path) -> dict[str, Port]:
         *folder.glob(f"ports/*/{PORT_FILE}"),
         *folder.glob(f"boards/*/{PORT_FILE}"),
     ]
-    return {
-        path.parent.name: read_port(path)
-        for path in sorted(files, key=lambda path: path.parent.name)
-    }
+    ordered = sorted(files, key=lambda path: path.parent.name)
+    return {path.parent.name: read_port(path) for path in ordered}
 
 
 def boards(folder: Path) -> dict[str, Board]:

@@ -44,9 +44,9 @@ def crossings(
     windows = [None if at is None else by_ticks[at] for at in ticks]
     if completion.known is not None and not thresholds.known_fault(completion, step):
         held_s = _held_s(completion, step, timed, wait_s)
+        rows = zip(step.thresholds, windows, held_s, strict=True)
         listed = [
-            _by_device(cost, window, limit_s, held)
-            for cost, window, held in zip(step.thresholds, windows, held_s, strict=True)
+            _by_device(cost, window, limit_s, held) for cost, window, held in rows
         ]
     else:
         listed = _by_marks(step.thresholds, windows, limit_s, wait_s)

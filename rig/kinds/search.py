@@ -183,13 +183,8 @@ def _of_costs(
         ]
     if thresholds.mark_fault(marks, step):
         return []
-    reached = [
-        cost
-        for cost, at in zip(
-            step.thresholds, thresholds.marked(marks, step), strict=True
-        )
-        if at is not None
-    ]
+    pairs = zip(step.thresholds, thresholds.marked(marks, step), strict=True)
+    reached = [cost for cost, at in pairs if at is not None]
     if reached and costs.cost > reached[-1]:
         return [
             Problem(

@@ -383,8 +383,6 @@ def _spreads(
     mean = sum((piece.sums for piece in whole), np.zeros(3)) / samples
     least = np.min([piece.least for piece in whole], axis=0)
     most = np.max([piece.most for piece in whole], axis=0)
-    current, voltage, power = (
-        MeterSpread(*map(float, row))
-        for row in zip(now, mean, least, most, strict=True)
-    )
+    rows = zip(now, mean, least, most, strict=True)
+    current, voltage, power = (MeterSpread(*map(float, row)) for row in rows)
     return current, voltage, power

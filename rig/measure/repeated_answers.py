@@ -20,9 +20,10 @@ def changed(done: Sequence[StepRecord], trial: int) -> list[Problem]:
         return []
     first = _measured(done, 1)
     repeated = _measured(done, trial)
+    pairs = zip(first, repeated, strict=False)
     differing = [
         later.number
-        for early, later in zip(first, repeated, strict=False)
+        for early, later in pairs
         if later.completion.output != early.completion.output
     ]
     if not differing:

@@ -106,9 +106,10 @@ def by_edges(trace: Trace, pattern: str) -> list[TraceSpan]:
             ),
             try_next="--edges with another pattern, --times, --markers or --whole",
         )
+    numbered = enumerate(pairs, start=1)
     return [
         TraceSpan(str(number), *pair, _UNIFORM / trace.edge_hz)
-        for number, pair in enumerate(pairs, start=1)
+        for number, pair in numbered
     ]
 
 
@@ -205,10 +206,8 @@ def tabulate(
     integrals = trace.integrals(
         bounds_s, ranges_a(accuracy) if accuracy else (), steps_at_ends=at_edges
     )
-    parts = [
-        _Part(integral, span.end_u_s, trace.sample_hz)
-        for integral, span in zip(integrals, good, strict=True)
-    ]
+    pairs = zip(integrals, good, strict=True)
+    parts = [_Part(integral, span.end_u_s, trace.sample_hz) for integral, span in pairs]
     doubts = [
         _doubt(part.integral, accuracy, at_edges) if accuracy else "" for part in parts
     ]

@@ -23,10 +23,8 @@ def rows(
     yield f"static const {kind} {name}[{len(values)}] = {{"
     for row in values:
         words = [_word(number) for number in row[:head]]
-        words += [
-            f"{{{_word(one)}, {_word(other)}}}"
-            for one, other in zip(row[head::2], row[head + 1 :: 2], strict=True)
-        ]
+        pairs = zip(row[head::2], row[head + 1 :: 2], strict=True)
+        words += [f"{{{_word(one)}, {_word(other)}}}" for one, other in pairs]
         lines = [*_filled(words)]
         lines[0] = f"    {{{lines[0].strip()}"
         lines[-1] = f"{lines[-1].removesuffix(',')}}},"

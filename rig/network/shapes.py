@@ -145,9 +145,8 @@ def paddings(node: Any, axes: int) -> list[tuple[int, int]]:
     if node.padding == "valid":
         return [(0, 0)] * axes
     kernels = np.shape(node.weight)[2:]
-    totals = [
-        d * (k - 1) for d, k in zip(pair(node.dilation, axes), kernels, strict=True)
-    ]
+    pairs = zip(pair(node.dilation, axes), kernels, strict=True)
+    totals = [d * (k - 1) for d, k in pairs]
     return [(total // 2, total - total // 2) for total in totals]
 
 

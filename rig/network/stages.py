@@ -82,9 +82,8 @@ def _convolution(node: Any) -> Stage:
     strides = pair(node.stride, axes)
     dilations = pair(node.dilation, axes)
     around = [(0, 0), (0, 0), *paddings(node, axes)]
-    reach = tuple(
-        d * (k - 1) + 1 for d, k in zip(dilations, weight.shape[2:], strict=True)
-    )
+    pairs = zip(dilations, weight.shape[2:], strict=True)
+    reach = tuple(d * (k - 1) + 1 for d, k in pairs)
     places = tuple(range(2, 2 + axes))
     pick = (
         slice(None),

@@ -265,12 +265,8 @@ def _methods(results: Results) -> list[tuple[str, str, list[str]]]:
         ):
             told = not_known(interval.reason) if interval.reason else interval.method
             found.setdefault((title, told), []).append(name)
-    return [
-        (title, told, names)
-        for (title, told), names in sorted(
-            found.items(), key=lambda item: item[0][0], reverse=True
-        )
-    ]
+    ordered = sorted(found.items(), key=lambda item: item[0][0], reverse=True)
+    return [(title, told, names) for (title, told), names in ordered]
 
 
 def _cell(

@@ -100,9 +100,9 @@ class Margins(LayoutEngine):
             (height - bottom - top, grid.nrows),
         )
         # Gaps are stated in shares of the mean axes.
+        pairs = zip(self._between, inner, strict=True)
         gaps = [
-            gap * count / (room - gap * (count - 1))
-            for gap, (room, count) in zip(self._between, inner, strict=True)
+            gap * count / (room - gap * (count - 1)) for gap, (room, count) in pairs
         ]
         figure.subplots_adjust(
             left / width, bottom / height, 1 - right / width, 1 - top / height, *gaps

@@ -85,11 +85,9 @@ def trend(
     if not spread:
         return None
     centre = mean(values)
+    pairs = zip(places, values, strict=True)
     slope = (
-        math.fsum(
-            (place - middle) * (value - centre)
-            for place, value in zip(places, values, strict=True)
-        )
+        math.fsum((place - middle) * (value - centre) for place, value in pairs)
         / spread
     )
     residuals = [

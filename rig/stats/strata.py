@@ -42,10 +42,8 @@ def scatter(strata: Sequence[Sequence[float]]) -> Scatter:
     most = float(count - len(strata))
     if not variance:
         return Scatter(Variance(0.0, most), 0.0)
-    squares = math.fsum(
-        part.variance**2 / (len(own) + 1)
-        for part, own in zip(parts, strata, strict=True)
-    )
+    pairs = zip(parts, strata, strict=True)
+    squares = math.fsum(part.variance**2 / (len(own) + 1) for part, own in pairs)
     least = float(min(map(len, strata)) - 1)
     freedom = min(max(variance**2 / squares - 2, least), most)
     third = math.fsum(part.third for part in parts)

@@ -282,11 +282,10 @@ def _shifts_j(
     # Distance from each end to the border of its sample inside the window; an end on a
     # border has none.
     inwards = (-integral.start_s * sample_hz % 1.0, integral.stop_s * sample_hz % 1.0)
+    rows = zip(integral.ends, integral.cut, inwards, ends_u_s, strict=True)
     costs = [
         _stepped_j(end, inward if is_cut else None, u_s, sample_hz)
-        for end, is_cut, inward, u_s in zip(
-            integral.ends, integral.cut, inwards, ends_u_s, strict=True
-        )
+        for end, is_cut, inward, u_s in rows
     ]
     scatters_j, biases_j = zip(*costs, strict=True)
     return math.hypot(*scatters_j), math.fsum(biases_j)

@@ -369,9 +369,10 @@ def _detections_ms(stream: Streamed, samples: Sequence[Sample]) -> list[int]:
         for sample in samples
         if sample.hop is not None
     ]
+    pairs = zip(times_ms, samples, strict=True)
     return [
         time_ms - times_ms[0]
-        for time_ms, sample in zip(times_ms, samples, strict=True)
+        for time_ms, sample in pairs
         if sample.answer == EVENT and sample is not samples[0]
     ]
 

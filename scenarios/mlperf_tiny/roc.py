@@ -55,9 +55,10 @@ def _of(positive: NDArray[np.bool_], scores: Array) -> Area:
     areas = [
         float(placed[positive[:, column]].mean()) for column, placed in enumerate(parts)
     ]
+    pairs = zip(parts, areas, strict=True)
     variances = [
         _weighted(positive[:, column], placed - value)
-        for column, (placed, value) in enumerate(zip(parts, areas, strict=True))
+        for column, (placed, value) in enumerate(pairs)
     ]
     if any(found is None for found in variances):
         return Area(math.fsum(areas) / columns, None)

@@ -173,10 +173,8 @@ def unasked(samples: Sequence[Sample], kind: str, gaps: Sequence[float]) -> str:
             f"{without} of {len(samples)} searches are of a workload without "
             f"{'a best known' if kind else 'an official'} target"
         )
-    untold = sum(
-        bool({*row} - {*_told(sample)})
-        for sample, row in zip(useful, costs, strict=True)
-    )
+    pairs = zip(useful, costs, strict=True)
+    untold = sum(bool({*row} - {*_told(sample)}) for sample, row in pairs)
     return (
         f"{untold} of {len(samples)} searches were not told its cost: the device marks"
         " too few thresholds, or best_known = false"

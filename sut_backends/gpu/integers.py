@@ -182,9 +182,9 @@ class IntegerLayers:
         result = self._times(body.result)
 
         def added(read: Sequence[Any]) -> Any:
+            pairs = zip(read, zeros, strict=True)
             wide = [
-                (values.to(torch.int64) - zero) << _SUM_SHIFT
-                for values, zero in zip(read, zeros, strict=True)
+                (values.to(torch.int64) - zero) << _SUM_SHIFT for values, zero in pairs
             ]
             total = result(first(wide[0]) + second(wide[1])) + zero_point
             return total.clamp_(body.low, body.high).to(kind)

@@ -61,9 +61,8 @@ class ImaginedWire:
         """
         with self._lock:
             ends = [mark.tick for mark in marks[1:]]
-            for mark, next_ns in zip(
-                marks, [*ends, marks[-1].tick + 2 * self._hold_ns], strict=True
-            ):
+            pairs = zip(marks, [*ends, marks[-1].tick + 2 * self._hold_ns], strict=True)
+            for mark, next_ns in pairs:
                 self._put(
                     mark.phase,
                     mark.tick,

@@ -173,11 +173,8 @@ def the_board(chip: str, number: int) -> tuple[Any, Any, str]:
     package = importlib.import_module("rockpool.devices.xylo.helper")
     boards, modules, kinds = package.find_xylo_hdks()
     wanted = {"audio2": "syns61201", "audio3": "syns65302"}[chip]
-    matching = [
-        (board, module)
-        for board, module, version in zip(boards, modules, kinds, strict=True)
-        if version == wanted
-    ]
+    rows = zip(boards, modules, kinds, strict=True)
+    matching = [(board, module) for board, module, version in rows if version == wanted]
     if not matching:
         others = f"; there is {', '.join(kinds)}" if kinds else ""
         raise ValueError(

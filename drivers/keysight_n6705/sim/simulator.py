@@ -63,11 +63,12 @@ class Simulator:
         self._settings = settings
         self._world = world
         self._faults = settings.faults
+        numbered = enumerate(settings.modules, start=1)
         self._channels = {
             number: Channel(
                 number, model, number == dut_channel, number == sync_channel
             )
-            for number, model in enumerate(settings.modules, start=1)
+            for number, model in numbered
         }
         for number in self._faults.output_on:
             self._channels[number].on = True

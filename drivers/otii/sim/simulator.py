@@ -172,9 +172,10 @@ class OtiiSimulator:
             self._switch(False)
             return []
         model = self._settings.model
+        numbered = enumerate(self._faults.devices, start=1)
         return [
             {"device_id": f"{model}{number:034d}", "name": name, "type": model}
-            for number, name in enumerate(self._faults.devices, start=1)
+            for number, name in numbered
         ]
 
     def _struck(self, at_s: float) -> bool:

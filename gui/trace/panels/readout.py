@@ -65,10 +65,8 @@ def copied(numbers: TraceStatistics, name: str) -> str:
         ("charge, standard uncertainty", _exact(numbers.charge_u_c), "C"),
     ]
     for signal, unit, statistics in _signals(numbers):
-        rows += [
-            (f"{signal} {head}", _exact(value), unit)
-            for head, value in zip(HEADS, _values(statistics), strict=True)
-        ]
+        pairs = zip(HEADS, _values(statistics), strict=True)
+        rows += [(f"{signal} {head}", _exact(value), unit) for head, value in pairs]
     if numbers.remark:
         rows.append(("remark", numbers.remark, ""))
     return "\n".join(line.rstrip("\t") for line in table_file.tabbed(rows).split("\n"))

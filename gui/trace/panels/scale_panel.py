@@ -64,9 +64,10 @@ class ScalePanel(QWidget):
                 accessible=f"Automatic axis of the {signal}",
             )
             auto.clicked.connect(partial(self._set_auto, signal))
-            for column, widget in enumerate(
+            numbered = enumerate(
                 (PlainLabel(signal), log, self.lows[signal], self.highs[signal], auto)
-            ):
+            )
+            for column, widget in numbered:
                 grid.addWidget(widget, row, column)
         self.utc = check_box("scale-utc", "Times in &UTC")
         self.utc.clicked.connect(self._set_utc)

@@ -155,9 +155,10 @@ class StatisticsBox(QFrame):
             key: _label(f"{name}-{key}", role="strong" if key == "energy" else "")
             for key in ("energy", "charge", "span", "samples", "lost")
         }
+        cells = product(_ROWS, readout.HEADS)
         self.cells = {
             (row, head): _label(f"{name}-{row}-{head}", right=True)
-            for row, head in product(_ROWS, readout.HEADS)
+            for row, head in cells
         }
         self._lay_out()
 

@@ -289,9 +289,10 @@ def _bands(
     colour[spans.kind == IDLE] = IDLE_COLOUR
     drawn = np.flatnonzero(spans.kind != CROSSING)
     warm_up = spans.kind == WARM_UP
+    pairs = zip(spans.phase[drawn], warm_up[drawn], strict=True)
     names = tuple(
         f"warm-up {spans.phases[phase]}" if warm else spans.phases[phase]
-        for phase, warm in zip(spans.phase[drawn], warm_up[drawn], strict=True)
+        for phase, warm in pairs
     )
     bands = BandSpans.of(
         spans.start_s[drawn], spans.stop_s[drawn], colour[drawn], names

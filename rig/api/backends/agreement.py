@@ -120,9 +120,10 @@ def of_task(task: Task, indices: Sequence[int]) -> dict[int, list[Answer]] | Non
         return None
     payloads = [task.payload(index) for index in indices]
     outputs = [reference(payload) for payload in payloads]
+    pairs = zip(indices, outputs, strict=True)
     return {
         index: [Answer(task.score(index, output).answer, output)]
-        for index, output in zip(indices, outputs, strict=True)
+        for index, output in pairs
     }
 
 

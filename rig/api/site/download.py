@@ -41,9 +41,10 @@ class Download:
 def write(session: Path, page: Path, *, whole: bool) -> Download:
     """Write the zip file of a session beside its page."""
     path = page / "session.zip" if whole else page / "records.zip"
+    ordered = sorted(inventory.files(session))
     names = [
         name
-        for name in sorted(inventory.files(session))
+        for name in ordered
         if whole or not (name.startswith(_TRIALS) or name == REPORT)
     ]
     try:

@@ -247,11 +247,8 @@ def _meanings(labels: Sequence[Label]) -> list[Label]:
     texts: dict[str, set[str]] = {}
     for label in labels:
         texts.setdefault(label.text, set()).add(label.statement)
-    return [
-        Label(text, told.pop())
-        for text, told in sorted(texts.items())
-        if len(told) == 1
-    ]
+    ordered = sorted(texts.items())
+    return [Label(text, told.pop()) for text, told in ordered if len(told) == 1]
 
 
 def _lead(found: Sequence[Collected], simulated: Sequence[bool]) -> str:

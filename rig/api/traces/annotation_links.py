@@ -32,9 +32,10 @@ def annotation_path(path: Path, place: TracePlace | None) -> Path:
 def annotation_files(annotations: Path) -> list[Path]:
     """Return all files of annotations beside the one of a trace, in order."""
     stem = annotations.name.removesuffix(_SUFFIX)
+    ordered = sorted(annotations.parent.iterdir())
     return [
         path
-        for path in sorted(annotations.parent.iterdir())
+        for path in ordered
         if path.name.startswith(f"{stem}.anno") and path.suffix == ".jls"
     ]
 

@@ -159,10 +159,11 @@ def overlay(
             traces.append(trace.recorded)
     count = max(min(columns, math.ceil(1.2 * longest_s * traces[0].sample_hz)), 1)
     borders_s = np.linspace(-margin_s, longest_s + margin_s, count + 1)
+    pairs = zip(traces, places.values(), strict=True)
     rows = np.array(
         [
             mean_power(trace, place.start_s + borders_s, stopped)
-            for trace, place in zip(traces, places.values(), strict=True)
+            for trace, place in pairs
         ]
     )
     distances_w, odd = _odd(rows, list(places))
@@ -260,9 +261,8 @@ def _stretches(spans: Spans) -> dict[tuple[int, int, int], tuple[float, float]]:
     of time."""
     stretches: dict[tuple[int, int, int], tuple[float, float]] = {}
     columns = (spans.step, spans.kind, spans.sample, spans.start_s, spans.stop_s)
-    for step, kind, sample, start_s, stop_s in zip(
-        *(column.tolist() for column in columns), strict=True
-    ):
+    rows = zip(*(column.tolist() for column in columns), strict=True)
+    for step, kind, sample, start_s, stop_s in rows:
         if step != NONE and kind != CROSSING:
             begun_s, reached_s = stretches.get((step, kind, sample), (start_s, stop_s))
             stretches[step, kind, sample] = (

@@ -519,9 +519,10 @@ class MonitorCheck:
         return min(kept_ppm, (abs(clock.value) + _expanded(clock)) * 1e6)
 
     def _source(self, stated: Accuracy, today: datetime.date) -> str:
+        ordered = sorted(self._found.used.items())
         used = ", ".join(
             f"{resistor.name} to {quantity(stated.current[at].up_to, 'A')}"
-            for at, resistor in sorted(self._found.used.items())
+            for at, resistor in ordered
             if at in self._found.gains
         )
         volts = (

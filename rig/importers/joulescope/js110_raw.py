@@ -258,9 +258,10 @@ class RawDecoder:
         settling = _SETTLING[ranges[changes], ranges[changes - 1]]
         start = -1
         end = -1
-        for at, length in zip(
+        pairs = zip(
             changes[settling > 0].tolist(), settling[settling > 0].tolist(), strict=True
-        ):
+        )
+        for at, length in pairs:
             if at > end and start >= 0:
                 yield start, end
             start = at if at > end else start

@@ -103,9 +103,10 @@ def _is_current(path: Path) -> bool:
 
 def _voltage_beside(path: Path) -> Path:
     name = _CURRENT.sub("voltage", path.name).lower()
+    ordered = sorted(path.parent.glob("*.csv"))
     files = [
         other
-        for other in sorted(path.parent.glob("*.csv"))
+        for other in ordered
         if _VOLTAGE.search(other.stem) and other.name.lower() == name
     ]
     if len(files) != 1:

@@ -62,9 +62,10 @@ def form_of(path: Path) -> Form:
         .split("\n")
     )
     comments = [at for at, line in enumerate(lines) if line.startswith("#")]
+    numbered = enumerate(lines)
     rows = [
         at
-        for at, line in enumerate(lines)
+        for at, line in numbered
         if line.strip() and not line.startswith(("#", "sep="))
     ]
     if not rows:

@@ -284,9 +284,10 @@ def _option(named: Named, role: str) -> str:
     """Return the option that names a column of a role, with the column where one alone
     is called so.
     """
+    pairs = zip(named.names, named.units, strict=True)
     unlabelled = [
         name
-        for name, unit in zip(named.names, named.units, strict=True)
+        for name, unit in pairs
         if not unit and re.search(_CALLED[role], name, re.IGNORECASE)
     ]
     example = f"as '{unlabelled[0]}:UNIT'" if len(unlabelled) == 1 else _AS[role]
@@ -304,9 +305,10 @@ def _line(named: Named, wanted: str, others: Sequence[Column]) -> SyncColumn | N
     if wanted == "none":
         return None
     if not wanted:
+        numbered = enumerate(names)
         places = [
             at
-            for at, name in enumerate(names)
+            for at, name in numbered
             if re.sub(r"[\s_]*[(_/]m?v\)?$", "", name.lower()) in SYNC_NAMES
         ]
         if len(places) != 1:

@@ -194,9 +194,8 @@ def edges_of(lines: Sequence[str]) -> tuple[tuple[int, ...], tuple[int, ...]]:
     stops = _numbers(lines[places[1] + 1 :])
     count = min(len(starts), len(stops))
     windows = list(zip(starts, stops, strict=False))
-    late = any(
-        stop > later for (_, stop), later in zip(windows, starts[1:], strict=False)
-    )
+    pairs = zip(windows, starts[1:], strict=False)
+    late = any(stop > later for (_, stop), later in pairs)
     if count < 2 or late or any(stop < start for start, stop in windows):
         raise RemoteProtocolError(
             "the edges of the processing pin do not alternate",

@@ -201,9 +201,8 @@ def _made(path: Path) -> dict[Workload, tuple[int, Made]]:
     if not path.exists():
         return {}
     made = {}
-    for number, line in enumerate(
-        _lines(path, _bytes(path), (*COLUMNS, *_further())), start=2
-    ):
+    numbered = enumerate(_lines(path, _bytes(path), (*COLUMNS, *_further())), start=2)
+    for number, line in numbered:
         workload, value = _published(path, number, line)
         further: dict[str, Any] = {name: line[name] for name in _further()}
         try:

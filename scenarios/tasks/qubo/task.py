@@ -184,10 +184,8 @@ class QuboTask(OptimizationTask):
         self.programs = programs(settings.parameters)
         self._graphs = Graphs()
         self._best = [known.rows.get(workload) for workload in self._workloads]
-        self._official = [
-            self._officials.of(*pair)
-            for pair in zip(self._workloads, self._best, strict=True)
-        ]
+        pairs = zip(self._workloads, self._best, strict=True)
+        self._official = [self._officials.of(*pair) for pair in pairs]
         for workload, own, best in zip(
             self._workloads, self._official, self._best, strict=True
         ):
