@@ -219,7 +219,7 @@ class Js220(InstrumentModel):
 
 class Js320(Js220):
     """JS320: rates, ranges and inputs of a JS220, on a counter of 16 MHz; it decimates
-    its inputs as it is told.
+    its inputs on command.
 
     From src/devices/js320/js320_drv.c of joulescope_driver 2.3.4 and
     joulescope_ui/devices/jsdrv/js320.py; never run with an instrument.

@@ -34,7 +34,7 @@ _FETCH_S = 60.0
 #: How long samples may still come after the end was acknowledged.
 _SETTLE_S = 5.0
 _POLL_S = 0.1
-#: So long a recording goes on after what is measured. How long a sample is under way to
+#: A recording goes on this long after the last step. How long a sample is under way to
 #: the server is not stated.
 _TAIL_S = 0.05
 #: Start and end of a recording are known to the answers of the server alone, and two

@@ -275,7 +275,7 @@ def asked_unsupplied(
     monitors: Mapping[str, EnergyMonitor],
     context: BenchContext,
 ) -> Finding | None:
-    """Ask the device while all of its supplies are off; None where that shows nothing:
+    """Ask the device while all of its supplies are off; None where that proves no more:
     a monitor switches no supply, or a simulated one that of a real device.
     """
     kind = plugins.find("sut", resolved.sut.kind)

@@ -195,8 +195,7 @@ class _Session:
         except Exception as error:
             found.append(Finding(RESULTS, False, cannot("it", error)))
         if all(finding.ok for finding in found) and not self.is_report_new:
-            # The version of a plug-in of another package is not among those by which a
-            # page is remembered.
+            # A page is remembered by the versions of this package's plug-ins only.
             plugin = type(self.context.scenario).__module__
             is_remembered = plugin.startswith(_OWN_SCENARIOS)
             found += report_again.compared(

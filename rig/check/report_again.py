@@ -97,7 +97,7 @@ def _by_content(
             f"made by another {differing}, and not compared: the page made again"
             f" {error}"
         )
-        yield Finding(REPORT, False, f"{said}; try: rig report, which writes it anew")
+        yield Finding(REPORT, False, f"{said}; try: rig report, which writes it again")
         return
     try:
         if len(stored) > _LARGER_MOST * len(again):

@@ -107,7 +107,7 @@ def _refuse_in_claim(asked: AuditRequest, places: Sequence[ClaimedPlace]) -> Non
 
 
 def _replayed(places: Sequence[ClaimedPlace], out: Terminal) -> list[ClaimedSession]:
-    """Compute each claim again, and print what was found."""
+    """Compute each claim again, and print the findings."""
     found = []
     for place in places:
         one = claimed.read(place, fingerprint.read)

@@ -2,7 +2,7 @@
 """The range of sampling rates that the time stamps of rows leave open, where each row
 is one sample. Pure.
 
-A line through the stamps may be nowhere off by more than they are rounded to: the range
+A line through the stamps may be off by no more than they are rounded to: the range
 is that of its slopes. Where no line fits so well, stamps scatter by more than rounding,
 and may be off by twice the residual of the best line.
 """

@@ -95,7 +95,7 @@ class SeedsRule:
 
 @dataclass(frozen=True, slots=True)
 class CostsRule:
-    """The costs to which gaps and targets are relative are the announced ones."""
+    """Gaps and targets are relative to the announced costs."""
 
     sentence: str
 

@@ -23,7 +23,7 @@ class WindowArrays:
     latency_s: Float64s
     energy_j: Float64s
     lost: Bools
-    #: What was computed from the latencies alone, by a name; the same for windows that
+    #: Results computed from the latencies alone, by a name; the same for windows that
     #: differ in their energies only.
     of_latencies: dict[Any, Any] = field(default_factory=dict)
 

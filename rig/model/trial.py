@@ -147,7 +147,7 @@ class Measured:
 
     @property
     def columns(self) -> MeasuredColumns:
-        """Its samples and idle times as columns, made anew each time; raises ValueError
+        """Its samples and idle times as columns, made at each call; raises ValueError
         where samples differ in the number of their windows.
         """
         width = len(self.samples[0].windows) if self.samples else 0

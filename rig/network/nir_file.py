@@ -38,7 +38,7 @@ ARRAYS_B = 1 << 30
 #: many bytes.
 _KEPT = 8
 _KEPT_B = 4_000_000
-_SPOILT = "take the file from where it came from again, or write it anew (nir.write)"
+_SPOILT = "take the file from its source once more, or write it again (nir.write)"
 _INT8 = (
     "[task.tflite], or rig firmware build DIR --model FILE; rig model inspect, rig"
     " compare"

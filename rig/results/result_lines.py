@@ -3,7 +3,7 @@
 session.
 
 Other programs look for numbers in such lines: MLCommons' submission checker takes any
-line with " Top 1% = 90.1", whatever its beginning. Where a number is no result of the
+line with " Top 1% = 90.1", with any beginning. Where a number is no result of the
 benchmark, because it is simulated, modelled, or of other data, a mark stands before it,
 at which their patterns end: "Top 1% = [simulated] 90.1".
 """

@@ -96,7 +96,7 @@ class Bench(BenchParts):
         subscribers: Sequence[Subscriber] = (),
     ) -> SessionResult:
         """Run all trials into a new session folder; raises RigError, and Stopped where
-        `stop` was asked for; whatever happens keeps what was measured.
+        `stop` was asked for; measured data are kept in each case.
         """
         with self.context.stop.heard():
             return run(

@@ -90,7 +90,7 @@ class World:
 
     def watch(self, watcher: Callable[[], None]) -> Callable[[], None]:
         """Call `watcher` after every step of virtual time: a simulated instrument that
-        must not fall behind blocks in it.
+        must keep up blocks in it.
 
         Returns what ends it; ending twice is allowed.
         """

@@ -146,7 +146,7 @@ def changed(before: Provenance, now: Provenance) -> list[str]:
 
 
 def _is_unknown(*states: Provenance) -> bool:
-    """Whether a revision could not be read, so that nothing says that it changed."""
+    """Whether a revision could not be read, so that no change is known."""
     return any(state.revision_unknown for state in states)
 
 

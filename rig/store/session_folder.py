@@ -51,7 +51,7 @@ LINES = "results.txt"
 
 #: What helps where a finished session lies in a folder that may not be written to.
 READ_ONLY_TRY = "a copy of the session in a folder that you may write to"
-#: A detached signature of events.jsonl, of which the chain commits to every other file
+#: A detached signature of events.jsonl, whose chain commits to every other file
 #: (docs/reference/RESULTS.md).
 SIGNATURE = EVENTS + ".sig"
 

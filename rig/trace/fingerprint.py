@@ -43,7 +43,7 @@ _CHANGES = 12
 #: ones.
 _DISTINCT = 24
 #: One pair of samples in so many begins a window; so many of the windows are kept, by
-#: their hashes, whatever the length.
+#: their hashes, at any length.
 _EVERY = 64
 _KEPT = 512
 #: Two recordings with as many windows in common are copies: by chance, not even one is.

@@ -103,8 +103,8 @@ class Around:
 
 
 class Samples:
-    """Reads current and voltage of a trace; what was read last is kept, as the next
-    window often begins in it.
+    """Reads current and voltage of a trace; the last block is kept, as the next window
+    often begins in it.
     """
 
     def __init__(self, reader: Any, layout: Layout, length: int) -> None:

@@ -114,9 +114,7 @@ class Optimization(Scenario):
         ] = 1
         reseed: Annotated[
             bool,
-            doc(
-                "Draw the solver's seeds from the trial's seed, anew for each workload."
-            ),
+            doc("Draw the solver's seeds of each workload from the trial's seed."),
         ] = True
         idle_s: IdleAround = 0.5
         limit_s: Annotated[

@@ -3,7 +3,7 @@
 started.
 
 Vendors' SDKs write into the home folder, call pip when they are imported, and leave
-processes behind. Their files land in a folder that is deleted with the worker; pip
+processes running. Their files land in a folder that is deleted with the worker; pip
 finds no index; every process that inherits the worker's environment carries its token
 and is found and ended by it, also when this process is killed.
 """

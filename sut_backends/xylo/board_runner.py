@@ -124,7 +124,7 @@ class BoardRunner:
         """Run from rest; returns the output spikes of each step. Membranes would have
         to be recorded, which lets the chip draw more: there are none.
 
-        Rockpool's reset_state does nothing on Audio 3 (3.1.0 warns so): there the
+        Rockpool's reset_state has no effect on Audio 3 (3.1.0 warns so): there the
         configuration is written again; whether this clears the states of a board is not
         known.
         """

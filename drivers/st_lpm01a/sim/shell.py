@@ -203,8 +203,8 @@ def reset_s(word: str) -> float:
 
 
 def decimal(values: NDArray[np.float64]) -> NDArray[np.uint8]:
-    """Write values as rows of `DDDDsEE\\r\\n`; there is no sign, so what is below 0 is
-    0."""
+    """Write values as rows of `DDDDsEE\\r\\n`; without a sign: numbers below 0
+    become 0."""
     positive = np.maximum(values, 1e-30)
     exponents = np.floor(np.log10(positive)).astype(np.int64) - 3
     mantissas = np.rint(positive / 10.0**exponents).astype(np.int64)

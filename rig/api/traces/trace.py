@@ -87,7 +87,7 @@ class SessionTrace:
     @property
     def labels(self) -> tuple[str, ...]:
         """Labels that must stand beside its numbers (SIMULATED, ...): those of its
-        session, elsewhere those of its file.
+        session, or of its file where it has none.
         """
         return self._around.labels or self._labels
 

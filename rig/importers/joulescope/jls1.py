@@ -309,7 +309,7 @@ def _collect(
     content: dict[str, Any], block: ContainerBlock, recording: _Recording
 ) -> None:
     """Begin a collection: the range of its voltage, and its place, which must be the
-    one behind what was read.
+    one after the last that was read.
     """
     recording.voltage_range = content.get("v_range", 0)
     if recording.is_raw and recording.voltage_range not in (0, 1):

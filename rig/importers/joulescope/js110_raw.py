@@ -252,7 +252,7 @@ class RawDecoder:
 
     def _spans(self, ranges: Uint8s) -> Iterator[tuple[int, int]]:
         """Yield where the current is not settled: the first such sample, and the first
-        good one behind.
+        good one after it.
         """
         changes = np.flatnonzero(ranges[1:] != ranges[:-1]) + 1
         settling = _SETTLING[ranges[changes], ranges[changes - 1]]
@@ -277,7 +277,7 @@ class RawDecoder:
         end: int,
     ) -> None:
         """Draw a line from the last sample before a change to the first good one
-        behind; where either is lost, the other holds.
+        after it; where either is lost, the other holds.
         """
         before = raw_a[start - 1]
         after = raw_a[end]

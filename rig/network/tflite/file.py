@@ -33,7 +33,7 @@ _KIND = "a .tflite"
 EXPLICIT = 2
 #: The place of an operator's newer code among the fields of its table.
 _NEWER_CODE = 10
-_SPOILT = "take the file from where it came from again, or convert the model anew"
+_SPOILT = "take the file from its source once more, or convert the model again"
 #: Constants of these types are read: int8, int32.
 _TYPES: Mapping[int, Any] = {9: np.dtype(np.int8), 2: np.dtype("<i4")}
 #: Fields of an operator's options, by the operator's name: the class of the package,

@@ -118,7 +118,7 @@ class InterfaceBoard:
 
     def listen(self, audio: str, length_s: float) -> BoardRecord:
         """Play a file of the SD card to the device, in the order of the runner's steps,
-        and return what was noted meanwhile.
+        and return the notes on it.
         """
         if not re.fullmatch(r"[\w.-]+", audio, re.ASCII):
             raise ConfigError(f"no name of a file on the SD card: {audio!r}")

@@ -264,8 +264,8 @@ class MlperfTiny(Task):
                 self.name,
                 *(known.reported_by if known else ()),
             )
-        # Other firmware names its benchmark where ours names a model; where it says
-        # nothing, the length of its answers must do.
+        # Other firmware names its benchmark where ours names a model; where it names
+        # none, the length of its answers must do.
         return known is None or name in ("", *known.reported_by)
 
     def provenance(self) -> dict[str, Any]:
