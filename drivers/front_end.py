@@ -82,7 +82,8 @@ class AnalogBlock:
         bounds_s *= self.period_s
         # A value is constant between states, so its integral is a broken line: exact at
         # every boundary.
-        integral = np.concatenate([[0.0], np.cumsum(np.diff(times_s) * values[:-1])])
+        areas = np.diff(times_s) * values[:-1]
+        integral = np.concatenate([[0.0], np.cumsum(areas)])
         reached = np.interp(bounds_s, times_s, integral)
         beyond = np.searchsorted(bounds_s, times_s[-1])
         reached[beyond:] += (bounds_s[beyond:] - times_s[-1]) * values[-1]
@@ -216,9 +217,8 @@ class FrontEnd:
         self._power_w = np.concatenate(
             [self._power_w, [state.power_w for state in states]]
         )
-        self._levels = np.concatenate(
-            [self._levels, np.array([state.level for state in states], dtype=np.uint8)]
-        )
+        levels = np.array([state.level for state in states], dtype=np.uint8)
+        self._levels = np.concatenate([self._levels, levels])
 
     def _jitters_s(self, count: int) -> Floats:
         if not self._jitter_s:

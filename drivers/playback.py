@@ -223,11 +223,8 @@ class Playback(Driver):
             ) from error
         have = opened.trace
         first = self._first.trace
-        if (have.sample_hz, have.edge_hz, opened.sync) != (
-            first.sample_hz,
-            first.edge_hz,
-            self._first.sync,
-        ):
+        due = (first.sample_hz, first.edge_hz, self._first.sync)
+        if (have.sample_hz, have.edge_hz, opened.sync) != due:
             rates = (
                 f"{have.sample_hz:.10g} Hz with SYNC {opened.sync}, not "
                 f"{first.sample_hz:.10g} Hz with {self._first.sync}"

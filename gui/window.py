@@ -232,9 +232,8 @@ class MainWindow(QMainWindow):
         self.say(f"{session.path.name} is open")
         for screen in list(self._screens.values()):
             screen.show_session(session)
-        if isinstance(self._stack.currentWidget(), Screen) and (
-            self._stack.currentWidget() is self._screens.get("start")
-        ):
+        current = self._stack.currentWidget()
+        if isinstance(current, Screen) and current is self._screens.get("start"):
             self.go("trials")
 
     def _new_navigation(self) -> QListWidget:

@@ -26,9 +26,8 @@ def scale(value: float | None, unit: str) -> tuple[float, str]:
         or abs(value) < _LEAST
     ):
         return 1.0, "" if unit == "1" else unit
-    power = min(
-        max(math.floor(math.log10(abs(value))) // 3, min(_PREFIXES)), max(_PREFIXES)
-    )
+    wanted = math.floor(math.log10(abs(value))) // 3
+    power = min(max(wanted, min(_PREFIXES)), max(_PREFIXES))
     return 10.0 ** (-3 * power), _PREFIXES[power] + unit
 
 

@@ -120,10 +120,8 @@ class RecordLag:
         first = fetches[0]
         middle = fetches[len(fetches) // 2]
         last = fetches[-1]
-        if (
-            min(self._behind_s([first], middle), self._behind_s([middle], last))
-            <= self._limit_s
-        ):
+        early_s = self._behind_s([first], middle)
+        if min(early_s, self._behind_s([middle], last)) <= self._limit_s:
             return 0.0
         return (last.before_s - first.before_s) / (
             max(last.records - first.records, 1) * self._period_s

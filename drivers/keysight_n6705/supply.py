@@ -64,9 +64,8 @@ class Supply:
         columns in another order.
         """
         off_v = np.abs(records[:, 1] - self.supply_v)
-        if np.count_nonzero(off_v > _HOLDS * self.supply_v) < max(
-            min(_RECORDS, len(records) // 2), 1
-        ):
+        due = max(min(_RECORDS, len(records) // 2), 1)
+        if np.count_nonzero(off_v > _HOLDS * self.supply_v) < due:
             return
         current_a, voltage_v = records[np.nanargmax(off_v)]
         reasons = self._reasons(link)

@@ -254,9 +254,8 @@ class FormView(QWidget):
         if section is None:
             return
         self._kind.setVisible(bool(section.kinds))
-        if [self._kind.itemText(at) for at in range(self._kind.count())] != list(
-            section.kinds
-        ):
+        listed = [self._kind.itemText(at) for at in range(self._kind.count())]
+        if listed != list(section.kinds):
             self._kind.clear()
             self._kind.addItems(list(section.kinds))
         self._kind.setCurrentIndex(self._kind.findText(section.kind))

@@ -228,9 +228,8 @@ class _Clock:
         nominal = _TIME64 / self._trace.sample_hz
         if len(stamps) < 2:
             return int(stamps[0, 0]), int(stamps[0, 1]), nominal
-        place = int(
-            np.clip(np.searchsorted(stamps[:, column], at) - 1, 0, len(stamps) - 2)
-        )
+        before = np.searchsorted(stamps[:, column], at) - 1
+        place = int(np.clip(before, 0, len(stamps) - 2))
         (sample, time), (later, end) = (
             stamps[place].tolist(),
             stamps[place + 1].tolist(),

@@ -90,13 +90,9 @@ def late_mark(
         or known_fault(completion, step)
     ):
         return ""
-    at = dict(
-        zip(
-            (tick for tick in marked(completion.marks, step) if tick is not None),
-            completion.known,
-            strict=True,
-        )
-    )
+    ticks = marked(completion.marks, step)
+    reached = (tick for tick in ticks if tick is not None)
+    at = dict(zip(reached, completion.known, strict=True))
     for before, mark in pairwise(completion.marks[:-1]):
         known = at[mark.tick]
         late = mark.tick - max(known, before.tick + 2 * hold_ticks)

@@ -133,7 +133,8 @@ class Reducer:
             self._power_w = self._power_w[:0]
 
     def _put(self, rows: _Floats) -> None:
-        columns = np.stack([rows.min(axis=1), rows.mean(axis=1), rows.max(axis=1)])
+        least, most = rows.min(axis=1), rows.max(axis=1)
+        columns = np.stack([least, rows.mean(axis=1), most])
         spoilt = np.flatnonzero(~np.isfinite(columns[1]))
         for column in spoilt:
             good = rows[column][np.isfinite(rows[column])]

@@ -43,9 +43,8 @@ def summed(parts: Iterable[Sequence[Covered]]) -> list[Covered]:
     """Sum the cells of several trials."""
     sums: dict[tuple[str, str], Covered] = {}
     for cell in chain.from_iterable(parts):
-        have = sums.get(
-            (cell.workload, cell.what), replace(cell, asked=0, done=0, failures=())
-        )
+        none_yet = replace(cell, asked=0, done=0, failures=())
+        have = sums.get((cell.workload, cell.what), none_yet)
         asked = have.asked + cell.asked
         done = have.done + cell.done
         failures = have.failures + cell.failures

@@ -108,9 +108,8 @@ def _draw_ranges(
 ) -> None:
     known = [each[np.isfinite(each)] for each in values]
     rows = [row for row, each in enumerate(known) if len(each)]
-    ranges = np.array([np.percentile(known[row], (1, 99)) for row in rows]).reshape(
-        -1, 2
-    )
+    percentiles = [np.percentile(known[row], (1, 99)) for row in rows]
+    ranges = np.array(percentiles).reshape(-1, 2)
     axes.hlines(rows, *ranges.T, color=colour, lw=2.2, alpha=0.6)
     for valid in (True, False):
         these = [row for row in rows if trials[row].valid is valid]

@@ -91,9 +91,9 @@ def power(trace: Trace, trial: TrialSamples, results: Results) -> Plot:
         f"Trial {trial.trial}, sample {place + 1} of {len(totals_s)}: the one nearest"
         f" to the median latency{runs}."
     )
+    rate_hz = trace.sample_hz
     means = any(
-        span.start / trace.sample_hz < view_s[1]
-        and span.stop / trace.sample_hz > view_s[0]
+        span.start / rate_hz < view_s[1] and span.stop / rate_hz > view_s[0]
         for span in trace.reduced
     )
     left = " Dots: means in place of samples." if means else ""

@@ -72,9 +72,8 @@ def effective_size(value: float, variance: float, n: float, freedom: float) -> f
     """
     if variance <= 0:
         return n
-    alike = min(
-        value * (1 - value) / variance * (student(n - 1) / student(freedom)) ** 2, n
-    )
+    widening = student(n - 1) / student(freedom)
+    alike = min(value * (1 - value) / variance * widening**2, n)
     return max(alike, 1.0)
 
 

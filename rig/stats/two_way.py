@@ -83,9 +83,8 @@ def _binned(variances: Float64s, weights: Float64s) -> Mixture:
     """Return the draws as a few variances, each with the geometric mean of its own."""
     logs = np.log(variances)
     low, high = float(logs.min()), float(logs.max())
-    places = np.minimum(
-        ((logs - low) / max(high - low, 1e-9) * _BINS).astype(int), _BINS - 1
-    )
+    bins = (logs - low) / max(high - low, 1e-9) * _BINS
+    places = np.minimum(bins.astype(int), _BINS - 1)
     of_bin = np.bincount(places, weights, _BINS)
     sums = np.bincount(places, weights * logs, _BINS)
     filled = of_bin > 0

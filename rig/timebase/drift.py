@@ -117,11 +117,8 @@ def _halve(
         size = points // groups
         if size < _GROUP_POINTS:
             break
-        aside_s = np.abs(
-            np.median(
-                rest_s[first : first + groups * size].reshape(groups, size), axis=1
-            )
-        )
+        in_groups = rest_s[first : first + groups * size].reshape(groups, size)
+        aside_s = np.abs(np.median(in_groups, axis=1))
         if float(
             aside_s.max()
         ) > limit_s + _SIGNIFICANT * _MEDIAN_U * scatter_s / math.sqrt(size):

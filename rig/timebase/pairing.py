@@ -122,10 +122,10 @@ def in_order(marks_s: Float64s, edges_s: Float64s, reach_s: float) -> Pairing | 
     count = len(marks_s)
     if count != len(edges_s) or count < 2 or marks_s[-1] <= marks_s[0]:
         return None
-    rate = (edges_s[-1] - edges_s[0]) / (marks_s[-1] - marks_s[0])
-    if count == 2 and abs(rate - 1) * (
-        marks_s[-1] - marks_s[0]
-    ) > 2 * reach_s + CLOCK_LIMIT * (marks_s[-1] - marks_s[0]):
+    length_s = marks_s[-1] - marks_s[0]
+    rate = (edges_s[-1] - edges_s[0]) / length_s
+    most_s = 2 * reach_s + CLOCK_LIMIT * length_s
+    if count == 2 and abs(rate - 1) * length_s > most_s:
         return None
     intervals_s = np.diff(marks_s)
     # A rate that drifts by a few ppm is still one rate.

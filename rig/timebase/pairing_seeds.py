@@ -98,9 +98,8 @@ def _seeds_of(
         return []
     marks = len(marks_s)
     total = len(edges_s)
-    disorder = np.minimum(
-        np.abs(edges - mark), np.abs((total - edges) - (marks - mark))
-    )
+    from_end = (total - edges) - (marks - mark)
+    disorder = np.minimum(np.abs(edges - mark), np.abs(from_end))
     disorder = np.minimum(disorder, np.abs(edges - mark * total // marks))
     order = np.argsort(disorder, kind="stable")[:_SEED_EDGES]
     edges = edges[order]

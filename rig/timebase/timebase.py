@@ -108,10 +108,8 @@ class Timebase:
         count = int(np.count_nonzero(kept))
         unknowns = len(bend.knots) if bend else 2
         rms = float(np.sqrt(np.mean(off[kept] ** 2)))
-        scatter = max(
-            rms * float(np.sqrt(count / max(count - unknowns, 1))),
-            resolution_s / math.sqrt(12.0),
-        )
+        spread = rms * float(np.sqrt(count / max(count - unknowns, 1)))
+        scatter = max(spread, resolution_s / math.sqrt(12.0))
         unseen_s, unseen_per_tick = (
             (0.0, 0.0) if bend else unseen(x[kept], off[kept], resolution_s)
         )
@@ -340,9 +338,8 @@ def _robust(
         if np.array_equal(inside, kept) or not np.any(inside) or np.ptp(x[inside]) == 0:
             break
         kept = inside
-    if np.count_nonzero(np.abs(off) > outlier_s) > _OUTLIER_SHARE * len(
-        x
-    ) or not np.array_equal(inside, kept):
+    outliers = np.count_nonzero(np.abs(off) > outlier_s)
+    if outliers > _OUTLIER_SHARE * len(x) or not np.array_equal(inside, kept):
         return everything, *_fitted(x, y, everything, resolution_s)
     return kept, bend, off
 

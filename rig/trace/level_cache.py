@@ -49,10 +49,8 @@ def load(trace: Trace) -> Levels | None:
         os.utime(path)
     except (ConfigError, OSError, ValueError, KeyError, EOFError, BadZipFile):
         return None
-    if (
-        finest.rows.shape != (9, -(-trace.length // ENTRY))
-        or len(finest) != finest.rows.shape[1]
-    ):
+    due = (9, -(-trace.length // ENTRY))
+    if finest.rows.shape != due or len(finest) != finest.rows.shape[1]:
         return None
     return Levels.of(trace.length, finest, gaps)
 

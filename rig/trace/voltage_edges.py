@@ -110,9 +110,8 @@ def _crossings(blocks: Blocks, low_v: float, high_v: float, rate_hz: float) -> E
     for block in blocks():
         known = np.isfinite(block)
         before = np.maximum.accumulate(np.where(known, np.arange(len(block)), -1))
-        values = np.where(
-            before < 0, held, block.astype(np.float64)[np.maximum(before, 0)]
-        )
+        nearest = block.astype(np.float64)[np.maximum(before, 0)]
+        values = np.where(before < 0, held, nearest)
         share = np.clip((values - low_v) / (high_v - low_v), 0.0, 1.0)
         if last is not None:
             share = np.concatenate([[last[0]], share])

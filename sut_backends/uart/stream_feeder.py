@@ -149,9 +149,8 @@ class Feed:
                 return taken
             if self._clock() > end_s:
                 raise self._late(taken, limit_s)
-            if taken.state == StreamState.PLAYING and self._loaded < min(
-                taken.done + self._caps.slots, len(self._windows)
-            ):
+            room = min(taken.done + self._caps.slots, len(self._windows))
+            if taken.state == StreamState.PLAYING and self._loaded < room:
                 self._load()
             elif fetched:
                 self._pause(taken.done)

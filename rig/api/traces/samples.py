@@ -96,7 +96,8 @@ def levels_at(falls_s: Array, rises_s: Array, times_s: Array) -> NDArray[np.uint
     """Return the level at each time: as the last edge left it; before the first, the
     opposite."""
     edges = np.concatenate([falls_s, rises_s])
-    levels = np.repeat(np.array([0, 1], dtype=np.uint8), [len(falls_s), len(rises_s)])
+    both = np.array([0, 1], dtype=np.uint8)
+    levels = np.repeat(both, [len(falls_s), len(rises_s)])
     order = np.argsort(edges, kind="stable")
     levels = levels[order]
     # The line idles high.

@@ -98,7 +98,8 @@ def moved(spans: Spans, from_base: Timebase, to_base: Timebase) -> Spans:
         ).astype(np.int64)
     # Between clocks that drift, the map is straight over stretches much shorter than a
     # thousandth.
-    grid = np.unique(np.linspace(ticks[0], ticks[1], 2001).astype(np.int64)).tolist()
+    even = np.linspace(ticks[0], ticks[1], 2001)
+    grid = np.unique(even.astype(np.int64)).tolist()
     here_s, there_s = from_base.all_seconds(grid), to_base.all_seconds(grid)
     start_s, stop_s = (
         _map(times_s, here_s, there_s) for times_s in (spans.start_s, spans.stop_s)

@@ -235,9 +235,8 @@ def mean_power(trace: Trace, borders_s: Array, stopped: Stopped | None = None) -
         losses = lost + np.concatenate([[0], np.cumsum(~known)])
         end = begin + len(power)
         inside = np.flatnonzero((at >= begin) & (at <= end))
-        whole = np.minimum(
-            np.floor(at[inside]).astype(np.int64) - begin, len(power) - 1
-        )
+        places = np.floor(at[inside]).astype(np.int64) - begin
+        whole = np.minimum(places, len(power) - 1)
         share = at[inside] - begin - whole
         energy[inside] = sums[whole] + share * power[whole]
         # Lost samples before that of the border, and with it where it is cut.
@@ -291,10 +290,8 @@ def _odd(rows: Array, trials: Sequence[int]) -> tuple[list[float], int | None]:
     others = np.delete(distances, farthest)
     if len(rows) < _LEAST_TRIALS:
         return distances.tolist(), None
-    limit = max(
-        _ODD_TIMES * float(np.median(others)),
-        _ODD_SHARE * abs(float(rows[:, known].mean())),
-    )
+    mean_w = float(rows[:, known].mean())
+    limit = max(_ODD_TIMES * float(np.median(others)), _ODD_SHARE * abs(mean_w))
     return distances.tolist(), trials[farthest] if distances[farthest] > limit else None
 
 

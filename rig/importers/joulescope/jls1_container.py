@@ -89,10 +89,8 @@ class TaggedFile:
             if length_b > _LARGEST_B:
                 raise self._damaged(f"a block claims {length_b} bytes", at)
             content = self._stream.read(whole_b - _START.size)
-            if (
-                zlib.crc32(content[: -_CRC.size], zlib.crc32(head))
-                != _CRC.unpack(content[-_CRC.size :])[0]
-            ):
+            (stated,) = _CRC.unpack(content[-_CRC.size :])
+            if zlib.crc32(content[: -_CRC.size], zlib.crc32(head)) != stated:
                 raise self._damaged("a block does not have the CRC that it says", at)
             if tag == b"END":
                 return

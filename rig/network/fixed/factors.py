@@ -48,9 +48,8 @@ def multiplier(ratios: Floats) -> tuple[Ints, int]:
     """Return multipliers below 2^15, and the shift of their product, for the same
     ratios; a whole ratio stays as it is.
     """
-    if bool(np.all(ratios == np.rint(ratios))) and bool(
-        np.all(np.abs(ratios) <= MULTIPLIER_MAX)
-    ):
+    are_whole = ratios == np.rint(ratios)
+    if bool(np.all(are_whole & (np.abs(ratios) <= MULTIPLIER_MAX))):
         return ratios.astype(np.int64), 0
     return _shifted(ratios, MULTIPLIER_MAX, MULTIPLIER_SHIFT_MAX)
 

@@ -55,7 +55,8 @@ class Rates:
         """Return the largest membrane under a constant input, if no spike resets it."""
         drive = self.drive_max(entering)
         ends = drive / self.share if bool(np.all(self.share > 0)) else drive * _STEPS
-        rest = np.max(np.abs(self.leak) / np.where(self.share > 0, self.share, 1.0))
+        divisor = np.where(self.share > 0, self.share, 1.0)
+        rest = np.max(np.abs(self.leak) / divisor)
         return float(ends if np.ndim(ends) == 0 else np.max(ends)) + float(rest)
 
     def drive_max(self, entering: float) -> float:

@@ -213,9 +213,8 @@ def _dense(network: IntegerNetwork, operator: Operator, read: list[Any]) -> Ints
     source = network.tensors[operator.inputs[0]]
     outputs, inputs = body.weights.shape
     rows = read[0].reshape(len(read[0]), -1, inputs) - source.zero_point
-    sums = (rows.astype(np.float64) @ body.weights.T.astype(np.float64)).astype(
-        np.int64
-    )
+    products = rows.astype(np.float64) @ body.weights.T.astype(np.float64)
+    sums = products.astype(np.int64)
     zero_point = network.tensors[operator.output].zero_point
     return _scaled(body, sums.reshape(-1, outputs), zero_point)
 

@@ -206,11 +206,8 @@ def whole(array: Any, kind: type[Any], what: str) -> NDArray[Any]:
     """Return `array` as integers of `kind` if it is that exactly."""
     numbers = finite(np.asarray(array, np.float64), what)
     limits = np.iinfo(kind)
-    if (
-        bool(np.any(numbers != np.rint(numbers)))
-        or bool(np.any(numbers < limits.min))
-        or bool(np.any(numbers > limits.max))
-    ):
+    beyond = (numbers < limits.min) | (numbers > limits.max)
+    if bool(np.any(beyond | (numbers != np.rint(numbers)))):
         raise DataError(
             f"{what} is not of whole numbers of {np.dtype(kind).name}",
             evidence=f"{numbers.min()} to {numbers.max()}",
@@ -225,11 +222,9 @@ def dashes(tau_s: NDArray[Any], stored: Any, what: str) -> NDArray[np.uint8]:
     if stored is None:
         raise DataError(f"{what}: no decay shifts in its metadata")
     shifts = whole(stored, np.uint8, what)
-    if shifts.shape != tau_s.shape or not bool(
-        np.allclose(
-            tau_s, STEP_S * np.exp2(shifts.astype(np.float64)), rtol=1e-5, atol=0
-        )
-    ):
+    due_s = STEP_S * np.exp2(shifts.astype(np.float64))
+    is_same = shifts.shape == tau_s.shape
+    if not (is_same and bool(np.allclose(tau_s, due_s, rtol=1e-5, atol=0))):
         raise DataError(
             f"{what} is not the time step times a power of two",
             evidence=f"{tau_s.tolist()} s",

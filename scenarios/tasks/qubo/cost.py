@@ -23,7 +23,8 @@ def cost(graph: Graph, vector: ArrayLike) -> int:
     it is not binary or of another length.
     """
     x = np.asarray(vector)
-    if x.shape != (graph.nodes,) or not ((x == 0) | (x == 1)).all():
+    is_binary = (x == 0) | (x == 1)
+    if x.shape != (graph.nodes,) or not is_binary.all():
         raise DataError(
             f"not a binary vector of {graph.nodes} nodes",
             evidence=f"shape {x.shape}, type {x.dtype}",

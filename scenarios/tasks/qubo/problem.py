@@ -109,7 +109,8 @@ class QuadraticProblem:
         DataError where it is not binary or of another length.
         """
         x = np.asarray(vector)
-        if x.shape != (self.nodes,) or not ((x == 0) | (x == 1)).all():
+        is_binary = (x == 0) | (x == 1)
+        if x.shape != (self.nodes,) or not is_binary.all():
             raise DataError(
                 f"not a binary vector of {self.nodes} nodes",
                 evidence=f"shape {x.shape}, type {x.dtype}",
