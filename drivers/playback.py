@@ -301,10 +301,7 @@ def _translated(path: Path, section: str) -> Iterator[None]:
     try:
         yield
     except ConfigError as error:
-        keys = ", ".join(
-            f"{section}.signals.{key}".removesuffix(".")
-            for key in error.path.split(", ")
-        )
+        keys = tuple(f"{section}.signals.{key}".removesuffix(".") for key in error.keys)
         cause = _of(path, error.fault)
         raise ConfigError(
             cause,

@@ -95,8 +95,8 @@ class RigError(Exception):
 
 
 class ConfigError(RigError):
-    """The bench file or an override is wrong; `path` names the key, as "sut.port", and
-    `fault` is the cause without it.
+    """The bench file or an override is wrong; `path` names the key, as "sut.port", or
+    the `keys` that contradict each other, and `fault` is the cause without it.
     """
 
     exit_code = 2
@@ -105,7 +105,7 @@ class ConfigError(RigError):
         self,
         cause: str,
         *,
-        path: str = "",
+        path: str | tuple[str, ...] = "",
         evidence: str = "",
         try_next: str = "",
         see: str = "",
@@ -113,29 +113,29 @@ class ConfigError(RigError):
         try_next = (
             try_next or "the key's type and limits; rig bench list shows examples"
         )
+        self.keys = (path,) if isinstance(path, str) else path
+        self.path = ", ".join(self.keys)
+        self.fault = cause
         super().__init__(
-            f"{path}: {cause}" if path else cause,
+            f"{self.path}: {cause}" if self.path else cause,
             evidence=evidence,
             try_next=try_next,
             see=see,
         )
-        self.path = path
-        self.fault = cause
 
     def moved(self, section: str, to: str) -> None:
         """Name the key where it stands in this bench file: under `to`, where a part
         says `section`.
         """
-        here = [
+        self.keys = tuple(
             to + key.removeprefix(section)
             if f"{key}.".startswith(f"{section}.")
             else key
-            for key in self.path.split(", ")
-        ]
-        path = ", ".join(here)
+            for key in self.keys
+        )
+        self.path = ", ".join(self.keys)
         if self.path:
-            self.cause = f"{path}: {self.fault}"
-        self.path = path
+            self.cause = f"{self.path}: {self.fault}"
 
 
 class BenchError(RigError):

@@ -350,7 +350,7 @@ def _monitors(tree: Mapping[str, Any], folder: Path) -> dict[str, PluginChoice]:
     if "monitor" in tree:
         raise ConfigError(
             "both are given",
-            path="monitor, rail",
+            path=("monitor", "rail"),
             try_next="[monitor.KIND] for one supply, [rail.NAME.KIND] for several",
         )
     for name, table in rails.items():

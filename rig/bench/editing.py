@@ -209,7 +209,7 @@ class BenchText:
             return int(match[1])
         if "(at end of document)" in error.evidence:
             return max(len(self.text.rstrip("\n").split("\n")), 1)
-        return line_of(self.text, error.path.split(",")[0]) if error.path else None
+        return line_of(self.text, error.keys[0]) if error.path else None
 
     def _statement(self, keys: Keys) -> Statement | None:
         for each in statements(self._lines):

@@ -72,7 +72,7 @@ class Options:
     def __post_init__(self) -> None:
         if self.supply_v and self.voltage:
             raise ConfigError(
-                "both are given", path="supply_v, voltage", try_next="one of them"
+                "both are given", path=("supply_v", "voltage"), try_next="one of them"
             )
         if self.power and (self.current or self.voltage or self.supply_v):
             raise ConfigError(

@@ -141,7 +141,7 @@ def _check(options: Options) -> None:
     if options.time not in ("", "none") or options.source:
         raise ConfigError(
             "a JLS file of version 1 has one source and no column of times",
-            path="time, source",
+            path=("time", "source"),
         )
     for role in ("current", "voltage", "power"):
         if getattr(options, role) not in ("", role):

@@ -30,7 +30,7 @@ def check_options(options: Options) -> None:
     if options.time not in ("", "none") or options.source:
         raise ConfigError(
             "a recording of Power Profiler has one source and no column of times",
-            path="time, source",
+            path=("time", "source"),
         )
     for role, name in (
         ("voltage", options.voltage),

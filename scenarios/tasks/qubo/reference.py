@@ -2,7 +2,7 @@
 """The CPU reference solver: the firmware's own search (firmware/workloads/qubo),
 compiled for this host on first use.
 
-So that one algorithm is compared on two systems. A C compiler is needed.
+One algorithm is compared on two systems. A C compiler is needed.
 """
 
 from __future__ import annotations
