@@ -199,9 +199,8 @@ class AsciiParser:
             good &= digits[:, column] < 10
         rows = _leading(good, rows)
         digits = _leading(good, digits)
-        mantissa = digits[:, :4].astype(np.float64) @ np.array(
-            [1000.0, 100.0, 10.0, 1.0]
-        )
+        places = np.array([1000.0, 100.0, 10.0, 1.0])
+        mantissa = digits[:, :4].astype(np.float64) @ places
         exponent = digits[:, 5].astype(np.int64) * 10 + digits[:, 6]
         values = (
             mantissa * _POWERS_OF_TEN[np.where(rows[:, 4] == 45, -exponent, exponent)]

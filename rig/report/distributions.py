@@ -80,11 +80,8 @@ def _draw_histogram(axes: Axes, values: Array, colour: str) -> None:
     high = float(values.max())
     slack = max((high - low) * 0.02, abs(high) * 1e-6, 1e-9)
     # The rule of Freedman and Diaconis, within bounds.
-    width = (
-        2
-        * float(np.subtract(*np.percentile(values, (75, 25))))
-        / len(values) ** (1 / 3)
-    )
+    quartiles_apart = float(np.subtract(*np.percentile(values, (75, 25))))
+    width = 2 * quartiles_apart / len(values) ** (1 / 3)
     bins = min(max(math.ceil((high - low) / width), 8), 70) if width > 0 else 8
     counts, edges = np.histogram(values, bins, range=(low - slack, high + slack))
     axes.stairs(counts, edges, fill=True, color=colour, alpha=0.75)

@@ -137,9 +137,8 @@ def draw_power(
         block.append([columns.min(axis=1), columns.mean(axis=1), columns.max(axis=1)])
     low_w, mean_w, high_w = np.concatenate(block, axis=1)
     factor, unit = scale(float(high_w.max()), "W")
-    times_ms = (
-        (first + per_column * (np.arange(len(mean_w)) + 0.5)) / trace.sample_hz - zero_s
-    ) * 1e3
+    samples = first + per_column * (np.arange(len(mean_w)) + 0.5)
+    times_ms = (samples / trace.sample_hz - zero_s) * 1e3
     axes.fill_between(
         times_ms, low_w * factor, high_w * factor, color=FAINT, alpha=0.45, lw=0
     )

@@ -69,7 +69,8 @@ def half_width(same: Variance, other: Variance) -> float:
     for _ in range(_STEPS):
         at = half / scales
         missing = _UPPER - float(np.mean(scipy.special.ndtr(at)))
-        slope = float(np.mean(np.exp(-(at**2) / 2) / scales)) / math.sqrt(2 * math.pi)
+        density = float(np.mean(np.exp(-(at**2) / 2) / scales))
+        slope = density / math.sqrt(2 * math.pi)
         step = missing / slope
         half += step
         if abs(step) < _CLOSE * half:

@@ -139,9 +139,8 @@ def _scores(
         edges_s[nearest(edges_s, due_s.ravel())].reshape(due_s.shape) - due_s
     )
     # Far from the mark the rate is not known well enough to tell an edge from the next.
-    limit_s = 2 * reach_s + np.minimum(
-        rate_u * np.abs(around_s), median(np.diff(around_s).tolist()) / 4
-    )
+    usual_s = median(np.diff(around_s).tolist())
+    limit_s = 2 * reach_s + np.minimum(rate_u * np.abs(around_s), usual_s / 4)
     share: Float64s = np.mean(
         away_s <= limit_s * np.maximum(rates[:, None], 1.0), axis=1
     )

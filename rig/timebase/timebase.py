@@ -108,8 +108,8 @@ class Timebase:
         count = int(np.count_nonzero(kept))
         unknowns = len(bend.knots) if bend else 2
         rms = float(np.sqrt(np.mean(off[kept] ** 2)))
-        spread = rms * float(np.sqrt(count / max(count - unknowns, 1)))
-        scatter = max(spread, resolution_s / math.sqrt(12.0))
+        rest_s = rms * float(np.sqrt(count / max(count - unknowns, 1)))
+        scatter = max(rest_s, resolution_s / math.sqrt(12.0))
         unseen_s, unseen_per_tick = (
             (0.0, 0.0) if bend else unseen(x[kept], off[kept], resolution_s)
         )

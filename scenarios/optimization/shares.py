@@ -176,9 +176,8 @@ def _effective(
     for workloads in cells.values():
         # Totals less what as many searches of this cell have on average: a workload
         # that was searched more often weighs more.
-        own = sum(sum(outcomes) for outcomes in workloads.values()) / sum(
-            map(len, workloads.values())
-        )
+        successes = sum(sum(outcomes) for outcomes in workloads.values())
+        own = successes / sum(map(len, workloads.values()))
         away = [sum(outcomes) - own * len(outcomes) for outcomes in workloads.values()]
         variance += len(away) / (len(away) - 1) * math.fsum(each**2 for each in away)
     return effective_size(

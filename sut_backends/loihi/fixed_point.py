@@ -92,13 +92,8 @@ def _scale(cells: Cells, weights: list[Any]) -> float:
         raise ValueError(
             f"{cells.node} has a threshold of {threshold:g}, a chip's is above 0"
         )
-    upper = (
-        max(
-            (float(layers.numbers(one).max(initial=0.0)) for one in weights),
-            default=0.0,
-        )
-        / WEIGHT_MAX
-    )
+    largest = (float(layers.numbers(one).max(initial=0.0)) for one in weights)
+    upper = max(largest, default=0.0) / WEIGHT_MAX
     lower = max((_share_of_lowest(one) for one in weights), default=0.0)
     scale = float(
         2.0 ** np.floor(-np.log2(max(upper, lower, threshold / THRESHOLD_MAX)))

@@ -248,11 +248,8 @@ class SelfTested:
         tick_us = 1e6 / self.caps.tick_hz
         low_us = self.first.span_min_ticks * tick_us
         high_us = self.first.span_max_ticks * tick_us
-        each_us = (
-            (self.second.span_min_ticks - self.first.span_min_ticks)
-            * tick_us
-            / (_REPEATS[1] - _REPEATS[0])
-        )
+        longer_ticks = self.second.span_min_ticks - self.first.span_min_ticks
+        each_us = longer_ticks * tick_us / (_REPEATS[1] - _REPEATS[0])
         evidence = (
             f"{whose}a query without work takes {low_us:.4g} to {high_us:.4g} us from"
             f" its first mark to its last, with pulses of {self.caps.hold_min_us} us;"

@@ -85,7 +85,8 @@ def mapping(
     ):
         axis = 0 if method == "channel" else None
         most = np.abs(expected).max(axis=axis, initial=0.0)
-        scale = np.abs(got).max(axis=axis, initial=0.0) / np.where(most > 0, most, 1.0)
+        divisor = np.where(most > 0, most, 1.0)
+        scale = np.abs(got).max(axis=axis, initial=0.0) / divisor
         error = np.abs(got - expected * scale)
         synapses += np.count_nonzero(got)
         clipped += np.count_nonzero(error > 1.0)

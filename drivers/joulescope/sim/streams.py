@@ -172,9 +172,8 @@ class JoulescopeAcquisition:
 
     def start(self, topic: str) -> None:
         """Switch a stream on, from now."""
-        now_tick = (
-            self._front_end.due(self._world.now_ns()) + self._front_end.at
-        ) * self._per - self._lost_ticks
+        due = self._front_end.due(self._world.now_ns()) + self._front_end.at
+        now_tick = due * self._per - self._lost_ticks
         start_tick = -(-now_tick // 8) * 8 + _STAGGER_TICKS * len(self._streams)
         self._streams[topic] = self._new_stream(topic, start_tick)
 

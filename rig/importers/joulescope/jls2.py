@@ -297,9 +297,8 @@ def _edges(reader: Any, found: _Found, lost: list[Gap]) -> Edges:
     period_s = max(1 / rate, 1 / sync.sample_rate)
     dark_s = [(gap.start / rate - period_s, gap.stop / rate + period_s) for gap in lost]
     lit = edges.outside(seen, dark_s)
-    dropped = (
-        len(seen.falls_s) + len(seen.rises_s) - len(lit.falls_s) - len(lit.rises_s)
-    )
+    kept = len(lit.falls_s) + len(lit.rises_s)
+    dropped = len(seen.falls_s) + len(seen.rises_s) - kept
     if dropped:
         notes.append(
             f"{dropped} edges at the borders of lost samples are left out: a digital"

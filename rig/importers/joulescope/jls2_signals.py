@@ -304,9 +304,8 @@ def doubts_of(reader: Any, current: Any, name: str, given_hz: float) -> RateComp
     points = time_stamps(reader, current.signal_id)
     stamped_hz = 0.0
     if len(points) > 1 and points[-1, 1] != points[0, 1]:
-        stamped_hz = float(points[-1, 0] - points[0, 0]) / (
-            float(points[-1, 1] - points[0, 1]) / TIME64_S
-        )
+        length_s = float(points[-1, 1] - points[0, 1]) / TIME64_S
+        stamped_hz = float(points[-1, 0] - points[0, 0]) / length_s
     if given_hz:
         whole = int(current.sample_rate) in (math.floor(given_hz), math.ceil(given_hz))
         rates_hz = {

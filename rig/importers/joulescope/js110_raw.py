@@ -220,12 +220,8 @@ class RawDecoder:
         ).astype(np.int8)
         joined = np.concatenate([[self._toggle], toggles])
         still: Bools = (joined[1:] == joined[:-1]) & (joined[1:] >= 0)
-        bounds = (
-            np.flatnonzero(
-                np.diff(np.concatenate([[False], still, [False]]).view(np.int8))
-            )
-            + self.read
-        )
+        framed = np.concatenate([[False], still, [False]])
+        bounds = np.flatnonzero(np.diff(framed.view(np.int8))) + self.read
         self.slips += [(int(first), int(stop)) for first, stop in bounds.reshape(-1, 2)]
         self._toggle = int(joined[-1])
         return still

@@ -331,7 +331,8 @@ def _factors(reader: OperatorReader, weights: Ints, axis: int) -> dict[str, Any]
     others = tuple(number for number in range(weights.ndim) if number != axis)
     zero_point = reader.input.zero_point
     largest = max(HIGH - zero_point, zero_point - LOW)
-    sums = np.abs(weights.astype(np.int64)).sum(axis=others) * largest + np.abs(biases)
+    of_weights = np.abs(weights.astype(np.int64)).sum(axis=others)
+    sums = of_weights * largest + np.abs(biases)
     shifted = np.left_shift(sums, np.clip(shifts, 0, 31))
     if shifts.max() > 31 or shifted.max() > _SUM_MAX:
         raise Refused("a sum of its products may leave 32 bits", "a converted model")

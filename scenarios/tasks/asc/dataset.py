@@ -173,9 +173,8 @@ def open_dataset(folder: Path) -> TauDataset:
     # "test = fold1_evaluate.csv plus every device-A wav found on disk that is in
     # neither list ("extra files")"
     extra = [name for name in on_disk if name not in train and name not in evaluate]
-    test = [clip(on_disk[name], True) for name in evaluate] + [
-        clip(on_disk[name], False) for name in extra
-    ]
+    test = [clip(on_disk[name], True) for name in evaluate]
+    test += [clip(on_disk[name], False) for name in extra]
     if not train or not test:
         raise DataError(
             f"{folder}: no recording of device {DEVICE} and the four classes to "

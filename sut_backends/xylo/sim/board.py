@@ -124,9 +124,8 @@ class Core(Output):
         readouts = []
         for step in range(self._step, stop):
             drive = np.zeros(len(self._fired), np.int64)
-            drive[: into.shape[1]] = (
-                counts.get(step, np.zeros(len(into), np.int64)) @ into
-            )
+            none = np.zeros(len(into), np.int64)
+            drive[: into.shape[1]] = counts.get(step, none) @ into
             before = self._fired
             self._fired = self._stepped(0, drive + before @ self._back, 31)
             spikes = self._stepped(1, before[len(before) - len(out) :] @ out, 1)
