@@ -57,7 +57,9 @@ _METRIC_COLUMNS = (
     TableColumn(
         "range", run_text.metric_spread, right=True, tip="highest less lowest trial"
     ),
-    TableColumn("trials", run_text.metric_values, tip="in the unit of the mean"),
+    TableColumn(
+        "trials", run_text.metric_values, tip="in the unit of the mean", spare=True
+    ),
 )
 _WIDTH_PX = 260
 _BAR_PX = 6

@@ -28,7 +28,9 @@ _COLUMNS = (
     TableColumn(
         "in a trial", plan_text.total_text, lambda row: row.total.most_s, right=True
     ),
-    TableColumn("basis", plan_text.basis),
+    TableColumn(
+        "basis", plan_text.basis, tip="estimate: about so long; limit: at most so long"
+    ),
 )
 
 

@@ -23,14 +23,14 @@ def each_text(row: StepGroup) -> str:
     """Return the time of one step of a row: an estimate, or a limit."""
     if row.each.expected_s is None:
         return f"up to {duration(row.each.most_s)}"
-    return f"about {duration(row.each.expected_s)}"
+    return duration(row.each.expected_s)
 
 
 def total_text(row: StepGroup) -> str:
     """Return the time of all steps of a row."""
     if row.each.expected_s is None:
         return f"up to {duration(row.total.most_s)}"
-    return f"about {duration(row.total.expected_s)}"
+    return duration(row.total.expected_s)
 
 
 def basis(row: StepGroup) -> str:

@@ -38,20 +38,33 @@ def trials(row: Listed) -> str:
     return f"{row.trials} of {row.trials_due}" if row.trials_due else ""
 
 
+#: What is left out where there is little room stands beside the session at hand.
 COLUMNS = (
     TableColumn("made (UTC)", when, lambda row: row.created_utc),
     TableColumn("bench", lambda row: row.bench or row.name),
     TableColumn("outcome", lambda row: row.outcome, colour=outcome_colour),
     TableColumn("trials", trials, lambda row: row.trials, right=True),
-    TableColumn("tags", lambda row: " ".join(row.tags), colour=lambda row: "accent"),
-    TableColumn("task", lambda row: row.task),
-    TableColumn("scenario", lambda row: row.scenario),
-    TableColumn("device", lambda row: row.device),
+    TableColumn("task", lambda row: row.task, spare=True),
+    TableColumn("scenario", lambda row: row.scenario, spare=True),
+    TableColumn("device", lambda row: row.device, spare=True),
     TableColumn(
-        "size", lambda row: bytes_text(row.size_b), lambda row: row.size_b, right=True
+        "tags",
+        lambda row: " ".join(row.tags),
+        colour=lambda row: "accent",
+        spare=True,
     ),
     TableColumn(
-        "labels", lambda row: ", ".join(row.labels), colour=lambda row: "muted"
+        "size",
+        lambda row: bytes_text(row.size_b),
+        lambda row: row.size_b,
+        right=True,
+        spare=True,
+    ),
+    TableColumn(
+        "labels",
+        lambda row: ", ".join(row.labels),
+        colour=lambda row: "muted",
+        spare=True,
     ),
 )
 

@@ -338,7 +338,7 @@ class SessionsScreen(Screen):
             self._side.addWidget(widget)
         left = QWidget()
         in_column([(self.table, 1), self._undo, self._summary], left)
-        self._split = split([left, self._side], (760, 560), name="sessions-split")
+        self._split = split([left, self._side], (840, 480), name="sessions-split")
         self._split.setChildrenCollapsible(False)
         in_column(
             [top, self.notice, (self._split, 1)],

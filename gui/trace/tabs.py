@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QTabWidget, QWidget
 
 from gui.widgets.controls import named
 
-#: The names of the tabs, and the columns up to the energy, need so much.
+#: The names of the tabs, and the columns up to the power, need so much.
 _WIDTH_PX = 440
 
 

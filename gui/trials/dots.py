@@ -256,7 +256,13 @@ class Dots(QWidget):
         if odd:
             painter.setBrush(Qt.BrushStyle.NoBrush)
             painter.drawEllipse(at, _DOT_PX + 3.5, _DOT_PX + 3.5)
-            painter.drawText(at + QPointF(_DOT_PX + 6, 4), str(dot.trial))
+            number = str(dot.trial)
+            wide = QFontMetrics(self.font()).horizontalAdvance(number)
+            # Beside the ring, on the side where it meets no verdict.
+            aside = _DOT_PX + 6
+            if at.x() + aside + wide > plot.right():
+                aside = -aside - wide
+            painter.drawText(at + QPointF(aside, 4), number)
 
     def _paint_diamond(self, painter: ThemedPainter, at: QPointF) -> None:
         painter.setPen(QPen(QColor(painter.theme.marker), 1.6))

@@ -39,8 +39,8 @@ _EMPTY = (
     " by dropping its folder here."
 )
 _LEGEND = (
-    "Dots: trials, from top to bottom in order of time, about the {reference}; hollow:"
-    " invalid. Green: within 5 %. Bars: 95 % intervals, thick for the same samples,"
+    "Dots: trials, from top to bottom in order of time, about the {reference}."
+    " Green: within 5 %. Bars: 95 % intervals, thick for the same samples,"
     " thin for other samples."
 )
 
@@ -131,6 +131,7 @@ class TrialsScreen(Screen):
         self._legend.setText(
             _LEGEND.format(reference="claim" if claims else "mean of the trials")
             + (" Diamond: their mean." if claims else "")
+            + words.marks_legend(view.metrics)
         )
         self.details.setVisible(any(metric.detail for metric in view.metrics))
         self._choose_rows()
@@ -152,14 +153,18 @@ class TrialsScreen(Screen):
         if self.view is None or self._session is None:
             return
         found_pictures, drifts = drawn
-        sentences = " ".join([*self.view.sentences, *drifts])
-        self._findings.setText(sentences)
-        self._findings.setVisible(bool(sentences))
         # Between the first page and the tables.
         for number, picture in enumerate(found_pictures, start=1):
             name = f"{self._session.path.name}-{picture.name}"
             self.pictures.append(PictureView(picture, name))
             self.tabs.insertTab(number, self.pictures[-1], picture.title)
+        sentences = " ".join([*self.view.sentences, *drifts])
+        self._findings.setText(sentences)
+        self._findings.setVisible(bool(sentences))
+        # Qt 6.11 leaves the label at the height of its shorter text here.
+        layout = self.layout()
+        assert layout is not None
+        layout.activate()
 
     def _fail(self, error: BaseException) -> None:
         self._show_nothing("")

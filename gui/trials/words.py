@@ -135,6 +135,22 @@ def is_odd(metric: MetricTrials, dot: TrialDot) -> bool:
     return odd is not None and odd.found and odd.trial == dot.trial
 
 
+def marks_legend(metrics: tuple[MetricTrials, ...]) -> str:
+    """Return the meaning of those signs of a dot that the metrics have."""
+    scale_of_dots = DotScale.of(metrics)
+    dots = list(chain.from_iterable(metric.dots for metric in metrics))
+    odd = [metric.odd for metric in metrics]
+    meanings = {
+        "Red: more than 5 % away.": any(dot.beyond for dot in dots),
+        "Ring with a number: the odd trial.": any(one and one.found for one in odd),
+        "Hollow: invalid.": any(not dot.valid for dot in dots),
+        "Triangle: off the scale.": any(
+            scale_of_dots.beyond(dot.deviation) for dot in dots
+        ),
+    }
+    return "".join(f" {text}" for text, holds in meanings.items() if holds)
+
+
 def headline(view: SessionTrials) -> str:
     """Return the verdict of a session in a line."""
     replication = view.results.replication

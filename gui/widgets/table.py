@@ -13,12 +13,15 @@ from PySide6.QtCore import (
     QModelIndex,
     QPersistentModelIndex,
     QRect,
+    QSize,
     QSortFilterProxyModel,
     Qt,
     Signal,
 )
 from PySide6.QtGui import (
     QColor,
+    QFont,
+    QFontMetrics,
     QGuiApplication,
     QHelpEvent,
     QKeyEvent,
@@ -59,6 +62,10 @@ _WIDEST_PX = 420
 _PADDING_PX = 10
 #: A column of words is shortened to so much, so that the columns after it are seen.
 _LEAST_PX = 90
+#: Padding and border of a head, both sides together: gui/style.py.
+_HEAD_PX = 2 * 7
+#: A spare column of words is shown whole up to this width, or not at all.
+_SPARE_PX = 110
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +74,8 @@ class TableColumn:
     text).
 
     `colour` names a colour of the theme for a row ("ok", "bad", "muted"), empty for the
-    text's.
+    text's. A `spare` column is left out where there is no room for it: what it says
+    stands in another place too.
     """
 
     head: str
@@ -76,6 +84,7 @@ class TableColumn:
     right: bool = False
     tip: str = ""
     colour: Callable[[Any], str] | None = None
+    spare: bool = False
 
 
 class _Rows(QAbstractTableModel):
@@ -165,6 +174,21 @@ class Heads(QHeaderView):
         self.setSectionsClickable(True)
         self.setHighlightSections(False)
         self.setTextElideMode(Qt.TextElideMode.ElideRight)
+        # Qt's own least width is that of the widest letter and more.
+        self.setMinimumSectionSize(_HEAD_PX)
+
+    def sectionSizeFromContents(self, section: int) -> QSize:  # noqa: N802
+        """Return the size of a head: Qt has room for the arrow in each, not only in
+        that of the column by which the rows are sorted.
+        """
+        size = super().sectionSizeFromContents(section)
+        if section == self.sortIndicatorSection():
+            return size
+        bold = QFont(self.font())
+        bold.setBold(True)
+        text = self.model().headerData(section, self.orientation(), _SHOWN)
+        wide = QFontMetrics(bold).horizontalAdvance(str(text or ""))
+        return QSize(min(wide + _HEAD_PX, size.width()), size.height())
 
     def paintSection(self, painter: QPainter, rect: QRect, section: int) -> None:  # noqa: N802
         """Paint a head into the part of it that is seen."""
@@ -201,7 +225,7 @@ class DataTable(QTableView):
         self.setItemDelegate(TableCells(self))
         self.setHorizontalHeader(Heads(self))
         self._natural: list[int] = []
-        self._fitted: list[int] = []
+        self._fitted: list[tuple[int, int]] = []
         self.setSortingEnabled(True)
         # In the order of the rows, until a column is chosen.
         self.sortByColumn(-1, Qt.SortOrder.AscendingOrder)
@@ -214,6 +238,7 @@ class DataTable(QTableView):
         self.verticalHeader().hide()
         self.verticalHeader().setDefaultSectionSize(self.fontMetrics().height() + 6)
         self.horizontalHeader().setStretchLastSection(True)
+        self.horizontalHeader().sortIndicatorChanged.connect(self._sorted_by)
         self.selectionModel().currentRowChanged.connect(self._chosen)
         self.entered.connect(lambda index: self.hovered.emit(self._row(index)))
 
@@ -232,6 +257,12 @@ class DataTable(QTableView):
         self._rows.beginResetModel()
         self._rows.rows = list(rows)
         self._rows.endResetModel()
+        self._measure()
+
+    def _measure(self) -> None:
+        """Take the widths that the columns need, and fit them."""
+        for number in self._spare():
+            self.showColumn(number)
         self.resizeColumnsToContents()
         self._natural = [
             min(self.columnWidth(number), _WIDEST_PX)
@@ -251,28 +282,65 @@ class DataTable(QTableView):
         if self._natural and self._widths() == self._fitted:
             self._fit()
 
+    def _sorted_by(self, section: int) -> None:
+        """Make room for the arrow, unless a person changed the widths."""
+        if self._natural and self._widths() == self._fitted:
+            self._measure()
+
     def _fit(self) -> None:
-        """Shorten columns of words, the widest first, until all columns are seen."""
+        """Leave out spare columns, the last first, and shorten columns of words, the
+        widest first, until all columns are seen.
+        """
         widths = list(self._natural)
+        room = self.viewport().width()
+        columns = self._rows.columns
         # The first column names the row, and a number is not to be cut.
         words = [
             number
-            for number, column in enumerate(self._rows.columns)
+            for number, column in enumerate(columns)
             if number and not column.right
         ]
-        over = sum(widths) - self.viewport().width()
+        spare = self._spare()
+        needed = {
+            number: width
+            for number, width in enumerate(widths)
+            if number in spare or not self.isColumnHidden(number)
+        }
+        for number in set(words) & set(spare):
+            needed[number] = min(needed[number], _SPARE_PX)
+        for number in reversed(spare):
+            if sum(needed.values()) <= room:
+                break
+            del needed[number]
+        for number in spare:
+            self.setColumnHidden(number, number not in needed)
+        words = [number for number in words if number in needed]
+        over = sum(widths[number] for number in needed) - room
         while over > 0 and words:
             widest = max(words, key=lambda number: widths[number])
             if widths[widest] <= _LEAST_PX:
                 break
             widths[widest] -= 1
             over -= 1
-        for number, width in enumerate(widths[:-1]):
-            self.setColumnWidth(number, width)
+        for number in needed:
+            self.setColumnWidth(number, widths[number])
         self._fitted = self._widths()
 
-    def _widths(self) -> list[int]:
-        return [self.columnWidth(number) for number in range(len(self._natural) - 1)]
+    def _spare(self) -> list[int]:
+        return [
+            number for number, column in enumerate(self._rows.columns) if column.spare
+        ]
+
+    def _widths(self) -> list[tuple[int, int]]:
+        """Return the numbers and widths of the columns that are seen; the last of them
+        is stretched.
+        """
+        seen = [
+            number
+            for number in range(len(self._natural))
+            if not self.isColumnHidden(number)
+        ]
+        return [(number, self.columnWidth(number)) for number in seen[:-1]]
 
     def sizeHintForColumn(self, number: int) -> int:  # noqa: N802
         """Return the width that the widest text of the first rows needs: Qt would lay

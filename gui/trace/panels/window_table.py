@@ -31,6 +31,17 @@ def _latency(span: TrialSpan) -> float:
     return span.stop_s - span.start_s if span.latency_s is None else span.latency_s
 
 
+def _energy(span: TrialSpan) -> str:
+    """Return the energy of a window, or why it has none."""
+    if span.energy_j is None and span.warm_up:
+        return "warm-up"
+    return quantity(span.energy_j, "J", half_width(span.energy_u_j))
+
+
+def _power(span: TrialSpan) -> str:
+    return "" if span.warm_up else quantity(_mean_w(span), "W")
+
+
 def _mean_w(span: TrialSpan) -> float | None:
     wide_s = _latency(span)
     return None if span.energy_j is None or not wide_s else span.energy_j / wide_s
@@ -50,14 +61,17 @@ COLUMNS = (
     ),
     TableColumn(
         "energy",
-        lambda span: quantity(span.energy_j, "J", half_width(span.energy_u_j)),
+        _energy,
         lambda span: _number(span.energy_j),
         right=True,
-        tip="with its 95 % interval: 1.96 standard uncertainties, as in samples.jsonl",
+        tip=(
+            "with its 95 % interval: 1.96 standard uncertainties, as in samples.jsonl;"
+            " warm-up queries do not count, so none is computed for them"
+        ),
     ),
     TableColumn(
         "power",
-        lambda span: quantity(_mean_w(span), "W"),
+        _power,
         lambda span: _number(_mean_w(span)),
         right=True,
         tip="mean over the window",
@@ -70,6 +84,7 @@ COLUMNS = (
         lambda span: f"{span.start_s:.4f} s",
         lambda span: span.start_s,
         right=True,
+        spare=True,
     ),
 )
 

@@ -67,6 +67,34 @@ def test_the_screen_points_at_the_trial_that_drifts(
     assert window._stack.currentWidget().objectName() == "screen-trace"
 
 
+def test_a_sentence_that_grows_has_its_height(
+    window: MainWindow, qtbot: QtBot, drifting_session: Path
+) -> None:
+    window.resize(1024, 700)
+    window.open_session(drifting_session)
+    qtbot.waitUntil(lambda: window.shell.session is not None)
+    screen = opened(window, qtbot, drifting_session)
+    drift = "In the course of trial 4 the energy of"
+    qtbot.waitUntil(lambda: drift in text(screen, "trials-findings"))
+    label = screen.findChild(QLabel, "trials-findings")
+    assert label is not None
+    qtbot.wait(100)
+    assert label.height() >= label.heightForWidth(label.width())
+
+
+def test_the_legend_has_the_signs_that_the_dots_have(
+    window: MainWindow, qtbot: QtBot, drifting_session: Path, virtual_session: Path
+) -> None:
+    screen = opened(window, qtbot, drifting_session)
+    legend = text(screen, "trials-legend")
+    assert "Ring with a number: the odd trial." in legend
+    assert "Red: more than 5 % away." in legend
+    assert "Hollow" not in legend and "Triangle" not in legend
+    screen = opened(window, qtbot, virtual_session)
+    qtbot.waitUntil(lambda: "Ring" not in text(screen, "trials-legend"))
+    assert "Red" not in text(screen, "trials-legend")
+
+
 def test_arrows_and_clicks_take_another_metric_in_hand(
     window: MainWindow, qtbot: QtBot, virtual_session: Path
 ) -> None:
