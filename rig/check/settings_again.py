@@ -55,7 +55,8 @@ def _of_calibration(
     kept = f"{CALIBRATIONS}/{own_calibration.kept_name(rail)}"
     if not (folder / kept).exists():
         said = (
-            f"{name}: its limits of error are those of {calibration!r:.80}, not at hand"
+            f"{name}: its limits of error are those of {calibration!r:.80} and are not"
+            f" checked: the session has no copy of it ({kept})"
         )
         yield Finding(PROVENANCE, True, said)
         return

@@ -21,6 +21,18 @@ def has_files(settings: Any) -> bool:
     return bool(settings.model or settings.inputs or settings.labels)
 
 
+def outside_session(*paths: object) -> str:
+    """Return why a check does not read the files that a bench file names, and what a
+    person can do.
+    """
+    named = ", ".join(str(path) for path in paths if path)
+    return (
+        f"{named} (bench.toml) is not kept in the session folder, and no other place is"
+        " looked at; compare your copy with what provenance.json says of it, or measure"
+        " again with rig audit"
+    )
+
+
 def source_of(settings: Any, default: str) -> str:
     """Return the source of the samples: that of the bench file, or its default."""
     owners = "files of the bench's owner" if settings.inputs else default

@@ -54,6 +54,7 @@ from scenarios.tasks.asc.spiking import SpikingTask
 GENERATED = "generated"
 #: Of a class: more files than these are not generated to check an untrusted session.
 _FILES_MAX = 60
+_MANY = f"more than {_FILES_MAX} generated files a class are not made again"
 _LASTING = ("file_list_sha256", "train_samples", "test_samples", "holes", "classes")
 SHIPPED_MODEL = Path(__file__).with_name("asc.nir")
 
@@ -157,7 +158,10 @@ class AscTask(SpikingTask):
         shipped = not settings.model
         if settings.data != GENERATED or settings.files_per_class > _FILES_MAX:
             facts = _of_shipped(settings.network) if shipped else {}
-            return Regeneration(facts, unknown="the recordings are not at hand")
+            missing = _MANY
+            if settings.data != GENERATED:
+                missing = user_files.outside_session(settings.data, settings.model)
+            return Regeneration(facts, unknown=missing)
         trusted = replace(settings, cache="")
         task = cls._made(
             trusted,
@@ -170,7 +174,7 @@ class AscTask(SpikingTask):
         known = {
             key: value for key, value in facts.items() if not key.startswith("model")
         }
-        missing = "the model is not at hand"
+        missing = user_files.outside_session(settings.model)
         return Regeneration(known, task.catalogue(), unknown=missing, lasting=_LASTING)
 
     @classmethod
@@ -189,7 +193,7 @@ class AscTask(SpikingTask):
             replica = AscReplica.of(cls.name, cls.phases, facts, entries)
             return kept_task.of(replica, path, same, is_of_cnn=settings.is_of_cnn)
         if settings.files_per_class > _FILES_MAX:
-            return Regeneration(same, unknown="the recordings are not at hand")
+            return Regeneration(same, unknown=_MANY)
         trusted = replace(settings, cache="")
         task = cls._made(trusted, _generated(trusted, BenchContext()), path)
         return Regeneration(

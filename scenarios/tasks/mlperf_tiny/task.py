@@ -28,6 +28,7 @@ from scenarios.tasks.mlperf_tiny.benchmarks import BENCHMARKS, Benchmark, Name
 from scenarios.tasks.mlperf_tiny.dataset import TinyDataset, open_dataset
 from scenarios.tasks.mlperf_tiny.model import TinyModel
 from scenarios.tasks.mlperf_tiny.replica import TinyReplica
+from scenarios.tasks.user_files import outside_session
 
 GENERATED = "generated"
 _FOLDER = "folder"
@@ -126,8 +127,12 @@ class MlperfTiny(Task):
     @classmethod
     def regenerated(cls, settings: Settings) -> Regeneration:
         """Return generated data; those of a folder are not known."""
-        if settings.data != GENERATED or settings.model or settings.files > _FILES_MAX:
-            return Regeneration({}, unknown="the tensors are not at hand")
+        data = "" if settings.data == GENERATED else settings.data
+        if data or settings.model:
+            return Regeneration({}, unknown=outside_session(data, settings.model))
+        if settings.files > _FILES_MAX:
+            many = f"more than {_FILES_MAX} generated files are not made again"
+            return Regeneration({}, unknown=many)
         task = cls.open(replace(settings, cache=""), BenchContext())
         return Regeneration(task.provenance(), task.catalogue(), task, lasting=_LASTING)
 

@@ -164,9 +164,10 @@ class NetworkTask(Task):
         not known.
         """
         if user_files.has_files(settings):
-            return Regeneration(
-                {}, unknown="network, samples or labels are not at hand"
+            files = user_files.outside_session(
+                settings.model, settings.inputs, settings.labels
             )
+            return Regeneration({}, unknown=files)
         task = cls.open(settings, BenchContext())
         return Regeneration(task.provenance(), task.catalogue(), task)
 

@@ -36,6 +36,7 @@ from scenarios.tasks.qubo.programs import KNOWN, PARAMETERS, programs
 from scenarios.tasks.qubo.reference import Steps
 from scenarios.tasks.qubo.replica import Graphs, QuboReplica, cell, name_of, scored
 from scenarios.tasks.qubo.targets import Targets
+from scenarios.tasks.user_files import outside_session
 
 #: "Seeds 0-4 are for tuning; five announced seeds are for official results": the rule
 #: of QUBO.md in short.
@@ -119,9 +120,13 @@ class QuboTask(OptimizationTask):
         """Return the facts that the shipped tables and the seeds determine; the graphs
         are made again where vectors are scored."""
         if settings.problems:
-            return Regeneration({}, unknown="the files of problems are not at hand")
+            paths = [
+                problem.file or "the example problem" for problem in settings.problems
+            ]
+            return Regeneration({}, unknown=outside_session(*paths))
         if settings.targets or settings.official:
-            return Regeneration({}, unknown="the table of targets is not at hand")
+            tables = outside_session(settings.targets, settings.official)
+            return Regeneration({}, unknown=tables)
         known = targets.read()
         officials = official.shipped(known)
         facts = {

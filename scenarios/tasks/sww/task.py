@@ -31,7 +31,7 @@ from scenarios.tasks.sww.programs import NAME, WordListener, hop_of, programs
 from scenarios.tasks.sww.replica import SwwReplica, labels_of
 from scenarios.tasks.tflite import kept
 from scenarios.tasks.tflite.answer import values
-from scenarios.tasks.user_files import needs, path_of, reader_of
+from scenarios.tasks.user_files import needs, outside_session, path_of, reader_of
 
 #: Made by examples/make_sww.py.
 EXAMPLE = Path(__file__).with_name("example.tflite")
@@ -114,7 +114,8 @@ class SwwTask(EventTask):
         not known.
         """
         if _has_files(settings):
-            return Regeneration({}, unknown="model or recording are not at hand")
+            files = outside_session(settings.model, settings.audio, settings.truth)
+            return Regeneration({}, unknown=files)
         task = cls.open(settings, BenchContext())
         return Regeneration(
             task.provenance(), task.catalogue(), task, answered_max=len(task)

@@ -34,6 +34,7 @@ from scenarios.tasks.user_files import (
     facts_of_data,
     has_files,
     needs,
+    outside_session,
     path_of,
     reader_of,
     source_of,
@@ -123,7 +124,8 @@ class TfliteTask(Task):
         known.
         """
         if has_files(settings):
-            return Regeneration({}, unknown="model, samples or labels are not at hand")
+            files = outside_session(settings.model, settings.inputs, settings.labels)
+            return Regeneration({}, unknown=files)
         task = cls.open(settings, BenchContext())
         return Regeneration(task.provenance(), task.catalogue(), task)
 

@@ -114,7 +114,7 @@ def test_a_session_is_corrected_by_the_file_and_keeps_and_names_it(
     assert parts[calibrated] < 0.3 * before["current gain"]
     findings = check(folder)
     assert all(each.ok for each in findings.findings), findings
-    assert not any("not at hand" in each.detail for each in findings.findings)
+    assert not any("has no copy" in each.detail for each in findings.findings)
 
 
 def test_a_check_finds_that_the_kept_file_is_another(
