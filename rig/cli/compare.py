@@ -141,7 +141,7 @@ def compare(
 
     With --baseline, each SESSION is compared with earlier ones of the same bench: the
     exit code is 1 if a metric is worse by more than the stated rate of false alarms
-    allows.
+    allows, and 4 if a session is not comparable with any of them.
 
     Two sessions are compared by their metrics and by how they came about. Of three or
     more, each is compared with the first: a table a metric, with intervals that hold

@@ -15,7 +15,7 @@ from rig.api.comparing.regression import (
     MetricRegression,
     Regressed,
     SessionRegression,
-    against_baseline,
+    each_against_baseline,
 )
 from rig.cli.exit_codes import of_outcomes
 from rig.cli.printed.labels import badge_lines, of_session
@@ -49,10 +49,7 @@ def against(
             try_next="rig compare SESSION... --baseline FOLDER",
         )
     out = Terminal(stderr=as_json)
-    before = Baseline(baseline)
-    every = [
-        against_baseline(session, before, false_alarms, metrics) for session in places
-    ]
+    every = each_against_baseline(places, Baseline(baseline), false_alarms, metrics)
     if as_json:
         trees = [_tree(found) for found in every]
         content = trees[0] if len(trees) == 1 else {"sessions": trees}
@@ -69,6 +66,8 @@ def _print(out: Terminal, found: SessionRegression) -> None:
     for line in badge_lines(of_session(found.session), out.width):
         print_line(out, line, 7)
     out.print()
+    if not found.metrics:
+        return
     print_table(out, *(_table(found.metrics, wide=wide) for wide in (True, False)))
 
 
@@ -111,7 +110,7 @@ def _tree(found: SessionRegression) -> dict[str, object]:
     return {
         "session": str(found.session),
         "outcome": found.outcome,
-        "reason": found.reason,
+        "reason": found.reason or found.lacking,
         "statement": found.statement,
         "false_alarms": found.false_alarms,
         "labels": list(found.labels),

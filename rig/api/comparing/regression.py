@@ -64,7 +64,9 @@ class MetricRegression:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionRegression:
     """A session against a baseline. `false_alarms` is the rate at which a session
-    without a change is called a regression, at most.
+    without a change is called a regression, at most. `reason` is why the session has no
+    results, `lacking` why the baseline has none to compare it with; both empty of one
+    that was compared.
     """
 
     session: Path
@@ -73,6 +75,7 @@ class SessionRegression:
     metrics: tuple[MetricRegression, ...]
     labels: tuple[str, ...]
     reason: str = ""
+    lacking: str = ""
 
     @property
     def outcome(self) -> Outcome:
@@ -101,8 +104,8 @@ class SessionRegression:
     @property
     def statement(self) -> str:
         """The verdict's basis in a sentence."""
-        if self.reason:
-            return f"the session is not compared: {self.reason}"
+        if why := self.reason or self.lacking:
+            return f"the session is not compared: {why}"
         outcomes = [one.outcome for one in self.metrics]
         tested = len(outcomes) - outcomes.count(Regressed.NOT_TESTED)
         count = len(self.baseline)
@@ -126,6 +129,40 @@ class Baseline:
         if self._sessions is None:
             self._sessions = [collected(each) for each in session_folders([self.path])]
         return self._sessions
+
+
+def each_against_baseline(
+    sessions: Sequence[Path],
+    baseline: Baseline,
+    false_alarms: float = FALSE_ALARMS,
+    names: Sequence[str] = (),
+) -> list[SessionRegression]:
+    """Compare several sessions with a baseline, as `against_baseline` does with one. A
+    session that cannot be compared is NOT TESTED, with the reason in `lacking`, beside
+    the others. Raises ConfigError as there, and DataError where none can be compared.
+    """
+    found: list[SessionRegression] = []
+    faults: list[DataError] = []
+    for session in sessions:
+        try:
+            found.append(against_baseline(session, baseline, false_alarms, names))
+        except DataError as error:
+            faults.append(error)
+            found.append(_lacking(session, false_alarms, error))
+    if faults and len(faults) == len(found):
+        raise faults[0]
+    return found
+
+
+def _lacking(session: Path, false_alarms: float, error: DataError) -> SessionRegression:
+    return SessionRegression(
+        session=session,
+        baseline=(),
+        false_alarms=false_alarms,
+        metrics=(),
+        labels=(),
+        lacking=error.with_evidence,
+    )
 
 
 def against_baseline(
@@ -181,8 +218,9 @@ def _comparable(new: Collected, baseline: Baseline) -> list[Collected]:
     raise DataError(
         f"{baseline.path} has no session to compare {listed.name} with",
         evidence=(
-            f"{len(found)} other sessions; none is valid and of bench {listed.bench},"
-            f" device {listed.device}, task {listed.task}, scenario {listed.scenario}"
+            f"{len(found)} other session{'s' * (len(found) != 1)}; none is valid and of"
+            f" bench {listed.bench}, device {listed.device}, task {listed.task},"
+            f" scenario {listed.scenario}"
         ),
         try_next="a session of the same bench as the baseline",
     )

@@ -56,7 +56,7 @@ TABLE = {
     ),
     "compare": Screens(
         "compare compare-all compare-cut-off compare-networks",
-        "compare-baseline compare-baseline-none"
+        "compare-baseline compare-baseline-lacking compare-baseline-none"
         " compare-backends compare-changed compare-no-session compare-nothing"
         " compare-several",
     ),

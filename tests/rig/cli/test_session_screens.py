@@ -129,6 +129,7 @@ READ: dict[str, tuple[str, ...]] = {
     "compare": ("compare", GOOD, OTHER),
     "compare-all": ("compare", GOOD, OTHER, "--all"),
     "compare-baseline": ("compare", OTHER, "--baseline", GOOD),
+    "compare-baseline-lacking": ("compare", GRID, OTHER, "--baseline", GOOD),
     "compare-baseline-none": ("compare", OTHER, "--baseline", "empty"),
     "compare-backends": ("compare", GOOD, OTHER, CHANGED),
     "compare-changed": ("compare", GOOD, CHANGED),

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Sequence
 from dataclasses import replace
@@ -10,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
+from click.testing import CliRunner, Result
 from scipy.stats import binom
 
 import rig
@@ -190,6 +191,30 @@ def test_sessions_of_another_bench_are_no_baseline(tmp_path: Path) -> None:
     }
     assert worse_by["latency_total"] == pytest.approx(0.018, rel=0.02)
     assert not worse and "FAIL: worse: latency_total by 0.01" in repr(worse)
+
+
+def test_a_session_without_a_baseline_does_not_stop_the_others(tmp_path: Path) -> None:
+    other = record(tmp_path / "new", 'bench.name="another"')
+    new = record(tmp_path / "new", "bench.seed=2")
+    slow = record(tmp_path / "new", "sut.virtual.infer.duration_s=0.06")
+    old = tmp_path / "old"
+    record(old)
+
+    def compared_by(*sessions: Path) -> Result:
+        words = ["compare", *map(str, sessions), "--baseline", str(old), "--json"]
+        return CliRunner().invoke(command, words, standalone_mode=False)
+
+    done = compared_by(other, new)
+    tree = json.loads(done.stdout)["sessions"]
+    assert [one["outcome"] for one in tree] == ["not tested", "pass"]
+    assert "no session to compare" in tree[0]["reason"], "says what it lacks"
+    assert "bench another" in tree[0]["reason"]
+    assert tree[0]["session"] == str(other) and tree[0]["metrics"] == []
+    assert done.return_value == 4
+    assert "NOT TESTED" in done.stderr and other.name in done.stderr
+    assert compared_by(other, new, slow).return_value == 1, "a regression outweighs it"
+    for none in ((other,), (other, other)):
+        assert isinstance(compared_by(*none).exception, DataError), "none was compared"
 
 
 def test_many_sessions_read_their_baseline_once(
