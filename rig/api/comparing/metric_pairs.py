@@ -208,6 +208,26 @@ def _by_wider_intervals(
     return ComparisonOutcome.NOT_SHOWN, f"{level} meet"
 
 
+def held_together(
+    row: MetricResult, interval: IntervalResult, intervals: int
+) -> tuple[float, float] | None:
+    """Return the ends of a metric's interval, so wide that as many intervals as this
+    one hold together in 95 % of cases; None where 95 % is the only level that the
+    session has.
+    """
+    size = interval.standard_uncertainty
+    if size is None or row.value is None:
+        return _wider(row, interval, intervals)
+    factor = simultaneous.factor(interval.coverage_factor or 2.0, intervals)
+    if interval is row.same_samples and intervals > 1:
+        counted = _counted(row).values()
+        parts = [(part.standard_uncertainty, part.shape) for part in counted]
+        if parts:
+            level = simultaneous.level(intervals)
+            factor = max(factor, coverage_factor(parts, level))
+    return row.value - factor * size, row.value + factor * size
+
+
 def _wider(
     row: MetricResult, interval: IntervalResult, comparisons: int
 ) -> tuple[float, float] | None:

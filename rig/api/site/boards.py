@@ -3,8 +3,12 @@
 metric in the order of their values.
 
 A rank is one more than the number of sessions that are shown to be better, by intervals
-that lie wholly beyond its own: sessions without a shown difference share one. Simulated
-sessions have boards of their own, as their numbers are no results of a device.
+that lie wholly beyond its own: sessions without a shown difference share one. For ranks
+the intervals of a metric are so wide that all of them hold together in 95 % of cases
+(Bonferroni), so that no order among many sessions is one of chance; where a session
+knows an interval at 95 % alone, the ranks of that metric are of the 95 % intervals, and
+the board says so. Simulated sessions have boards of their own, as their numbers are no
+results of a device.
 """
 
 from __future__ import annotations
@@ -15,6 +19,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 from rig.api.archive.collected import Collected
+from rig.api.comparing.metric_pairs import held_together
 from rig.model.metric import Prominence, Statistic
 from rig.results.document import IntervalResult, MetricResult
 from rig.results.stated import ends, shown_interval, stated
@@ -47,13 +52,14 @@ class BoardCell:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoardMetric:
     """A metric of a board: which direction is better, the question that its intervals
-    answer, and whether its bars are logarithmic.
+    answer, whether its bars are logarithmic, and whether its ranks hold together.
     """
 
     name: str
     better: str
     question: str
     is_logarithmic: bool
+    is_corrected: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,7 +135,13 @@ def _metric(name: str, sessions: Sequence[Collected]) -> BoardMetric:
     values = [metric.value for metric in found if metric.value is not None]
     least = min(values, default=0.0)
     wide = least > 0 and max(values) / least > _WIDE
-    return BoardMetric(name=name, better=better, question=question, is_logarithmic=wide)
+    return BoardMetric(
+        name=name,
+        better=better,
+        question=question,
+        is_logarithmic=wide,
+        is_corrected=_are_wider(_ranked(name, sessions)),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,12 +184,7 @@ def _column(
     found = [_found(name, each) for each in sessions]
     axis = _Axis.of([metric for metric in found if metric], is_logarithmic)
     order = sorted(range(len(sessions)), key=lambda at: _key(sessions[at], found[at]))
-    counted = [
-        metric if metric and each.counts else None
-        for each, metric in zip(sessions, found, strict=True)
-    ]
-    others = [metric for metric in counted if metric]
-    ranks = [_rank(metric, others) for metric in counted]
+    ranks = _ranks(name, sessions)
     return [
         _cell(metric, axis, place=order.index(at), rank=ranks[at])
         for at, metric in enumerate(found)
@@ -191,23 +198,74 @@ def _key(session: Collected, metric: MetricResult | None) -> tuple[bool, bool, f
     return not session.counts, metric is None, sign * value
 
 
-def _rank(metric: MetricResult | None, others: Sequence[MetricResult]) -> int | None:
-    if metric is None or metric.higher_is_better is None or not _known(metric):
-        return None
-    return 1 + sum(_is_better(other, metric) for other in others if _known(other))
+#: The ends of an interval.
+_Ends = tuple[float, float]
 
 
-def _known(metric: MetricResult) -> bool:
-    return not shown_interval(metric).reason
+@dataclass(frozen=True, slots=True)
+class _Ranked:
+    """A metric of a session that has a rank: its 95 % interval, and the one that holds
+    together with those of the other sessions; None where that is not known.
+    """
+
+    higher_is_better: bool
+    alone: _Ends
+    together: _Ends | None
+
+    def is_beaten_by(self, other: _Ranked, *, together: bool) -> bool:
+        """Check whether the interval of `other` lies wholly on the better side."""
+        ends = [
+            each.together if together and each.together else each.alone
+            for each in (self, other)
+        ]
+        worse, better = ends if self.higher_is_better else ends[::-1]
+        return better[0] > worse[1]
 
 
-def _is_better(other: MetricResult, metric: MetricResult) -> bool:
-    """Check whether the interval of `other` lies wholly on the better side."""
-    one, own = shown_interval(other), shown_interval(metric)
-    better, worse = (one, own) if metric.higher_is_better else (own, one)
-    low = -math.inf if better.low is None else better.low
-    high = math.inf if worse.high is None else worse.high
-    return low > high
+def _ranked(name: str, sessions: Sequence[Collected]) -> list[_Ranked | None]:
+    """Return the metric of each session that has a rank, else None."""
+    found = [_found(name, each) if each.counts else None for each in sessions]
+    counted = [metric if metric and _is_known(metric) else None for metric in found]
+    count = sum(metric is not None for metric in counted)
+    return [
+        None if metric is None else _ranked_metric(metric, count) for metric in counted
+    ]
+
+
+def _is_known(metric: MetricResult) -> bool:
+    return metric.higher_is_better is not None and not shown_interval(metric).reason
+
+
+def _ranked_metric(metric: MetricResult, count: int) -> _Ranked:
+    interval = shown_interval(metric)
+    return _Ranked(
+        higher_is_better=metric.higher_is_better is True,
+        alone=(
+            -math.inf if interval.low is None else interval.low,
+            math.inf if interval.high is None else interval.high,
+        ),
+        together=held_together(metric, interval, count),
+    )
+
+
+def _are_wider(ranked: Sequence[_Ranked | None]) -> bool:
+    """Check whether the ranks of a metric are of intervals that hold together."""
+    known = [each for each in ranked if each is not None]
+    return len(known) < 2 or all(each.together is not None for each in known)
+
+
+def _ranks(name: str, sessions: Sequence[Collected]) -> list[int | None]:
+    ranked = _ranked(name, sessions)
+    together = _are_wider(ranked)
+    others = [each for each in ranked if each is not None]
+    ranks: list[int | None] = []
+    for own in ranked:
+        if own is None:
+            ranks.append(None)
+            continue
+        better = sum(own.is_beaten_by(each, together=together) for each in others)
+        ranks.append(1 + better)
+    return ranks
 
 
 def _cell(
