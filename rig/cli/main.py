@@ -153,7 +153,12 @@ class RigGroup(LazyGroup):
 )
 @click.version_option(package_name="neurorig")
 def rig() -> None:
-    """Measure accuracy, latency and energy of a device under test."""
+    """Measure accuracy, latency and energy of a device under test.
+
+    Begin with `rig demo`, which needs no hardware, or with `rig start` and a board on
+    the desk. `rig gui` opens the window, `rig docs` lists the pages, and every command
+    has --help.
+    """
 
 
 def main() -> None:

@@ -62,7 +62,8 @@ def sessions(
         out.print(escape(NO_SESSIONS.format(sessions)), soft_wrap=True)
         return
     found = listing.Listing(sessions)
-    rows = listing.search(found.rows(), " ".join(words))
+    every = found.rows()
+    rows = listing.search(every, " ".join(words))
     if as_json:
         tree = {
             "folder": str(sessions),
@@ -72,7 +73,11 @@ def sessions(
         Terminal().out(json.dumps(tree, indent=1))
     if rows:
         print_rows(out, rows)
-    print_line(out, escape(listing.summary(rows)), 2)
+    said = listing.summary(rows)
+    if every and not rows:
+        asked = " ".join(words)
+        said = f"no session in {sessions} matches {asked!r}; it has {len(every)}"
+    print_line(out, escape(said), 2)
     for row in rows:
         if row.status == listing.UNREADABLE:
             print_line(

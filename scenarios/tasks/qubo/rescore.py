@@ -198,7 +198,10 @@ def again(session: Path, stored: Any) -> dict[str, Any]:
     if other := [
         name for name, value in due.items() if stored_costs.get(name) != value
     ]:
-        raise NotInSession(f"it was made with {', '.join(other)} that are not at hand")
+        raise NotInSession(
+            f"it was made with {', '.join(other)} of another version than this rig"
+            f" has ({table.version})"
+        )
     vectors = list(rescored(session, table, officials))
     made = content(vectors, table, targets.SHIPPED, officials)
     return made | {"date_utc": str(stored_costs.get("date_utc"))}

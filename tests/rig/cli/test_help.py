@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -40,6 +41,15 @@ def groups() -> list[click.Group]:
         )
         result += [command for command in below if isinstance(command, click.Group)]
     return result
+
+
+def test_the_first_lines_name_commands_that_exist() -> None:
+    text = CliRunner().invoke(rig, ["--help"]).output
+    before, _, _ = text.partition("Options:")
+    named = re.findall(r"`rig (\w+)`", " ".join(before.split()))
+    assert named[:2] == ["demo", "start"], "a beginner has them first"
+    context = click.Context(rig)
+    assert set(named) <= set(rig.list_commands(context))
 
 
 @pytest.mark.parametrize(
