@@ -43,7 +43,7 @@ COLUMNS = (
     TableColumn("made (UTC)", when, lambda row: row.created_utc),
     TableColumn("bench", lambda row: row.bench or row.name),
     TableColumn("outcome", lambda row: row.outcome, colour=outcome_colour),
-    TableColumn("trials", trials, lambda row: row.trials, right=True),
+    TableColumn("trials", trials, lambda row: row.trials, right=True, spare=True),
     TableColumn("task", lambda row: row.task, spare=True),
     TableColumn("scenario", lambda row: row.scenario, spare=True),
     TableColumn("device", lambda row: row.device, spare=True),
