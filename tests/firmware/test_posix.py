@@ -21,7 +21,8 @@ from pathlib import Path
 import pytest
 import serial
 
-from tests.builds import built
+from tests.builds import FIRMWARE, built
+from tests.programs import captured
 
 COMPILER = shutil.which(os.environ.get("CC", "cc"))
 pytestmark = [
@@ -133,6 +134,15 @@ def start(image: Path) -> Iterator[Starter]:
     starter = Starter(image)
     yield starter
     starter.close()
+
+
+def test_newer_termios_h_that_defines_limits_of_rates_compiles() -> None:
+    """That of the GNU C library 2.43 has BAUD_MAX, Debian 12's has not."""
+    names = ("-DBAUD_MAX=4294967295U", "-DBAUD_MIN=0U")
+    source = FIRMWARE / "ports" / "posix" / "port.c"
+    words = [COMPILER, "-fsyntax-only", f"-I{FIRMWARE}/core", *names, source]
+    done = captured(words)
+    assert done.returncode == 0, done.stderr
 
 
 def test_a_second_client_is_served_like_the_first(start: Starter) -> None:

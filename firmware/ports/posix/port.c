@@ -23,8 +23,8 @@
 
 enum {
     BAUD_AT_START = 115200,
-    BAUD_MIN = 300,
-    BAUD_MAX = 4000000,
+    SLOWEST_BAUD = 300,
+    FASTEST_BAUD = 4000000,
     /* a UART does not wait for a listener: after this its bytes are gone */
     LISTENER_TIMEOUT_MS = 1000,
     /* the last part of a wait is spun: a sleep ends late by some tens of microseconds */
@@ -194,7 +194,7 @@ static void posix_drain(void *context) { (void)context; }
 static int posix_set_baud(void *context, uint32_t baud)
 {
     struct nr_posix *posix = context;
-    if (baud < BAUD_MIN || baud > BAUD_MAX) {
+    if (baud < SLOWEST_BAUD || baud > FASTEST_BAUD) {
         return -1;
     }
     posix->baud = baud;
