@@ -14,7 +14,7 @@ PRODUCT    := rig drivers sut_backends scenarios gui
 PACKAGES := $(VENV)/$(if $(LOCKED),installed,ready)
 
 .PHONY: gui docs screenshots demo test coverage check setup lock firmware clean fuzz pairs
-.PHONY: peers mutants release
+.PHONY: peers mutants pythons release
 
 demo: firmware
 	$(BIN)/rig demo --bench benches/posix-asc.toml
@@ -34,6 +34,11 @@ docs:
 # key that signs the checksums.
 release: setup
 	$(BIN)/python tools/release.py $(if $(KEY),--key $(KEY))
+
+# The wheel of dist/ runs the README with other interpreters: make pythons PYTHONS="python3.13 ..."
+PYTHONS ?= $(wildcard $(HOME)/.pyenv/versions/3.1[1-9]*/bin/python)
+pythons:
+	@tests/pythons.sh $(PYTHONS)
 
 # The pictures of the pages: the window, without a display, and a terminal.
 screenshots: setup

@@ -15,8 +15,8 @@ from rig.host import window_needs
 from rig.units import quantity
 
 GROUP = "this computer"
-#: Versions of Python with which all tests are run.
-_TESTED = ((3, 11), (3, 12))
+#: First and last version of Python with which the rig was run (README, Systems).
+_RUN_WITH = ((3, 11), (3, 14))
 #: Clock sources of Linux that take long to read, or tick coarsely.
 _SLOW = {"acpi_pm", "hpet", "jiffies", "refined-jiffies", "pit"}
 _READS = 1000
@@ -51,9 +51,9 @@ def _python() -> DoctorRow:
             "a Python of 64 bits, in a new environment (python -m venv)",
             needed=True,
         )
-    if here not in _TESTED:
-        tested = " and ".join(f"{major}.{minor}" for major, minor in _TESTED)
-        about += f"; tested with {tested}"
+    first, last = _RUN_WITH
+    if not first <= here <= last:
+        about += "; the rig was run with {}.{} to {}.{}".format(*first, *last)
     return DoctorRow(GROUP, name, RowState.OK, about, needed=True)
 
 

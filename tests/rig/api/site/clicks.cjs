@@ -86,6 +86,10 @@ async function main() {
     await page.goto(`file://${site}/${place}`);
     seen.phone[place] = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
   }
+  seen.phoneVerdicts = await page.$$eval("tr[data-session] td.state", (all) => all.map((cell) => cell.offsetParent ? cell.innerText : ""));
+  await page.goto(`file://${site}/sessions/${session}/index.html`);
+  await page.waitForSelector("[data-chart][data-view]");
+  seen.phoneGap = await page.$eval("[data-chart]", (chart) => chart.clientHeight - chart.firstElementChild.clientHeight);
   console.log(JSON.stringify(seen));
   await browser.close();
 }

@@ -62,6 +62,13 @@ def test_labels_are_seen_in_every_row_and_nothing_is_wider_than_the_screen(
     assert all(wide <= 0 for wide in seen["phone"].values())
 
 
+def test_a_phone_shows_every_verdict_and_no_empty_space_below_a_trace(
+    seen: dict[str, Any],
+) -> None:
+    assert len(seen["phoneVerdicts"]) == 3 and all(seen["phoneVerdicts"])
+    assert seen["phoneGap"] <= 5
+
+
 def test_a_click_on_a_metric_sorts_by_it(seen: dict[str, Any], site: MadeSite) -> None:
     values = {
         path.name: headlines(path)["latency_total"]["value"] for path in site.sessions

@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import time
+import tomllib
 from collections.abc import Iterator
 from contextlib import closing
 from functools import partial
@@ -22,6 +24,7 @@ from rig.errors import DeadlineError
 from rig.host.serial_port import SerialPort
 from rig.model.need import Need, NeedKind
 from tests import unprivileged
+from tests.conftest import ROOT
 
 HANGS = "exec sleep 600"
 
@@ -322,6 +325,21 @@ def test_a_slow_clock_source_is_wrong(tmp_path: Path, source: str, state: str) -
     assert found["clock"].state == state and source in found["clock"].detail
     assert not found["clock"].blocks
     assert found["Python"].detail.startswith(".".join(map(str, sys.version_info[:3])))
+
+
+@pytest.mark.parametrize("version", [(3, 15), (3, 11)])
+def test_for_another_python_the_versions_of_the_classifiers_are_named(
+    tmp_path: Path, version: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    named = re.findall(
+        r"Python :: (3\.\d+)", " ".join(project["project"]["classifiers"])
+    )
+    monkeypatch.setattr(sys, "version_info", (*version, 0, "final", 0))
+    found = {each.name: each for each in system.system_rows(LinuxRoot(tmp_path))}
+    is_new = f"3.{version[1]}" not in named
+    said = f"; the rig was run with {named[0]} to {named[-1]}"
+    assert found["Python"].detail.endswith(said) == is_new
 
 
 @pytest.mark.parametrize(
