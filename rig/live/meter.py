@@ -68,10 +68,12 @@ class RecordState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class MeterSpread:
-    """A signal in the newest second: now, mean, least and most."""
+    """A signal in the newest second: now, mean, standard deviation of the samples,
+    least and most."""
 
     now: float
     mean: float
+    deviation: float
     least: float
     most: float
 
@@ -142,12 +144,16 @@ class Meter:
                 recorded=recorded,
             )
 
-    def reset(self) -> None:
-        """Let energy, charge and time begin again from 0; a recording goes on as it
-        is."""
+    def reset(self) -> Amounts:
+        """Let energy, charge and time begin again from 0; return what they were. A
+        recording goes on as it is.
+        """
         with self._lock:
-            if self._form is not None:
-                self._total = Accumulated(self._form.sample_hz, self._accuracy)
+            if self._form is None or self._total is None:
+                return Amounts()
+            total = self._total
+            self._total = Accumulated(self._form.sample_hz, self._accuracy)
+        return total.amounts()
 
     def record(self, folder: Path, trigger: Trigger) -> None:
         """Record into a new folder as soon as the trigger says so; not beside another
@@ -346,13 +352,15 @@ class Meter:
 
 
 class _Piece:
-    """Sum, least and most of current, voltage and power (rows) of a short time."""
+    """Sum, sum of squares, least and most of current, voltage and power (rows) of a
+    short time."""
 
     def __init__(self, size: int) -> None:
         self.size = size
         self.count = 0
         self.good = 0
         self.sums = np.zeros(3)
+        self.squares = np.zeros(3)
         self.least = np.full(3, np.inf)
         self.most = np.full(3, -np.inf)
 
@@ -364,8 +372,11 @@ class _Piece:
         if not len(current_a):
             return
         self.good += len(current_a)
-        rows = (current_a, voltage_v, current_a * voltage_v)
-        self.sums += [row.sum(dtype=np.float64) for row in rows]
+        # In double precision: a small deviation is the difference of large squares.
+        current, voltage = current_a.astype(np.float64), voltage_v.astype(np.float64)
+        rows = (current, voltage, current * voltage)
+        self.sums += [row.sum() for row in rows]
+        self.squares += [np.dot(row, row) for row in rows]
         self.least = np.minimum(self.least, [row.min() for row in rows])
         self.most = np.maximum(self.most, [row.max() for row in rows])
 
@@ -381,8 +392,10 @@ def _spreads(
     now = whole[-1].sums / whole[-1].good
     samples = sum(piece.good for piece in whole)
     mean = sum((piece.sums for piece in whole), np.zeros(3)) / samples
+    square = sum((piece.squares for piece in whole), np.zeros(3)) / samples
+    deviation = np.sqrt(np.maximum(square - mean**2, 0.0))
     least = np.min([piece.least for piece in whole], axis=0)
     most = np.max([piece.most for piece in whole], axis=0)
-    rows = zip(now, mean, least, most, strict=True)
+    rows = zip(now, mean, deviation, least, most, strict=True)
     current, voltage, power = (MeterSpread(*map(float, row)) for row in rows)
     return current, voltage, power

@@ -123,6 +123,9 @@ def test_now_and_the_newest_second(make: MakeRig, tmp_path: Path) -> None:
     pieces = [0.5] * 9 + [0.1] * 10
     expected = (sum(pieces) * 500 + 0.25 * 499) / (19 * 500 + 499)
     assert power.mean == pytest.approx(expected, rel=1e-6)
+    square = (sum(one**2 for one in pieces) * 500 + 0.25**2 * 499) / 9999
+    deviation = (square - expected**2) ** 0.5
+    assert power.deviation == pytest.approx(deviation, rel=1e-5)
     assert rig.meter.reading().total.lost == 1
 
 
@@ -276,10 +279,10 @@ def test_reset_begins_the_sums_again_and_not_the_recording(
     make: MakeRig, tmp_path: Path
 ) -> None:
     rig = make()
-    Meter(RANGES).reset()
+    assert Meter(RANGES).reset().samples == 0
     rig.meter.record(tmp_path / "r", Trigger())
     rig.feed(np.full(900, 0.1), high(900))
-    rig.meter.reset()
+    assert rig.meter.reset().samples == 900
     rig.feed(np.full(100, 0.1), high(100))
     reading = rig.meter.reading()
     assert (reading.total.samples, reading.recorded.samples) == (100, 1000)
