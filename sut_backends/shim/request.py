@@ -28,12 +28,14 @@ _NEVER_S = float("-inf")
 @dataclass(frozen=True, slots=True)
 class SilentWindow:
     """A window during which the DUT sends no byte: it opens `guard_s` after the ACK, or
-    at a GO where the DUT `takes_go`, and should be over `limit_s` later.
+    at a GO where the DUT `takes_go`, and should be over `limit_s` later; `try_next` is
+    for one that is not.
     """
 
     guard_s: float
     limit_s: float
     takes_go: bool = False
+    try_next: str = ""
 
 
 class Stage(Enum):
@@ -109,6 +111,15 @@ class Request:
         if self._stage is Stage.SENT:
             return f"acknowledgement of {name}"
         return f"DONE of {name}"
+
+    @property
+    def try_next(self) -> str:
+        """What to try where the window is not over in time; empty where it was not
+        reached.
+        """
+        if self._silence is None or self._stage is Stage.SENT:
+            return ""
+        return self._silence.try_next
 
     @property
     def wake_s(self) -> float:

@@ -27,7 +27,7 @@ from sut_backends.shim.messages import (
     Payload,
     RefusalMessage,
 )
-from sut_backends.shim.request import REPEATS_MAX, SilentWindow
+from sut_backends.shim.request import REPEATS_MAX, Request, SilentWindow
 
 _READ_MAX_S = 1.0
 _SWITCH_ATTEMPTS = 2  # a lost STATUS costs one
@@ -238,6 +238,8 @@ class FrameExchange:
         try_next = (
             "look at the DUT's supply and wiring; a slower line rate if frames break"
         )
+        if isinstance(transfer, Request) and transfer.try_next:
+            try_next = f"{transfer.try_next}; else {try_next}"
         if broken:
             cause = f"no {transfer.awaited} within {waited_s:.3g} s, only broken frames"
             return RemoteProtocolError(

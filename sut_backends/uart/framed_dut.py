@@ -45,6 +45,7 @@ _LEAVE_REPEATS = 4
 _REMEMBER_REPEATS = 3
 _US_PER_S = 1_000_000
 _U32_MAX = 2**32 - 1
+_LONGER = "a longer limit_s, or a smaller repeat"
 _PULSES = Pulses()
 #: Ticks of a turn of a 32-bit timer. Firmware that extends it only when it reads it
 #: loses the turns that pass within a window.
@@ -244,7 +245,7 @@ class FramedDut:
             request = messages.RunMessage(
                 slot, query.repeat, self.guard_us, self.hold_us
             )
-        done = self.window(request, query.limit_s)
+        done = self.window(request, query.limit_s, _LONGER)
         self._refuse_overrun(done, query.limit_s)
         return self._completion(done)
 
@@ -364,12 +365,18 @@ class FramedDut:
     def _grace_s(self) -> float:
         return self.exchange.link.timeouts.timeout_s
 
-    def window(self, request: _WindowRequest, limit_s: float) -> DoneMessage:
+    def window(
+        self, request: _WindowRequest, limit_s: float, try_next: str = ""
+    ) -> DoneMessage:
         """Send a request that opens a silent window, which must be over within
-        `limit_s`; return DONE with the whole output.
+        `limit_s`; return DONE with the whole output. `try_next` is for one that is not.
         """
-        takes_go = More.GO in self.caps.more
-        silence = SilentWindow(request.guard_us / _US_PER_S, limit_s, takes_go)
+        silence = SilentWindow(
+            request.guard_us / _US_PER_S,
+            limit_s,
+            takes_go=More.GO in self.caps.more,
+            try_next=try_next,
+        )
         began_s = self.exchange.now_s
         done = self.exchange.fetch(request, DoneMessage, silence=silence)
         self._refuse_lost_turn(done, self.exchange.now_s - began_s)
@@ -483,7 +490,7 @@ class FramedDut:
                 "end of the query",
                 limit_s,
                 evidence=took,
-                try_next="a longer limit_s, or a smaller repeat",
+                try_next=_LONGER,
             )
 
 
