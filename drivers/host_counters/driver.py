@@ -43,8 +43,10 @@ class CounterDriver(Driver):
 
     @classmethod
     def simulates(cls, settings: Any) -> bool:
-        """Check whether the bench file names the simulator."""
-        return bool(settings.simulated)
+        """Check whether the bench file names the simulator, or a copy of the files of
+        a sensor.
+        """
+        return bool(settings.simulated or settings.reads_a_copy)
 
     @classmethod
     def origin(cls, settings: Any) -> Origin:

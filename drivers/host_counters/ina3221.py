@@ -32,7 +32,7 @@ from drivers.host_counters.recording import (
     HostClock,
     Polling,
 )
-from drivers.host_counters.settings import CounterSettings, Longest
+from drivers.host_counters.settings import CounterSettings, Longest, is_of_kernel
 from drivers.host_counters.sim.ina3221 import Ina3221Simulator
 from rig.errors import ConfigError
 from rig.files import typed
@@ -94,7 +94,10 @@ class Ina3221(CounterDriver):
 
         root: Annotated[
             str,
-            doc('Folder of the I2C devices, an absolute path; or "simulator".'),
+            doc(
+                "Folder of the I2C devices, an absolute path; outside /sys it is"
+                ' simulated. Or "simulator".'
+            ),
         ] = DEVICES
         rails: Annotated[
             tuple[str, ...],
@@ -135,6 +138,11 @@ class Ina3221(CounterDriver):
         def simulated(self) -> bool:
             """Whether the bench file names the simulator."""
             return self.root == "simulator"
+
+        @property
+        def reads_a_copy(self) -> bool:
+            """Whether `root` is a folder of files that are not the kernel's."""
+            return not is_of_kernel(self.root)
 
     def __init__(
         self,

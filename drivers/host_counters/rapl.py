@@ -25,7 +25,7 @@ from drivers.host_counters.recording import (
     HostClock,
     Polling,
 )
-from drivers.host_counters.settings import CounterSettings, Longest
+from drivers.host_counters.settings import CounterSettings, Longest, is_of_kernel
 from drivers.host_counters.sim.rapl import RaplSimulator
 from rig.errors import BenchError, ConfigError, DeviceLost, DeviceNotFound
 from rig.files import typed
@@ -78,7 +78,10 @@ class Rapl(CounterDriver):
 
         root: Annotated[
             str,
-            doc('Folder of the kernel\'s counters, an absolute path; or "simulator".'),
+            doc(
+                "Folder of the kernel's counters, an absolute path; outside /sys it is"
+                ' simulated. Or "simulator".'
+            ),
         ] = POWERCAP
         domain: Annotated[
             str,
@@ -111,6 +114,11 @@ class Rapl(CounterDriver):
         def simulated(self) -> bool:
             """Whether the bench file names the simulator."""
             return self.root == "simulator"
+
+        @property
+        def reads_a_copy(self) -> bool:
+            """Whether `root` is a folder of files that are not the kernel's."""
+            return not is_of_kernel(self.root)
 
     def __init__(
         self, settings: Settings, zone: Zone, simulator: RaplSimulator | None

@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import posixpath
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 from typing import Annotated
 
 from annotated_types import Gt, Interval, Unit, doc
@@ -12,6 +14,7 @@ from annotated_types import Gt, Interval, Unit, doc
 from rig.errors import ConfigError
 from rig.settings.declare import PathText, Ratio
 
+_KERNEL = "/sys"
 #: A kind of counter has a default of its own for each of these.
 Longest = Annotated[
     float,
@@ -46,6 +49,11 @@ class CounterSettings(ABC):
     def simulated(self) -> bool:
         """Whether the bench file names the simulator."""
 
+    @property
+    def reads_a_copy(self) -> bool:
+        """Whether the numbers are those of files that are not the kernel's."""
+        return False
+
     def validate(self, kind: str) -> None:
         """Raise ConfigError if every second reading would make a gap; `kind` is that of
         the monitor."""
@@ -55,6 +63,14 @@ class CounterSettings(ABC):
                 path=f"monitor.{kind}.longest_s",
                 try_next="2 / poll_hz or more",
             )
+
+
+def is_of_kernel(root: str) -> bool:
+    """Check whether a folder is one in which Linux shows its sensors: below /sys.
+    Another one has files that somebody wrote. The text decides, so that a session says
+    the same on another computer.
+    """
+    return PurePosixPath(posixpath.normpath(root)).is_relative_to(_KERNEL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

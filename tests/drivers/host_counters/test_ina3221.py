@@ -89,7 +89,6 @@ def test_the_older_tree_has_powers(tmp_path: Path) -> None:
     assert microwatts(folder, "POM_5V_IN", "POM_5V_GPU") == 2_915_000
     info = opened(folder, "POM_5V_IN").info
     assert info.name == "INA3221 POM_5V_IN"
-    assert info.origin is Origin.OWN_SENSOR
 
 
 def test_a_channel_without_a_rail_and_the_sum_are_no_rails(tmp_path: Path) -> None:
@@ -111,11 +110,26 @@ def test_limits_of_error_state_steps_shunt_and_two_conversions(tmp_path: Path) -
     for word in ("1.00%, assumed", "two conversions", "8 mV", "SBOS576A"):
         assert word in info.accuracy.source
     assert not info.accuracy.verified
-    assert info.origin is Origin.OWN_SENSOR
     assert "not of one conversion" in info.details["reading"]
     item = opened(tmp_path, "VDD_IN", gain_limit=0.002, sag=0.0).info.accuracy
     assert item.current[0].gain == pytest.approx(row.gain - 0.018)
     assert "0.20%, from the bench file" in item.source
+
+
+def test_a_folder_that_is_not_the_kernels_is_a_simulator(tmp_path: Path) -> None:
+    info = opened(hwmon(tmp_path), "VDD_IN").info
+    assert info.simulated
+    assert info.origin is Origin.SIMULATED
+    for root, simulated in (
+        ("/sys/bus/i2c/devices", False),
+        ("/sys/bus/i2c/devices/1-0040", False),
+        ("/sys/../tmp/devices", True),
+        ("/system", True),
+    ):
+        settings = Ina3221.Settings(root=root)
+        assert Ina3221.simulates(settings) is simulated
+        wanted = Origin.SIMULATED if simulated else Origin.OWN_SENSOR
+        assert Ina3221.origin(settings) is wanted
 
 
 def test_a_session_states_the_same_limits_again(tmp_path: Path) -> None:

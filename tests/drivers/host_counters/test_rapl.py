@@ -25,6 +25,7 @@ from drivers.host_counters.recording import CounterRecording, HostClock, Polling
 from drivers.host_counters.sim.rapl import FAULTS, RaplSimulator
 from rig.errors import BenchError, ConfigError, DeviceLost, DeviceNotFound
 from rig.interfaces.context import BenchContext
+from rig.model.origin import Origin
 from rig.settings.check import checked
 from rig.simulation.world import World
 from rig.trace.trace import Trace
@@ -534,6 +535,10 @@ def test_a_second_view_of_the_same_package_goes_by_its_folder(tmp_path: Path) ->
         Rapl.Settings(root=str(tmp_path), gain_limit=0.1), BenchContext()
     )
     assert monitor.info.details["zone"] == "intel-rapl:0"
+    # These files are not the kernel's.
+    assert monitor.info.simulated
+    assert monitor.info.origin is Origin.SIMULATED
+    assert Rapl.origin(Rapl.Settings()) is Origin.OWN_SENSOR
 
 
 def test_a_step_across_the_wrap_counts_the_unit_that_the_range_leaves_out(
@@ -599,7 +604,7 @@ def test_without_a_limit_of_error_a_real_counter_is_refused_and_a_claimed_one_is
         and not claimed.accuracy.verified
         and "bench file" in claimed.accuracy.source
     )
-    assert not claimed.simulated and claimed.sync == "clock"
+    assert claimed.sync == "clock"
     text = (
         'clock_ppm = 1.0\nsource = "own comparison"\n[[current]]\nup_to = 500.0\ngain ='
         " 0.03\noffset = 1.0\n"
@@ -668,7 +673,7 @@ def test_files_that_change_by_themselves_are_polled_in_real_time(
     assert trace.mean_w(0.0, trace.duration_s) == pytest.approx(
         10.0, rel=0.2
     )  # the thread above may be late
-    assert about(tmp_path)["simulated"] is False
+    assert about(tmp_path)["simulated"] is True
 
 
 def test_a_live_world_is_followed_and_complete_to_the_end(tmp_path: Path) -> None:
