@@ -156,20 +156,10 @@ def create(folder: Path, name: str, origin: Path) -> Port:
                 _MAKEFILE.format(goals=" ".join(built)), encoding="utf-8"
             )
         for task, work in _WORK.items():
-            (folder / f"{task}.toml").write_text(
-                bench(task, work, port), encoding="utf-8"
-            )
+            _write_bench(folder, task, work, port)
         if port.machine:
             for task, work in _EMULATED_WORK.items():
-                text = _EMULATED.format(
-                    task=task,
-                    emulator=port.emulator,
-                    machine=port.machine,
-                    program=goals(port, task)[-1],
-                    work=work,
-                )
-                file = emulated_file(task)
-                (folder / file).write_text(text, encoding="utf-8")
+                _write_emulated_bench(folder, task, work, port)
         (folder / "README.md").write_text(_readme(name, port), encoding="utf-8")
     return port
 
@@ -313,7 +303,7 @@ program = "build/posix/{task}"
 
 {work}"""  # noqa: E501
 
-#: The null workload on a board that an emulator has.
+#: A workload on a board that an emulator has.
 _EMULATED = """# The image in {emulator}, without the board; the virtual monitor
 # draws the current from its SYNC edges. Times are those of an emulator, and no
 # statement about any device.
@@ -363,11 +353,35 @@ seeds = [0, 1]
 }
 
 
-def bench(task: str, work: str, port: Port) -> str:
-    """Return a bench file of a project for a task; `work` are its scenario and task."""
-    if not _is_process(port):
-        return _BENCH.format(task=task, work=work, serial=_serial(port))
-    return _HOSTED.format(task=task, work=_HOSTED_WORK.get(task, work))
+def write_benches(
+    folder: Path, task: str, work: str, port: Port, *, emulated: str = ""
+) -> None:
+    """Write the bench files of a task into a project: of its board, or of a process,
+    and of the emulator that has the board. `work` are the scenario and the task,
+    `emulated` those for the emulator where they differ.
+    """
+    _write_bench(folder, task, work, port)
+    if port.machine:
+        _write_emulated_bench(folder, task, emulated or work, port)
+
+
+def _write_bench(folder: Path, task: str, work: str, port: Port) -> None:
+    if _is_process(port):
+        text = _HOSTED.format(task=task, work=_HOSTED_WORK.get(task, work))
+    else:
+        text = _BENCH.format(task=task, work=work, serial=_serial(port))
+    (folder / f"{task}.toml").write_text(text, encoding="utf-8")
+
+
+def _write_emulated_bench(folder: Path, task: str, work: str, port: Port) -> None:
+    text = _EMULATED.format(
+        task=task,
+        emulator=port.emulator,
+        machine=port.machine,
+        program=goals(port, task)[-1],
+        work=work,
+    )
+    (folder / emulated_file(task)).write_text(text, encoding="utf-8")
 
 
 _BOARD_STEPS = (

@@ -162,6 +162,15 @@ def test_a_model_is_built_to_answer_for_a_stream(tmp_path: Path) -> None:
         result = bench.run(1, tmp_path / "sessions")
     assert result.content["problems"] == []
     assert result.metrics["recall"].value == 1.0
+    bench = tmp_path / "board" / "sww-emulated.toml"
+    image("stm32f405", "null")  # where no tool is missing
+    words = ("build", bench.parent, "--target", "stm32f405", "--stream")
+    assert f"next: rig run {bench}, in an emulator" in invoke(
+        *words, "--model", EXAMPLE
+    )
+    with open_bench(bench, []) as opened:
+        result = opened.run(1, tmp_path / "sessions")
+    assert result.metrics["recall"].value == 1.0
 
 
 def test_a_model_that_cannot_stream_leaves_no_project(tmp_path: Path) -> None:

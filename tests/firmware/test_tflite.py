@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 
 from examples.make_tflite import NONE, RELU, RELU6, SAME, VALID, Layers, samples
 from rig.cli.boards.firmware import firmware
-from rig.errors import ConfigError, DataError, SutError
+from rig.errors import ConfigError, DataError, RigError, SutError
 from rig.interfaces.context import BenchContext
 from rig.model.steps import Load, Query
 from rig.network.tflite import interpreter, network, sizes
@@ -280,6 +280,13 @@ def test_a_built_model_answers_and_takes_few_instructions_a_product(
     finally:
         sut.close()
     assert instructions / sizes.sizes(read).macs < INSTRUCTIONS_A_PRODUCT
+    bench = Path("model-stm32f405", "tflite-emulated.toml")
+    assert text.index("is a new project") > text.index("DEPTHWISE_CONV_2D")
+    assert f"next: rig run {bench}, in an emulator" in text
+    with open_bench(bench, ["task.tflite.samples=2"]) as opened:
+        result = opened.run(1, tmp_path / "sessions")
+    assert result.content["metrics"]["accuracy"]["value"] == 1.0
+    assert result.results.simulated
 
 
 def test_a_model_is_built_for_a_process_and_then_another_one(tmp_path: Path) -> None:
@@ -309,7 +316,9 @@ def test_a_model_is_built_for_a_process_and_then_another_one(tmp_path: Path) -> 
         sut.close()
 
 
-def test_a_model_without_room_is_refused_and_leaves_no_file(tmp_path: Path) -> None:
+def test_a_model_without_room_is_refused_and_leaves_no_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     net = Layers((1, 60, 60, 4), 5)
     net.convolution(32, (3, 3))
     net.convolution(4, (3, 3))
@@ -321,6 +330,18 @@ def test_a_model_without_room_is_refused_and_leaves_no_file(tmp_path: Path) -> N
     output = str(caught.value)
     assert "RAM: 153,592 B wanted, 131,072 there" in output
     assert "CONV_2D: 1,544 B of flash, 129,600 of RAM" in output
+    assert not folder.exists()
+    assert "is a new project" not in capsys.readouterr().out
+
+
+def test_a_project_of_a_board_is_not_made_without_its_compiler(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, _ = written(tmp_path, usual())
+    folder = tmp_path / "board"
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(RigError, match="make is not installed"):
+        invoke("build", folder, "--model", path, "--target=stm32f405")
     assert not folder.exists()
 
 

@@ -317,6 +317,25 @@ def build(
         workload = ""
         refuse_idle("without --model", "target", "inputs", *_OF_NIR, *_OF_TFLITE)
     make_images(folder, settings, workload, verbose=verbose)
+    if workload:
+        _say_next(folder, workload)
+
+
+def _say_next(folder: Path, workload: str) -> None:
+    """Print the commands that measure the image of a model."""
+    bench = folder / f"{workload}.toml"
+    if not bench.is_file():
+        say_plain("the same command with --input INPUT.npy writes a bench", "next: ")
+        return
+    board = projects.read_port(folder / projects.PORT_FILE).board
+    emulated = folder / projects.emulated_file(workload)
+    if emulated.is_file():
+        say_plain(f"rig run {emulated}, in an emulator", "next: ")
+    if board is None:
+        say_plain(f"rig run {bench}", "next: ")
+    elif board.flash:
+        flashed = f"rig firmware flash {folder} --workload {workload}"
+        say_plain(f"{flashed}; rig run {bench}", "next: ")
 
 
 def make_images(
@@ -365,12 +384,17 @@ def with_model(
                 f"{folder} is a project of another board or port", path="--target"
             )
         return folder, _put(folder, port, options, settings)
+    known = projects.ports(projects.sources())
+    if target in known:
+        # No project without its compiler.
+        toolchain.find("make")
+        toolchain.find(known[target].compiler)
     # A refused model leaves no project that holds another one.
     with projects.whole_or_none(folder):
         port = projects.create(folder, target, projects.sources())
         wiring.write(folder, target, tuple(MONITORS))
-        say_plain(f"{folder} is a new project of the port {target}")
         goals = _put(folder, port, options, settings)
+    say_plain(f"{folder} is a new project of the port {target}")
     return folder, goals
 
 

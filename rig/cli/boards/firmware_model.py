@@ -92,8 +92,7 @@ def put_model(
     if options.inputs is not None:
         where = os.path.relpath(options.inputs.resolve(), folder.resolve())
         work = _WORK.format(inputs=toml_text.of_value(where))
-        text = projects.bench(WORKLOAD, work, port)
-        (folder / f"{WORKLOAD}.toml").write_text(text, encoding="utf-8")
+        projects.write_benches(folder, WORKLOAD, work, port)
     return fixed
 
 

@@ -29,8 +29,12 @@ WORKLOAD = c_header.WORKLOAD
 #: window of samples, its spectrum and a row.
 _TABLES_B = 3200
 _MEMORY_B = 2 * (2 * HOP + 1) + 8 * (HOP + 1) + BANDS
-_WORK = """[scenario.events]
-
+#: An emulated UART is too slow to feed a stream.
+_PRELOADED = """[scenario.events]
+duration_s = 2.5
+preloaded = true
+"""
+_WORK = """{scenario}
 [task.sww]
 model = "{model}"
 # audio = "long_wav.wav"   without it, generated tones and noise: not for this model
@@ -42,7 +46,7 @@ def put_sww(
     folder: Path, port: projects.Port, options: ModelOptions, part: BoardMemory | None
 ) -> None:
     """Print the size of a file's network, row by row, and write it into a project with
-    a bench; raise ConfigError, and write no file, if the part has no room for it.
+    benches; raise ConfigError, and write no file, if the part has no room for it.
     """
     if options.kernels is not Kernels.PORTABLE:
         raise ConfigError(
@@ -74,5 +78,6 @@ def put_sww(
     kept = MODEL.with_suffix(options.path.suffix)
     if options.path.resolve() != (folder / kept).resolve():
         shutil.copyfile(options.path, folder / kept)
-    bench = projects.bench(WORKLOAD, _WORK.format(model=kept), port)
-    (folder / f"{WORKLOAD}.toml").write_text(bench, encoding="utf-8")
+    work = _WORK.format(scenario="[scenario.events]\n", model=kept)
+    emulated = _WORK.format(scenario=_PRELOADED, model=kept)
+    projects.write_benches(folder, WORKLOAD, work, port, emulated=emulated)

@@ -56,7 +56,7 @@ def put_tflite(
     folder: Path, port: projects.Port, options: ModelOptions, part: BoardMemory | None
 ) -> IntegerNetwork:
     """Print the size of a file's network and write it into a project, with its kernels
-    and a bench for its inputs; raise ConfigError, and write no file, if the part has no
+    and benches for its inputs; raise ConfigError, and write no file, if the part has no
     room for it. Of real numbers the answer is how far the output is from them
     (rig/network/tflite/distance.py), which no such bench measures.
     """
@@ -92,8 +92,8 @@ def put_tflite(
         where = os.path.relpath(inputs.resolve(), folder.resolve())
         stated = f"inputs = {toml_text.of_value(where)}"
     stated += _STATED[payload]
-    bench = projects.bench(WORKLOAD, _WORK.format(model=kept, inputs=stated), port)
-    (folder / f"{WORKLOAD}.toml").write_text(bench, encoding="utf-8")
+    work = _WORK.format(model=kept, inputs=stated)
+    projects.write_benches(folder, WORKLOAD, work, port)
     return read
 
 
