@@ -31,6 +31,10 @@ from sut_backends.workers.sut import WorkerSut
 SENSORS = Report("sut_backends.loihi.probes", "sense_network", "was not sensed")
 #: A program that takes this argument is Lava's solver, and runs where it says.
 _BACKEND = "lava_backend"
+_ANOTHER_RULE = (
+    "without that part; or by its own rule in Lava's simulator: [sut.loihi] with"
+    ' rule = "file"'
+)
 _ARITHMETIC = {"floating": "", "fixed": " in Loihi 2's fixed point"}
 
 
@@ -102,7 +106,8 @@ class LoihiSut(WorkerSut):
                 fixed = fixed_point(planned)
             except ValueError as error:
                 raise DataError(
-                    f"{model.name} cannot be stock cells: {error}"
+                    f"{model.name} cannot be stock cells: {error}",
+                    try_next=_ANOTHER_RULE,
                 ) from error
         return {
             "time_step": "a step of the chip is a step of the file",

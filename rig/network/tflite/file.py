@@ -9,6 +9,7 @@ raise any exception in it. Counts are limited before anything is walked.
 from __future__ import annotations
 
 import importlib
+import struct
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
@@ -125,6 +126,9 @@ def read(path: Path) -> FileGraph:
         return _graph(schema, model, digest, _Vectors(len(content)))
     except Refused:
         raise
+    except struct.error as error:
+        evidence = f"offsets lead beyond its {len(content):,} bytes: was it cut off?"
+        raise _not_of(path, _KIND, evidence) from error
     except Exception as error:  # an offset that leads anywhere
         raise _not_of(path, _KIND, f"{type(error).__name__}: {error}") from error
 

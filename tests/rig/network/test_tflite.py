@@ -328,6 +328,17 @@ def test_a_file_that_is_none_is_refused(tmp_path: Path, content: bytes) -> None:
         network.read(path)
 
 
+def test_a_file_that_was_cut_off_says_so(tmp_path: Path) -> None:
+    content = (VECTORS / "example.tflite").read_bytes()
+    path = tmp_path / "cut.tflite"
+    path.write_bytes(content[: len(content) // 2])
+    with pytest.raises(DataError, match=r"is not a \.tflite file") as caught:
+        network.read(path)
+    assert caught.value.evidence == (
+        f"offsets lead beyond its {len(content) // 2:,} bytes: was it cut off?"
+    )
+
+
 def test_an_input_that_is_no_file_or_larger_than_any_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"missing.tflite does not exist"):
         network.read(tmp_path / "missing.tflite")

@@ -119,8 +119,9 @@ def test_a_network_is_mapped_to_registers_without_a_chip() -> None:
     image = ROOT / "tests" / "vectors" / "nir" / "conv1d.nir"
     with pytest.raises(
         DataError, match="cannot be stock cells: output is not fed by neurons"
-    ):
+    ) as not_stock:
         mapped(str(image), "--on", "loihi", "--dt", "0.001")
+    assert 'rule = "file"' in not_stock.value.try_next
     with pytest.raises(ConfigError, match=r"\[sut.cpu\] maps no networks") as caught:
         mapped(str(SHIPPED_MODEL), "--on", "cpu")
     assert "loihi" in caught.value.try_next
