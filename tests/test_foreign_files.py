@@ -62,6 +62,7 @@ ELSEWHERE = {
     "rig/bench/labgrid/holder.py": (1, OWN_CACHE),
     "rig/bench/plugins.py": (1, SHIPPED),
     "rig/bench/scan.py": (1, SYSTEM),
+    "rig/check/trial_processes.py": (1, MEMORY),
     "rig/cli/boards/firmware_sww.py": (1, NAMED),
     "rig/cli/boards/firmware_tflite.py": (1, NAMED),
     "rig/cli/docs.py": (3, SHIPPED),

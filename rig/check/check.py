@@ -18,34 +18,28 @@ from pathlib import Path
 
 from rig.bench import simulated
 from rig.bench.config import REDUCED_RATE
-from rig.check import files, older_schema, report_again
+from rig.check import files, older_schema, report_again, trial_processes
 from rig.check import traces as check_traces
 from rig.check.again import Again
-from rig.check.cut_off import cut_off
 from rig.check.reasons import cannot, cause, to_blame
-from rig.check.replay import Replay
+from rig.check.trials import Trials, replay_of, schema_of
 from rig.check.written_again import (
     BYTES,
     ROUNDED,
     difference,
     difference_of,
-    in_its_words,
-    of_lines,
-    of_samples,
 )
 from rig.files import foreign_files
 from rig.model.finding import Finding
 from rig.model.trial import Trial
-from rig.problems import Problem
 from rig.results import document, results
 from rig.results.verdict import Outcome
-from rig.session.turns import interleaved, seed_of
+from rig.session.turns import interleaved
 from rig.store import inventory, strict_json
 from rig.store.journal import Journal
 from rig.store.segments import segments
 from rig.store.session_folder import (
     BENCH,
-    COMPLETIONS,
     EVENTS,
     PROVENANCE,
     RESULTS,
@@ -59,9 +53,6 @@ from rig.trace.trace import TRACE
 #: Status of a folder with files that belong into no session.
 UNREAD = "not read"
 
-#: The claims of a journal may need any amount of time: only so many interleaved plans
-#: are made again.
-_TRIALS_MAX = 1000
 #: Package of the scenarios that belong to the rig.
 _OWN_SCENARIOS = "scenarios."
 
@@ -148,17 +139,13 @@ class _Session:
         found += self._provenance()
         again = Again.of(self.folder, self.context)
         found += self._guarded(PROVENANCE, again.of_session)
-        replay, of_replay = self._replay()
+        replay, of_replay = replay_of(self.context)
         found += of_replay
-        finished = [
+        whole = [
             number
             for number in self.folder.trials()
             if self.journal.of_trial("trial_finished", number)
-        ]
-        whole = [
-            number
-            for number in finished
-            if not files.changed(found, f"trial-{number}/")
+            and not files.changed(found, f"trial-{number}/")
         ]
         traces = {number: self._traces(number, rails) for number in whole}
         prints = self.read(list(chain.from_iterable(traces.values())))
@@ -169,27 +156,32 @@ class _Session:
             prints,
             self.context.config.bench.between_windows == REDUCED_RATE,
         )
+        faults = {path: one.fault for path, one in prints.items() if one.fault}
+        sound = [
+            number
+            for number in whole
+            if not self.context.interleaved
+            and not files.changed(found, f"trial-{number}/")
+            and faults.keys().isdisjoint(traces[number])
+        ]
+        of_trials = Trials(self.folder, self.journal, self.context, replay, self.begun)
         trials = []
-        for number in self.folder.trials():
-            recorded = 1 if self.context.interleaved else number
-            broken = {
-                path: prints[path].fault
-                for path in traces.get(recorded, ())
-                if prints[path].fault
-            }
-            try:
-                trial, of_trial = self._trial(number, replay, found, broken)
-            # Any failure that an untrusted file causes in its reader is a finding,
-            # and no crash.
-            except Exception as error:
-                trial = None
-                of_trial = [Finding(f"trial-{number}", False, cannot("it", error))]
-            found += of_trial
-            if recorded == number and self.journal.of_trial("trial_finished", number):
-                path = self.folder.trial(number)
-                found += self._guarded(path.name, partial(again.of_trial, path))
-            trials += [trial] if trial is not None else []
-        found += self._complete()
+        with trial_processes.begun(self.folder.path, sound) as beside:
+            for number in self.folder.trials():
+                recorded = 1 if self.context.interleaved else number
+                own = [path for path in traces.get(recorded, ()) if path in faults]
+                broken = {path: faults[path] for path in own}
+                recompute = beside.get(number) or partial(
+                    of_trials.outcome, number, found, broken
+                )
+                trial, of_trial = recompute()
+                found += of_trial
+                finished = self.journal.of_trial("trial_finished", number)
+                if recorded == number and finished:
+                    path = self.folder.trial(number)
+                    found += self._guarded(path.name, partial(again.of_trial, path))
+                trials += [trial] if trial is not None else []
+        found += self._complete(of_trials.due)
         try:
             found += self._results(trials)
         except Exception as error:
@@ -243,130 +235,19 @@ class _Session:
                 PROVENANCE, False, f"does not say what is simulated: {cause(error)}"
             )
 
-    def _replay(self) -> tuple[Replay | None, list[Finding]]:
-        try:
-            replay = Replay.of(self.context)
-        except Exception as error:
-            text = cannot("plans and scores", error)
-            return None, [Finding(to_blame(error), False, text)]
-        if replay is None:
-            kind = self.context.config.task.kind
-            said = (
-                f"plans and scores are not recomputed: the task {kind} offers no"
-                " stand-in (rig.interfaces.task.Task.replica)"
-            )
-            return None, [Finding(COMPLETIONS, True, said)]
-        return replay, []
-
     def _traces(self, number: int, rails: Sequence[str]) -> list[Path]:
         places = product(segments(self.folder.trial(number)), rails)
         paths = [place / rail / TRACE for place, rail in places]
         return [path for path in paths if path.exists()]
 
-    def _due(self) -> int:
-        return sum(event.trials for event in self.journal.events)
-
-    def _complete(self) -> Iterator[Finding]:
-        """Compare the number of trials with the number in events.jsonl."""
-        due = self._due()
+    def _complete(self, due: int) -> Iterator[Finding]:
+        """Compare the number of trials with the number that is due by events.jsonl."""
         there = self.folder.trials()
         if self.journal.status == "success" and there != list(range(1, due + 1)):
             yield Finding(
                 EVENTS,
                 False,
                 f"says {due} trials, there are {', '.join(map(str, there)) or 'none'}",
-            )
-
-    def _trial(
-        self,
-        number: int,
-        replay: Replay | None,
-        found: Sequence[Finding],
-        broken: Mapping[Path, str],
-    ) -> tuple[Trial | None, list[Finding]]:
-        path = self.folder.trial(number)
-        recorded = self.folder.recorded(number)
-        finished = self.journal.of_trial("trial_finished", number)
-        seed = seed_of(self.context.scenario, self.context.config.bench.seed, number)
-        if finished is None and recorded != path:
-            said = (
-                f"was recorded in {recorded.name}, and never measured: rig resume"
-                " does it"
-            )
-            return None, [Finding(path.name, False, said)]
-        if finished is None:
-            return cut_off(self.context, path, number, seed, self.begun)
-        own = []
-        started = self.journal.of_trial("trial_started", number)
-        if started is None or started.seed != seed:
-            told = None if started is None else started.seed
-            own.append(
-                Finding(
-                    EVENTS,
-                    False,
-                    f"the seed of trial {number} is {told}, bench.toml and its number"
-                    f" give {seed}",
-                )
-            )
-        if unread := [*self._unread(recorded.name, found, broken)]:
-            return None, [*own, *unread]
-        if replay is not None and recorded == path:
-            count = min(self._due(), _TRIALS_MAX)
-            own += replay.findings(self.context, path, seed, count)
-        of_recording = files.changed(
-            own if recorded == path else found, f"{recorded.name}/"
-        )
-        if any(name.endswith(COMPLETIONS) for name in of_recording):
-            # What no plan has asked for may ask for any amount of time and memory.
-            return None, [
-                *own,
-                Finding(
-                    path.name,
-                    False,
-                    "not recomputed: its steps or answers are not those of its plan",
-                ),
-            ]
-        try:
-            trial = results.reduce_trial(self.context, recorded, number, seed)
-        except Exception as error:
-            return None, [*own, Finding(path.name, False, cannot("it", error))]
-        if _told(finished.problems) != _told(trial.problems):
-            text = (
-                f"problems of trial {number} are {_told(finished.problems)}, recomputed"
-                f" {_told(trial.problems)}"
-            )
-            own.append(Finding(EVENTS, False, text))
-        trial = in_its_words(path, trial, self.context.provenance)
-        older = self._is_older()
-        return trial, [*own, *of_samples(path, trial, older), *of_lines(path, trial)]
-
-    def _is_older(self) -> bool:
-        """Check whether the results are of a schema with other budgets."""
-        path = self.folder.path / RESULTS
-        if not path.exists():
-            return False
-        stored = foreign_files.read_text(path, errors="replace")
-        return _schema(stored) < older_schema.METHODS_SINCE
-
-    def _unread(
-        self, name: str, found: Sequence[Finding], broken: Mapping[Path, str]
-    ) -> Iterator[Finding]:
-        """Yield the reasons why a trial's traces are not read, if there are any."""
-        damaged = [
-            file for file in files.changed(found, f"{name}/") if file.endswith(TRACE)
-        ]
-        if damaged:
-            # The reader of a damaged trace may crash this process: the changes are
-            # reported, and no number is computed from it.
-            yield Finding(
-                name, False, f"not recomputed, because {damaged[0]} was changed"
-            )
-        elif broken:
-            said = [str(one.relative_to(self.folder.path)) for one in broken]
-            for file, why in zip(said, broken.values(), strict=True):
-                yield Finding(file, False, f"cannot be read: {why}")
-            yield Finding(
-                name, False, f"not recomputed, because {said[0]} cannot be read"
             )
 
     def _results(self, trials: Sequence[Trial]) -> Iterator[Finding]:
@@ -379,7 +260,7 @@ class _Session:
             )
             return
         stored = foreign_files.read_text(path, errors="replace")
-        schema = _schema(stored)
+        schema = schema_of(stored)
         again = document.text(results.derive(self.context, trials), schema)
         if schema < older_schema.METHODS_SINCE:
             yield self._older_results(stored, again)
@@ -403,18 +284,3 @@ class _Session:
         how = BYTES if one == other else ROUNDED
         said = f"every value recomputed, {how}; {older_schema.NOT_COMPARED}"
         return Finding(RESULTS, not different, different or said)
-
-
-def _schema(stored: str) -> int:
-    """Return the schema in whose form stored results are compared."""
-    try:
-        told = document.schema_of(strict_json.parse(stored))
-    except ValueError:
-        return document.SCHEMA
-    return told if told in document.READ else document.SCHEMA
-
-
-def _told(problems: Sequence[Problem]) -> str:
-    return (
-        "; ".join(f"{problem.code}: {problem.detail}" for problem in problems) or "none"
-    )
