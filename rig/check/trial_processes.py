@@ -30,8 +30,8 @@ from rig.trace import limited_child
 
 _Outcomes = dict[int, Recomputed]
 
-#: Bytes of completions.jsonl that a process must have for itself to be worth its begin.
-_WORTH_B = 2_000_000
+#: A further process pays where each has this many bytes of completions.jsonl.
+_PAYS_FROM_B = 2_000_000
 #: With more than these the memory of all together could be more than 1 GB.
 _PROCESSES = 3
 
@@ -67,7 +67,7 @@ def _shares(session: Path, numbers: Sequence[int]) -> list[tuple[int, ...]]:
     """Return the trials of each process beside this one."""
     folder = SessionFolder(session)
     total_b = sum(_size_b(folder.trial(number)) for number in numbers)
-    worth = total_b // _WORTH_B
+    worth = total_b // _PAYS_FROM_B
     count = min(len(numbers), worth, _PROCESSES, os.cpu_count() or 1)
     if count < 2:
         return []
@@ -89,7 +89,7 @@ def _awaited(part: Future[_Outcomes], number: int) -> Recomputed:
 
 
 def _told(session: Path, numbers: Sequence[int], stop: Stop) -> _Outcomes:
-    """Return what a separate process found of trials."""
+    """Return the outcomes of trials that a separate process recomputed."""
     # The same path: plug-ins are found along it.
     asked = {
         "path": sys.path,
@@ -127,7 +127,7 @@ def _unable(numbers: Sequence[int], evidence: str) -> BenchError:
 
 def main() -> None:
     """Write the outcomes of the trials that standard input names, as a pickle."""
-    # What a plug-in prints is no part of the answer.
+    # Output that a plug-in prints is no part of the answer.
     with os.fdopen(os.dup(1), "wb") as answer:
         os.dup2(2, 1)
         asked = json.load(sys.stdin)

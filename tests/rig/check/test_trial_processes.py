@@ -48,7 +48,7 @@ def begun(monkeypatch: pytest.MonkeyPatch) -> list[object]:
         calls.append(arguments)
         return run(["-m", trial_processes.__name__], asked, limit_s)
 
-    monkeypatch.setattr(trial_processes, "_WORTH_B", 1)
+    monkeypatch.setattr(trial_processes, "_PAYS_FROM_B", 1)
     monkeypatch.setattr(trial_processes.limited_child, "run", counted)
     return calls
 
@@ -142,7 +142,7 @@ from rig.cli.main import main
 from tests import checking
 
 checking.command.check.__defaults__ = (checking.fingerprints, False, None)
-trial_processes._WORTH_B = 1
+trial_processes._PAYS_FROM_B = 1
 os.cpu_count = lambda: 3
 sys.executable = {str(hanging)!r}
 sys.argv = ["rig", "check", {str(session)!r}]

@@ -21,7 +21,7 @@ from tests.conftest import ROOT
 
 labgrid = pytest.importorskip("labgrid", reason="needs labgrid: pip install labgrid")
 binding = pytest.importorskip("labgrid.binding")
-protocols = pytest.importorskip("rig.bench.labgrid.energy_protocol")
+protocols = pytest.importorskip("rig.bench.energy_analyzer.protocol")
 
 pytestmark = pytest.mark.paced
 
@@ -37,7 +37,7 @@ targets:
     drivers: {NeurorigMonitorDriver: {bench: first.toml, rail: core}}
   unplugged:
     drivers: {NeurorigMonitorDriver: {bench: unplugged.toml}}
-imports: [rig.bench.labgrid.energy_driver]
+imports: [rig.bench.energy_analyzer.labgrid_driver]
 """
 
 
@@ -195,11 +195,11 @@ def test_a_rail_or_an_instrument_that_is_not_there_is_one_sentence(lab: Any) -> 
 def test_an_instrument_that_falls_silent_is_one_sentence(
     lab: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from rig.bench.labgrid import energy_driver
+    from rig.bench.energy_analyzer import labgrid_driver
 
     driver = analyzer(lab, "first")
     driver.start()
-    monkeypatch.setattr(energy_driver, "_LATE_S", 0.3)
+    monkeypatch.setattr(labgrid_driver, "_LATE_S", 0.3)
     monkeypatch.setattr(metering, "_follow", forever)
     silent = analyzer(lab, "second")
     with pytest.raises(BenchError, match=r"gave no samples within 0\.3 s"):

@@ -23,7 +23,7 @@ from labgrid.factory import target_factory
 from labgrid.step import step
 
 from rig.bench import config
-from rig.bench.labgrid.energy_protocol import EnergyAnalyzerProtocol
+from rig.bench.energy_analyzer.protocol import EnergyAnalyzerProtocol
 from rig.bench.metering import Metering, NotRecorded, RecordingEnded, meter_supply
 from rig.errors import BenchError, ConfigError, storage_error
 from rig.host.stop import Stop
@@ -77,7 +77,7 @@ class _MeterThread:
 
     def leave(self) -> None:
         """Switch the supply off and close the instrument; raise an error that ended the
-        meter and was raised nowhere yet.
+        meter and was not raised yet.
         """
         self._stop.request()
         self._thread.join()
@@ -85,7 +85,7 @@ class _MeterThread:
             self.check()
 
     def reading(self) -> MeterReading:
-        """Return what the meter shows, once there are samples, also in the sums."""
+        """Return the reading of the meter, once it and its sums have samples."""
         until_s = time.monotonic() + _LATE_S
         while time.monotonic() < until_s:
             self.check()
