@@ -107,7 +107,8 @@ class Blocks:
         if name == {blocked!r}:
             print("in", flush=True)
             try:
-                time.sleep(600)  # until the signal
+                while True:  # Python 3.14 hears no signal between print and sleep
+                    time.sleep(0.01)  # until the signal
             except BaseException:
                 pass  # as a library may drop it
 

@@ -22,6 +22,8 @@ from tests.waiting import eventually
 LIMIT_S = 10.0
 #: Commands that never end: inside the interpreter's own C code, which asks for no
 #: signals and lets no other thread run; and in Python that takes its time to clean up.
+#: Sleeps are short: Python 3.14 looks for no signal between `print` with an argument by
+#: name and the next call, and a signal then waits for the end of a sleep.
 HANGS = """
 import sys, time
 from collections import deque
@@ -38,10 +40,12 @@ def hang():
 def cleans_up():
     try:
         print("in", flush=True)
-        time.sleep(600)  # until the first signal
+        while True:
+            time.sleep(0.01)  # until the first signal
     finally:
         print("first", flush=True)
-        time.sleep(600)  # until the second
+        while True:
+            time.sleep(0.01)  # until the second
 
 main()
 """
@@ -70,7 +74,8 @@ from rig.host.second_signal import handle_once
 handle_once()
 import drops
 print("imported", flush=True)
-time.sleep(600)  # until the signal
+while True:
+    time.sleep(0.01)  # until the signal
 """
 
 

@@ -340,9 +340,11 @@ def test_only_windows_by_the_rule_count_and_those_that_were_repeated_are_reporte
     short = replace(first, windows=(first.windows[0], window(9.9, 210)))
     again = Measured((short, first, *rest), ())
     assert tiny().problems(again) == ()
-    assert tiny().summarise(again, ("infer",)) == tiny().summarise(
-        measured(*GOOD), ("infer",)
+    # As text: power_idle is nan here, and values with nan differ from Python 3.13 on.
+    found, due = (
+        tiny().summarise(each, ("infer",)) for each in (again, measured(*GOOD))
     )
+    assert repr(found) == repr(due)
     reported = "5 windows of 10.000 to 11.000 sec., 10 to 210 inferences"
     assert tiny().lines(measured(*GOOD))[0] == reported
     assert tiny().lines(again)[0] == f"{reported}; 1 repeated, as too short"
