@@ -17,12 +17,14 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
 from rig.check.trials import Recomputed, Trials
 from rig.errors import BenchError
+from rig.files import typed
 from rig.host.stop import LOOK_S, Stop, look
 from rig.store.segments import segments
 from rig.store.session_folder import COMPLETIONS, SessionFolder
@@ -34,6 +36,17 @@ _Outcomes = dict[int, Recomputed]
 _PAYS_FROM_B = 2_000_000
 #: With more than these the memory of all together could be more than 1 GB.
 _PROCESSES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Trials of a session for a process, and where that finds plug-ins: along the path
+    of this one.
+    """
+
+    session: str
+    numbers: tuple[int, ...]
+    path: tuple[str, ...]
 
 
 @contextmanager
@@ -90,17 +103,11 @@ def _awaited(part: Future[_Outcomes], number: int) -> Recomputed:
 
 def _told(session: Path, numbers: Sequence[int], stop: Stop) -> _Outcomes:
     """Return the outcomes of trials that a separate process recomputed."""
-    # The same path: plug-ins are found along it.
-    asked = {
-        "path": sys.path,
-        "session": str(session.absolute()),
-        "numbers": list(numbers),
-    }
+    asked = Asked(str(session.absolute()), tuple(numbers), tuple(sys.path))
+    words = json.dumps(typed.to_json(asked)).encode()
     try:
         with stop.heard():
-            done = limited_child.run(
-                ["-m", __name__], json.dumps(asked).encode(), float("inf")
-            )
+            done = limited_child.run(["-m", __name__], words, float("inf"))
     except OSError as error:
         raise _unable(numbers, str(error)) from error
     if done.returncode:
@@ -130,14 +137,12 @@ def main() -> None:
     # Output that a plug-in prints is no part of the answer.
     with os.fdopen(os.dup(1), "wb") as answer:
         os.dup2(2, 1)
-        asked = json.load(sys.stdin)
-        sys.path[:] = asked["path"]
+        asked = typed.from_json(Asked, json.load(sys.stdin), "standard input")
+        sys.path[:] = asked.path
         # Reference cycles are not looked for, as in rig check itself.
         gc.disable()
-        trials = Trials.of(Path(asked["session"]))
-        outcomes = {
-            number: trials.outcome(number, (), {}) for number in asked["numbers"]
-        }
+        trials = Trials.of(Path(asked.session))
+        outcomes = {number: trials.outcome(number, (), {}) for number in asked.numbers}
         pickle.dump(outcomes, answer, pickle.HIGHEST_PROTOCOL)
 
 
