@@ -11,6 +11,8 @@ _DECIMALS = 9
 #: Files round ends of intervals to nine digits.
 _ROUNDING = 1e-6
 _UNITS = ("s", "W", "J", "A", "C", "V", "Hz")
+#: A larger part of a whole says no more than this.
+_SHARE_MAX = 100
 #: A thousandth of the smallest prefix: less is a rounding error of 0.
 _LEAST = 1e-15
 
@@ -141,10 +143,12 @@ def bytes_text(count: float) -> str:
 
 def share(value: float | None) -> str:
     """Return a part of a whole with two digits: "0.12 %", "48 ppm" below 0.01 %, "<1
-    ppm" below that.
+    ppm" below that; ">10000 %" where the whole is next to 0.
     """
     if value is None or not math.isfinite(value):
         return "-"
+    if value > _SHARE_MAX:
+        return f">{_SHARE_MAX:.0%}".replace("%", " %")
     if value < 1e-6:
         return "<1 ppm" if value else "0"
     return (

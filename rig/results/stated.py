@@ -15,6 +15,8 @@ from rig.units import scale
 
 _DECIMALS_MAX = 9
 _NOT_KNOWN = "not known"
+#: A width of so many times the value is in the next prefix but one.
+_FAR = 1000
 #: A longer text makes a table too wide.
 _SHORT = 35
 
@@ -39,21 +41,29 @@ def stated(metric: MetricResult) -> Stated:
     the narrower one.
     """
     value = metric.value
-    factor, unit = scale(value, metric.unit)
     same = metric.same_samples
     other = metric.other_samples
     widths = [width for width in (same.half_width, other.half_width) if width]
-    decimals = digits(min(widths, default=0.0) * factor, (value or 0.0) * factor)
+    narrower = min(widths, default=0.0)
+    # In the prefix of a value near 0 its width would have many digits.
+    is_near_zero = abs(value or 0.0) * _FAR < narrower
+    factor, unit = scale(narrower if is_near_zero else value, metric.unit)
+    decimals = digits(narrower * factor, (value or 0.0) * factor)
     error = metric.standard_error_over_samples
     return Stated(
         unit=unit,
         factor=factor,
         decimals=decimals,
-        value="-" if value is None else f"{value * factor + 0.0:.{decimals}f}",
+        value="-" if value is None else _rounded(value * factor, decimals),
         same_samples=ends(same, value, factor),
         other_samples=ends(other, value, factor),
         standard_error="" if error is None else _two_digits(error * factor),
     )
+
+
+def _rounded(value: float, decimals: int) -> str:
+    # A zero that is added has no sign: no value is -0.
+    return f"{round(value, decimals) + 0.0:.{decimals}f}"
 
 
 def shown_interval(metric: MetricResult) -> IntervalResult:

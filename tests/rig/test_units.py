@@ -45,6 +45,7 @@ def test_a_quantity_has_the_prefix_of_the_larger_of_value_and_uncertainty(
         (48e-6, "48 ppm"),
         (99.9e-6, "100 ppm"),
         (17.3, "1700 %"),
+        (5.2e6, ">10000 %"),
         (1e-7, "<1 ppm"),
         (0.0, "0"),
         (None, "-"),

@@ -183,19 +183,28 @@ def _column(
     """Return the cells of a metric, in the order of the sessions."""
     found = [_found(name, each) for each in sessions]
     axis = _Axis.of([metric for metric in found if metric], is_logarithmic)
-    order = sorted(range(len(sessions)), key=lambda at: _key(sessions[at], found[at]))
     ranks = _ranks(name, sessions)
+    are_ranked = any(rank is not None for rank in ranks)
+    keys = [
+        _key(session, metric, is_unranked=are_ranked and rank is None)
+        for session, metric, rank in zip(sessions, found, ranks, strict=True)
+    ]
+    order = sorted(range(len(sessions)), key=keys.__getitem__)
     return [
         _cell(metric, axis, place=order.index(at), rank=ranks[at])
         for at, metric in enumerate(found)
     ]
 
 
-def _key(session: Collected, metric: MetricResult | None) -> tuple[bool, bool, float]:
-    """Sort the best first, then sessions without a value, then invalid ones."""
+def _key(
+    session: Collected, metric: MetricResult | None, *, is_unranked: bool
+) -> tuple[bool, bool, bool, float]:
+    """Sort the best first, then sessions without a rank where others have one, then
+    those without a value, then invalid ones.
+    """
     value = 0.0 if metric is None or metric.value is None else metric.value
     sign = -1 if metric is not None and metric.higher_is_better else 1
-    return not session.counts, metric is None, sign * value
+    return not session.counts, metric is None, is_unranked, sign * value
 
 
 #: The ends of an interval.

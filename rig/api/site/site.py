@@ -263,7 +263,10 @@ def _lead(found: Sequence[Collected], simulated: Sequence[bool]) -> str:
     parts.append(f"{tasks} task{'s' * (tasks != 1)}")
     parts.append(f"{devices} device{'s' * (devices != 1)}")
     kinds = f"{measured} measured on a device, {count - measured} simulated"
-    return f"{', '.join(parts)}: {kinds}. The best is first."
+    return (
+        f"{', '.join(parts)}: {kinds}. The best is first; sessions without an interval"
+        " follow those with a rank."
+    )
 
 
 def _folder_name(name: str) -> str:

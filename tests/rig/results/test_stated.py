@@ -48,6 +48,12 @@ def test_all_is_in_the_unit_of_the_value_and_each_width_has_two_digits() -> None
     )
 
 
+def test_a_value_far_below_its_width_is_in_the_unit_of_the_width() -> None:
+    same = Interval.around(-6e-9, 0.0155, 2.0, "budget")
+    shown = stated(metric(-6e-9, "W", same, Interval.missing("one trial"), None))
+    assert (shown.value, shown.same_samples, shown.unit) == ("0", "± 31", "mW")
+
+
 def test_a_share_keeps_the_digits_that_its_narrower_interval_tells() -> None:
     shown = stated(
         metric(

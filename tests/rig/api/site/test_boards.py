@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -42,16 +42,22 @@ def interval(value: float, half: float, standard: float | None) -> IntervalResul
 
 
 def board(
-    recorded: Collected, values: Sequence[float], *, by_standard: bool = True
+    recorded: Collected,
+    values: Sequence[float],
+    *,
+    by_standard: bool = True,
+    unknown: Collection[float] = (),
 ) -> Leaderboard:
-    """Return the leaderboard of sessions whose values have the standard uncertainty
-    1.
+    """Return the leaderboard of sessions whose values have the standard uncertainty 1;
+    the `unknown` values have no interval.
     """
     assert recorded.results is not None
     first: MetricResult = recorded.results.metrics[NAME]
     made = []
     for value in values:
         own = interval(value, _FACTOR, 1.0 if by_standard else None)
+        if value in unknown:
+            own = replace(own, low=None, high=None, reason="one trial")
         metric = replace(
             first,
             value=value,
@@ -86,6 +92,13 @@ def test_a_clear_difference_still_has_a_rank(recorded: Collected) -> None:
     found = board(recorded, [100.0] * 19 + [120.0])
     assert ranks(found) == [1] * 19 + [20], "a lower energy is better"
     assert found.metrics[0].is_corrected
+
+
+def test_a_session_without_an_interval_follows_those_with_a_rank(
+    recorded: Collected,
+) -> None:
+    found = board(recorded, [100.0, 90.0, 120.0], unknown=[90.0])
+    assert ranks(found) == [1, 2, None]
 
 
 def test_two_sessions_need_more_than_intervals_that_do_not_meet(
