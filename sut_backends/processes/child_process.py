@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import signal
 import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -17,6 +18,11 @@ from rig.host.pseudo_terminal import refuse_windows
 _END_S = 2.0
 _REAP_S = 0.5  # between the end of its line and the end of the process
 _TAIL_B = 400
+#: Signals that no fault of a program causes: of another program, or of the system where
+#: memory is short.
+_FROM_OUTSIDE = [
+    getattr(signal, name) for name in ("SIGKILL", "SIGTERM") if hasattr(signal, name)
+]
 
 
 class ChildProcess:
@@ -74,10 +80,16 @@ class ChildProcess:
             return None
         how = f"exit code {code}" if code >= 0 else f"killed by signal {-code}"
         evidence = f"{how}; standard error: {self._tail() or 'empty'}"
+        try_next = (
+            f"a program built for this board and processor; or start {self._what} by"
+            " hand"
+        )
+        if -code in _FROM_OUTSIDE:
+            try_next = "run it again, with more free memory if the system ended it"
         return DeviceLost(
             "the process of the simulated DUT ended",
             evidence=evidence,
-            try_next=f"a program built for it; or start {self._what} by hand",
+            try_next=try_next,
         )
 
     def close(self) -> None:

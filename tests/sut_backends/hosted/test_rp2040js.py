@@ -274,4 +274,4 @@ def test_an_image_that_was_cut_off_is_named(
         start(image)
     evidence = caught.value.evidence
     assert "cut.elf is no whole ELF file" in evidence and "at Function" not in evidence
-    assert "a program built for it" in caught.value.try_next
+    assert "a program built for this board" in caught.value.try_next
