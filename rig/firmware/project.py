@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import shutil
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib.metadata import version
@@ -150,8 +150,10 @@ def create(folder: Path, name: str, origin: Path) -> Port:
         for part, place in _parts(name, port, origin):
             _copy(origin / part, folder / place)
         if port.goals:
-            # The last of null is the image for the emulator, where that has its own.
-            built = dict.fromkeys((*port.goals, *goals(port, "null")))
+            # The last of a workload is the image for the emulator, where that has its
+            # own.
+            emulated = [goals(port, task)[-1] for task in _EMULATED_WORK]
+            built = dict.fromkeys((*port.goals, *emulated))
             (folder / "Makefile").write_text(
                 _MAKEFILE.format(goals=" ".join(built)), encoding="utf-8"
             )
@@ -324,6 +326,12 @@ _EMULATED_WORK = {
         "[task.null]\nsamples = 5\npayload_b = 1024\n"
     ),
     "asc": "[scenario.single_stream]\n\n[task.asc]\nsamples = 3\n",
+    "qubo": (
+        "[scenario.optimization]\n"
+        "timeouts_s = [0.01, 0.1]  # the rules go on to 100 s\n"
+        "target_limit_s = 1.0\n\n"
+        "[task.qubo]\nnodes = [100]\ndensities = [0.05]\nseeds = [0]\n"
+    ),
 }
 
 #: A process is faster than a board: null phases are repeated until a window is long
@@ -394,6 +402,13 @@ _BOARD_STEPS = (
         " `asc`, `rig run asc.toml`; so with `qubo`."
     ),
 )
+#: Steps with a board that an emulator alone has.
+_EMULATED_STEPS = (
+    (
+        "`rig run asc-emulated.toml` measures a benchmark, with a virtual energy"
+        " monitor; so with `qubo`."
+    ),
+)
 _HOSTED_STEPS = (
     "`rig probe null.toml` says what works and what to try.",
     (
@@ -401,6 +416,14 @@ _HOSTED_STEPS = (
         " and `qubo`."
     ),
 )
+
+
+def _steps(port: Port) -> Sequence[str]:
+    """Return what to do with a device once there are images."""
+    if _is_process(port):
+        return _HOSTED_STEPS
+    is_only_emulated = port.board is not None and not port.board.flash
+    return _EMULATED_STEPS if is_only_emulated else _BOARD_STEPS
 
 
 def _serial(port: Port) -> str:
@@ -445,10 +468,7 @@ def _readme(name: str, port: Port) -> str:
             if flashed or (board is None and not _is_process(port))
             else ""
         ),
-        *(
-            step.format(serial=_serial(port))
-            for step in (_HOSTED_STEPS if _is_process(port) else _BOARD_STEPS)
-        ),
+        *(step.format(serial=_serial(port)) for step in _steps(port)),
         (
             f"`WIRING.md` shows the wires to each energy monitor, `{name}-MONITOR.toml`"
             " measures with it."

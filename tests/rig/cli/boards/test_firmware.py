@@ -459,6 +459,22 @@ def test_a_board_that_an_emulator_has_is_probed_and_run_in_it(
     assert code == 0 and "FAIL" not in output, output
     code, output = rig("run", bench, "--sessions", tmp_path / "sessions")
     assert code == 0 and "SIMULATED" in output, output
+    for task in ("asc", "qubo"):
+        bench = folder / f"{task}-emulated.toml"
+        words = ["--trials", "1", "--sessions", tmp_path / "sessions"]
+        code, output = rig("run", bench, *words)
+        assert code == 4 and "1 trial of the 5" in output, output
+
+
+@pytest.mark.parametrize("board", ["mps2", "stm32f405"])
+def test_the_steps_of_a_project_wire_no_board_that_is_only_emulated(
+    tmp_path: Path, board: str
+) -> None:
+    folder = project(tmp_path / "board", board)
+    readme = (folder / "README.md").read_text(encoding="utf-8")
+    is_board = board != "mps2"
+    assert ("Wire Tx, Rx and ground" in readme) is is_board
+    assert ("rig firmware emulate" in readme) and ("null-emulated.toml" in readme)
 
 
 # ---- missing tools, and errors ----
