@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import (
     QLabel,
     QLineEdit,
@@ -101,9 +101,12 @@ class Hands:
         for setting in settings:
             self.qtbot.keyClicks(box, setting)
             self.qtbot.keyClick(box, Qt.Key.Key_Return)
-        screen = self.window.screen_named("run")
+        screen: Any = self.window.screen_named("run")
+        # The form waits a moment after the newest key before it asks for a plan.
+        timers = screen.plan.findChildren(QTimer)
+        self.until(lambda: not any(timer.isActive() for timer in timers))
         self.until(lambda: not self.window.shell.worker.busy)
-        self.until(lambda: screen.plan.estimate is not None)  # type: ignore[attr-defined]
+        self.until(lambda: screen.plan.estimate is not None)
 
     def run(self, stop_in_trial: int = 0) -> Path:
         """Start a run; stop it in the midst of a trial. Return its folder."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import QAbstractButton, QLineEdit, QPlainTextEdit
 
 from gui.run.flight import Flight
@@ -66,6 +66,10 @@ class RunAt:
     def planned(self) -> None:
         """Wait until the plan of the typed settings is shown, or why there is none."""
         plan = self.screen.plan
+        # The form waits a moment after the newest key before it asks for a plan.
+        self.until(
+            lambda: not any(timer.isActive() for timer in plan.findChildren(QTimer))
+        )
         self.until(lambda: not self.window.shell.worker.busy)
         self.until(lambda: plan.estimate is not None or plan.notice.text)
 
