@@ -292,8 +292,11 @@ def test_two_campaigns_do_not_run_into_one_folder(tmp_path: Path) -> None:
     (tmp_path / "cells").mkdir()
     first = started(*WORDS, cwd=tmp_path)
     eventually(lambda: bool(list(tmp_path.glob(f"cells/*/{BENCH}"))), 60)
+    # Else it may end before the second one has begun.
+    first.signal(signal.SIGSTOP)
     second = at(tmp_path)
-    assert second.returncode == 3
-    assert "another campaign runs into cells" in second.stderr
+    first.signal(signal.SIGCONT)
     first.signal(signal.SIGINT)
     first.ended()
+    assert second.returncode == 3
+    assert "another campaign runs into cells" in second.stderr

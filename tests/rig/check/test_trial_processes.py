@@ -24,6 +24,7 @@ from rig.host.stop import Stop
 from rig.trace import limited_child
 from tests import checking
 from tests.commands import started_program
+from tests.conftest import ROOT
 from tests.waiting import eventually
 
 TRIALS = 3
@@ -137,6 +138,7 @@ def test_ctrl_c_leaves_no_process(session: Path, tmp_path: Path) -> None:
     hanging = program(tmp_path, HANGING.format(told=told))
     text = f"""
 import os, sys
+sys.path.insert(0, {str(ROOT)!r})
 from rig.check import trial_processes
 from rig.cli.main import main
 from tests import checking
