@@ -67,7 +67,7 @@ class CounterSettings(ABC):
 
 def is_of_kernel(root: str) -> bool:
     """Check whether a folder is one in which Linux shows its sensors: below /sys.
-    Another one has files that somebody wrote. The text decides, so that a session says
+    Another one has files that a person wrote. The text decides, so that a session says
     the same on another computer.
     """
     return PurePosixPath(posixpath.normpath(root)).is_relative_to(_KERNEL)
