@@ -15,10 +15,12 @@ import sys
 import tempfile
 import time
 import warnings
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from multiprocessing import forkserver
 from pathlib import Path
 
+import coverage
 import pytest
 
 from tests.uncounted import uncounted
@@ -102,28 +104,15 @@ class Running:
         ]
         for path in self._outputs:
             path.touch()
-        self._program: subprocess.Popen[bytes] | None = None
-        # which counts where an interpreter begins
-        if "COVERAGE_PROCESS_START" in os.environ:
-            with (
-                self._outputs[0].open("ab") as stdout,
-                self._outputs[1].open("ab") as stderr,
-            ):
-                self._program = subprocess.Popen(
-                    [sys.executable, *words],
-                    cwd=cwd,
-                    env=None if counted else uncounted(),
-                    stdout=stdout,
-                    stderr=stderr,
-                )
-            return
         context = multiprocessing.get_context("forkserver")
         context.set_forkserver_preload(list(_IMPORTED))
+        with _without_coverage():
+            forkserver.ensure_running()
         reported = (
             main,
             words,
             str(cwd or Path.cwd()),
-            dict(os.environ),
+            dict(os.environ) if counted else uncounted(),
             *self._outputs,
         )
         self._forked = context.Process(target=_run, args=reported)
@@ -132,13 +121,13 @@ class Running:
     @property
     def pid(self) -> int:
         """Return the number of its process."""
-        pid = self._forked.pid if self._program is None else self._program.pid
+        pid = self._forked.pid
         assert pid is not None
         return pid
 
     def poll(self) -> int | None:
         """Return its exit code, or None as long as it runs."""
-        return self._forked.exitcode if self._program is None else self._program.poll()
+        return self._forked.exitcode
 
     def said(self) -> str:
         """Return its output so far."""
@@ -155,11 +144,7 @@ class Running:
     def ended(self, limit_s: float = _LIMIT_S) -> subprocess.CompletedProcess[str]:
         """Wait for its end; return its exit code and its output."""
         with self._scratch:
-            if self._program is None:
-                self._forked.join(limit_s)
-            else:
-                with suppress(subprocess.TimeoutExpired):
-                    self._program.wait(limit_s)
+            self._forked.join(limit_s)
             code = self.poll()
             if code is None:
                 self.signal(signal.SIGKILL)
@@ -190,7 +175,33 @@ def _run(
     # under nohup the second is ignored
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)
-    main(words)
+    with _counted():
+        main(words)
+
+
+@contextmanager
+def _counted() -> Iterator[None]:
+    """Count the branches that this process takes, where its environment asks for it
+    (`make coverage`): coverage looks there by itself only where an interpreter begins.
+    """
+    counting = coverage.process_startup()
+    try:
+        yield
+    finally:
+        if counting is not None:
+            counting.stop()
+            counting.save()
+
+
+@contextmanager
+def _without_coverage() -> Iterator[None]:
+    """Let the process that commands are forked from count no branches: each of them
+    has a count of its own, or none.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        for name in set(os.environ) - set(uncounted()):
+            patch.delenv(name)
+        yield
 
 
 def _rig(words: list[str]) -> None:
