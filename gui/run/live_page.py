@@ -4,15 +4,9 @@ console."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import QRectF, Qt
-from PySide6.QtGui import QColor, QFontDatabase, QPaintEvent
-from PySide6.QtWidgets import (
-    QFrame,
-    QGridLayout,
-    QLabel,
-    QPlainTextEdit,
-    QWidget,
-)
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QFontDatabase
+from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
 from gui.picture.band_layout import IDLE_COLOUR
 from gui.picture.legend import Legend
@@ -20,27 +14,35 @@ from gui.run import run_text
 from gui.run.console_log import ConsoleLog, Filter
 from gui.run.flight import Flight
 from gui.run.live_view import LiveControls, LiveView
-from gui.run.record import RunSnapshot, powers
+from gui.run.record import RunSnapshot
+from gui.run.tiles import Tiles
 from gui.widgets.controls import combo_box, named, offer, shortcut
-from gui.widgets.layouts import STRETCH, in_column, in_row, split
+from gui.widgets.layouts import in_column, in_row, split
 from gui.widgets.line_field import LineField
-from gui.widgets.painter import ThemedPainter
 from gui.widgets.table import DataTable, TableColumn
-from gui.widgets.text import PlainLabel, plain, set_state
+from gui.widgets.text import PlainLabel
 from rig.files.plain_text import one_line
 from rig.report import palette
-from rig.units import quantity
 
 _HEIGHTS = (430, 290)
-_WIDTHS = (310, 570, 370)
+#: The values of five trials are seen whole at 1400 px.
+_WIDTHS = (220, 660, 370)
+#: The state of a trial is seen also where the window is small.
+_TRIALS_PX = 180
 #: Power of the trial's own device clock and counts are results; these are not shown of
 #: each trial.
 _TRIAL_COLUMNS = (
     TableColumn(
         "trial", lambda row: f"{row.number}", lambda row: row.number, right=True
     ),
-    TableColumn("took", run_text.trial_time, lambda row: row.took_s or 0.0, right=True),
     TableColumn("state", run_text.trial_state),
+    TableColumn(
+        "took",
+        run_text.trial_time,
+        lambda row: row.took_s or 0.0,
+        right=True,
+        spare=True,
+    ),
 )
 _METRIC_COLUMNS = (
     TableColumn("metric", lambda row: row.name),
@@ -58,13 +60,13 @@ _METRIC_COLUMNS = (
         "range", run_text.metric_spread, right=True, tip="highest less lowest trial"
     ),
     TableColumn(
-        "trials", run_text.metric_values, tip="in the unit of the mean", spare=True
+        "trials",
+        run_text.metric_values,
+        tip=("in the unit of the mean; the screen Trials has the uncertainty of each"),
+        right=True,
+        spare=True,
     ),
 )
-_WIDTH_PX = 260
-_BAR_PX = 6
-#: Colours of the theme: a bar for each of the mean powers.
-_BAR_COLOURS = ("power", "gap", "accent")
 #: So many lines are shown; the log keeps more, for the filter.
 _LINES_SHOWN = 1000
 _DIRECTIONS = {"": "tx and rx", "tx": "tx: to the device", "rx": "rx: from the device"}
@@ -141,101 +143,6 @@ class ConsoleView(QWidget):
             bar.setValue(bar.maximum())
 
 
-class Tiles(QFrame):
-    """Names and values; a value that cannot be known yet is a dash."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.setFixedWidth(_WIDTH_PX)
-        self._values: dict[str, QLabel] = {}
-        self._names: dict[str, QLabel] = {}
-        self._bars = [_Bar(colour) for colour in _BAR_COLOURS]
-        self._grid = QGridLayout()
-        self._grid.setColumnStretch(1, 1)
-        self._grid.setVerticalSpacing(4)
-        self._row = 0
-        self._add("supply", "supply")
-        self._add("lost", "lost samples")
-        self._head("power, mean of the trials")
-        for row, bar in enumerate(self._bars):
-            self._add(f"power-{row}", "-")
-            self._grid.addWidget(bar, self._row, 0, 1, 2)
-            self._row += 1
-        self._head("this trial so far")
-        for name in ("right", "latency", "retransmissions"):
-            self._add(name, name)
-        in_column([self._grid, STRETCH], self, margins=(10, 0, 4, 0))
-
-    def value(self, name: str) -> str:
-        """Return the text of a tile."""
-        return self._values[name].text()
-
-    def show_snapshot(self, snapshot: RunSnapshot, lost: int) -> None:
-        """Show how things are."""
-        supply, state = run_text.supply(snapshot)
-        self._set("supply", supply, state)
-        self._set("lost", f"{lost}", "bad" if lost else "")
-        rows = powers(snapshot.metrics)
-        highest = max((row.value for row in rows), default=0.0)
-        for place, bar in enumerate(self._bars):
-            row = rows[place] if place < len(rows) else None
-            name = f"power-{place}"
-            self._names[name].setText(
-                "-" if row is None else row.name.removeprefix("power_")
-            )
-            self._set(name, "-" if row is None else quantity(row.value, row.unit))
-            bar.set_share(row.value / highest if row and highest > 0 else 0.0)
-        so_far = dict(run_text.so_far(snapshot))
-        for name in ("right", "latency", "retransmissions"):
-            self._set(name, so_far.get(name, "-"))
-
-    def _set(self, name: str, text: str, state: str = "") -> None:
-        label = self._values[name]
-        if label.text() != text:
-            label.setText(text)
-        set_state(label, state)
-
-    def _head(self, text: str) -> None:
-        label = PlainLabel(text)
-        set_state(label, "muted")
-        self._grid.setRowMinimumHeight(self._row, 8)
-        self._grid.addWidget(label, self._row + 1, 0, 1, 2)
-        self._row += 2
-
-    def _add(self, name: str, text: str) -> None:
-        head = PlainLabel(text, role="muted")
-        value = plain(f"run-{name}", "-", selectable=True)
-        value.setAccessibleName(text)
-        value.setAlignment(Qt.AlignmentFlag.AlignRight)
-        self._values[name] = value
-        self._names[name] = head
-        self._grid.addWidget(head, self._row, 0)
-        self._grid.addWidget(value, self._row, 1)
-        self._row += 1
-
-
-class _Bar(QWidget):
-    """A bar from 0 to 1 in a colour of the theme."""
-
-    def __init__(self, colour: str) -> None:
-        super().__init__()
-        self.setFixedHeight(_BAR_PX)
-        self._share = 0.0
-        self._colour = colour
-
-    def set_share(self, share: float) -> None:
-        if share != self._share:
-            self._share = min(max(share, 0.0), 1.0)
-            self.update()
-
-    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802
-        painter = ThemedPainter(self)
-        painter.fillRect(self.rect(), QColor(painter.theme.raised))
-        bar = QRectF(0, 0, self.width() * self._share, self.height())
-        painter.fillRect(bar, QColor(getattr(painter.theme, self._colour)))
-        painter.end()
-
-
 class LivePage(QWidget):
     """The page of a flight."""
 
@@ -246,6 +153,7 @@ class LivePage(QWidget):
         self.legend = Legend()
         self.tiles = Tiles()
         self.trials = DataTable(_TRIAL_COLUMNS, "run-trials")
+        self.trials.setMinimumWidth(_TRIALS_PX)
         self.metrics = DataTable(_METRIC_COLUMNS, "run-metrics")
         self.console = ConsoleView()
         self.rail = combo_box("run-rail", "Rail")

@@ -4,11 +4,21 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from gui.run.record import RunSnapshot, RunStage, TrialRow
 from rig.live.running import RunningMetric
 from rig.results.labels import INTERLEAVED
-from rig.units import duration, ends, not_known, quantity, scale, share
+from rig.stats.binomial import Share
+from rig.units import (
+    duration,
+    ends,
+    four_digits,
+    not_known,
+    quantity,
+    scale,
+    share,
+)
 
 
 def progress(snapshot: RunSnapshot) -> str:
@@ -110,21 +120,51 @@ def metric_spread(row: RunningMetric) -> str:
 def metric_values(row: RunningMetric) -> str:
     """Return the values of the trials, all with the prefix of the mean."""
     factor, _ = scale(row.value, row.unit)
-    return "  ".join(f"{value * factor:.4g}" for value in row.values)
+    decimals = four_digits(row.value * factor)
+    return "  ".join(f"{value * factor:.{decimals}f}" for value in row.values)
 
 
-def so_far(snapshot: RunSnapshot) -> list[tuple[str, str]]:
-    """Return preliminary numbers of the current trial, as names and texts."""
-    rows = []
-    if snapshot.right.count:
-        rows.append(("right", f"{snapshot.right.mean:.1%} of {snapshot.right.count}"))
-    if snapshot.latency.count:
-        rows.append(
-            ("latency", quantity(snapshot.latency.mean, "s", snapshot.latency.half))
-        )
-    if snapshot.retransmissions:
-        rows.append(("retransmissions", f"{snapshot.retransmissions}"))
-    return rows
+def power_value(row: RunningMetric) -> str:
+    """Return a mean power with its 95 % interval, or alone where that is not known."""
+    return metric_mean(row) if row.interval.known else quantity(row.value, row.unit)
+
+
+def powers_unknown(snapshot: RunSnapshot, rows: Sequence[RunningMetric]) -> str:
+    """Return the reason for unknown mean powers; empty where all are known."""
+    if not rows:
+        if snapshot.trials and snapshot.metrics:
+            return "The trials have no mean power."
+        return "Known when the first trial has ended." if snapshot.stage.busy else ""
+    reasons = [row.interval.reason for row in rows if not row.interval.known]
+    return f"Uncertainty {not_known(reasons[0])}." if reasons else ""
+
+
+def right_share(snapshot: RunSnapshot) -> str:
+    """Return the share of right answers of the current trial with its 95 % interval for
+    other samples; empty before the first."""
+    count = snapshot.right.count
+    if not count:
+        return ""
+    mean = snapshot.right.mean
+    low, high = Share(round(mean * count), count).interval()
+    return f"{mean:.1%} ({ends(low, high, mean, 100)})".replace("%", " %")
+
+
+def latency(snapshot: RunSnapshot) -> str:
+    """Return the mean latency of the current trial's queries; empty before the
+    first."""
+    mean = snapshot.latency
+    return quantity(mean.mean, "s", mean.half) if mean.count else ""
+
+
+def nothing_so_far(snapshot: RunSnapshot) -> str:
+    """Return why the current trial has no preliminary numbers; empty where it has
+    some, and after a run."""
+    if not snapshot.stage.busy or snapshot.right.count or snapshot.latency.count:
+        return ""
+    if snapshot.queries:
+        return "These steps have no numbers before the trial has ended."
+    return "Known when the first query has ended."
 
 
 def outcome(snapshot: RunSnapshot) -> str:

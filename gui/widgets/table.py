@@ -322,6 +322,9 @@ class DataTable(QTableView):
                 break
             widths[widest] -= 1
             over -= 1
+        # Qt does not widen the last column again that is seen once more.
+        last = max(needed)
+        widths[last] += max(room - sum(widths[number] for number in needed), 0)
         for number in needed:
             self.setColumnWidth(number, widths[number])
         self._fitted = self._widths()

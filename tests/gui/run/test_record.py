@@ -116,12 +116,13 @@ def test_of_the_trial_at_hand_the_running_mean_and_its_error_are_kept() -> None:
     assert snapshot.right.mean == pytest.approx(0.75)
     assert snapshot.latency.mean == pytest.approx(0.012)
     assert snapshot.latency.error == pytest.approx(0.0008165, rel=1e-3)
-    output = dict(run_text.so_far(snapshot))
-    assert output["right"] == "75.0% of 4"
-    assert output["latency"] == "12.0 ± 2.6 ms", (
+    assert run_text.right_share(snapshot) == "75.0 % (19 to 99)", (
+        "Clopper and Pearson of 3 in 4"
+    )
+    assert run_text.latency(snapshot) == "12.0 ± 2.6 ms", (
         "3.18 standard errors: Student's t of four values"
     )
-    assert output["retransmissions"] == "4"
+    assert snapshot.retransmissions == 4
     record.take(StepDone(1, StepRecord(9, Idle(1.0), Completion(()))))
     warm = Query((0,), warmup=True)
     record.take(
@@ -190,7 +191,7 @@ def test_a_metric_is_reported_with_its_interval_whatever_form_that_has() -> None
     around = metric("power_idle", Interval.around(1.0, 0.0125, 2.0, "GUM"))
     assert run_text.metric_mean(around) == "1.000 ± 0.025 W"
     assert run_text.metric_spread(around) == "2 %"
-    assert run_text.metric_values(around) == "0.99  1  1.01"
+    assert run_text.metric_values(around) == "0.990  1.000  1.010"
     apart = metric("power_idle", Interval(0.9, 1.2, "binomial"))
     assert run_text.metric_mean(apart) == "1 W  (0.90 to 1.20)"
     none = metric("power_idle", Interval.missing("one trial"))

@@ -6,6 +6,7 @@ and resumed, and its texts after a failure.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,12 +14,16 @@ from PySide6.QtCore import Qt, QUrl
 from PySide6.QtWidgets import QComboBox, QFileDialog, QLabel
 
 import rig
-from gui.run.record import RunStage
+from gui.run.record import RunningMean, RunSnapshot, RunStage
 from rig.check.check import check
 from rig.interfaces.console import WireLine
+from rig.live.running import RunningMetric
+from rig.model.metric import Prominence
 from rig.session.session import open_bench
 from rig.simulation.world import World
+from rig.stats.interval import Interval
 from rig.store.session_folder import SessionFolder
+from rig.units import quantity
 from tests.conftest import ROOT, VIRTUAL_NULL
 from tests.gui.run.conftest import RunAt
 
@@ -63,12 +68,85 @@ def test_asc_single_stream_from_the_plan_to_the_verdict(run_at: At) -> None:
         assert row.interval.low == pytest.approx(
             stated.same_samples.low, nan_ok=True
         ), name
-    assert at.screen.live.tiles.value("power-0").endswith("mW")
-    assert at.screen.live.tiles.value("supply") == "off"
-    assert at.screen.live.tiles.value("lost") == "0"
+    tiles = at.screen.live.tiles
+    for place, name in enumerate(("active", "idle", "dynamic")):
+        assert tiles.name(f"power-{place}") == name
+        row = shown[f"power_{name}"]
+        half = row.interval.expanded_uncertainty
+        assert half
+        assert tiles.value(f"power-{place}") == quantity(row.value, "W", half)
+    assert tiles.name("right") == "right of 10"
+    assert tiles.value("right").endswith(")"), "the interval is stated"
+    assert tiles.value("supply") == "off"
+    assert tiles.value("lost") == "0"
+    assert tiles.value("retransmissions") == "0"
+    assert "-" not in [label.text() for label in tiles.findChildren(QLabel)]
     assert not at.screen.live.view.frame.empty
+    values = at.screen.live.metrics.text().splitlines()[2:]
+    assert [line.split("\t")[-1].count("  ") for line in values] == [4] * len(values)
     assert {"preprocess", "infer"} <= set(at.screen.live.view.frame.strip.names)
     assert session.check().ok
+
+
+def test_what_is_not_known_yet_is_said_once_in_each_part(run_at: At) -> None:
+    at = run_at(VIRTUAL_NULL)
+    at.type_settings(*MANY)
+    at.planned()
+    at.start()
+    tiles = at.screen.live.tiles
+    power = tiles.findChild(QLabel, "run-no-power")
+    query = tiles.findChild(QLabel, "run-nothing")
+    at.until(lambda: at.snapshot.queries > 5)
+    at.screen.live.refresh_rest(at.snapshot)
+    assert power.text() == "Known when the first trial has ended."
+    assert [tiles.value(f"power-{place}") for place in range(3)] == ["", "", ""]
+    assert tiles.value("latency") and query.isHidden()
+    none = RunningMean()
+    early = replace(at.snapshot, latency=none, right=none, queries=0)
+    at.screen.live.refresh_rest(early)
+    assert query.text() == "Known when the first query has ended."
+    at.click("run-stop")
+    at.over()
+    assert power.isHidden() and query.isHidden()
+
+
+def running(name: str, values: tuple[float, ...], interval: Interval) -> RunningMetric:
+    return RunningMetric(
+        name=name,
+        unit="W",
+        values=values,
+        value=sum(values) / len(values),
+        interval=interval,
+        prominence=Prominence.HEADLINE,
+    )
+
+
+def test_a_mean_power_without_an_interval_says_why_once(run_at: At) -> None:
+    at = run_at(VIRTUAL_NULL)
+    unknown = Interval.missing("the accuracy of the instrument is not stated")
+    rows = (running("power_idle", (0.012,), unknown), running("power", (1.0,), unknown))
+    tiles = at.screen.live.tiles
+    tiles.show_snapshot(RunSnapshot(RunStage.RUNNING, metrics=rows), 0)
+    assert [tiles.value(f"power-{place}") for place in (0, 1)] == ["12 mW", "1 W"]
+    assert (
+        tiles.findChild(QLabel, "run-no-power").text()
+        == "Uncertainty not known: the accuracy of the instrument is not stated."
+    )
+
+
+def test_the_values_of_five_trials_are_seen_whole_at_1400_px(run_at: At) -> None:
+    at = run_at(VIRTUAL_NULL)
+    at.window.resize(1400, 900)
+    at.click("run-page-live")
+    near = Interval.around(59.97e-3, 0.04e-3, 2.0, "")
+    values = (59.9e-3, 59.98e-3, 60.06e-3, 60.04e-3, 60e-3)
+    table = at.screen.live.metrics
+    names = ("power_active", "power_preprocess")
+    table.set_rows([running(name, values, near) for name in names])
+    cell = table.model().index(0, 3)
+    assert cell.data() == "59.90  59.98  60.06  60.04  60.00"
+    room = table.visualRect(cell).intersected(table.viewport().rect()).width()
+    assert room >= table.sizeHintForColumn(3)
 
 
 def test_the_verdict_leads_to_trials_and_trace(run_at: At) -> None:

@@ -57,6 +57,9 @@ def test_spare_columns_are_left_out_before_a_number_is_cut(qtbot: QtBot) -> None
         hidden = [table.isColumnHidden(number) for number in range(4)]
         assert hidden == [False] * seen + [True] * (4 - seen), wide
         qtbot.waitUntil(lambda: not table.horizontalScrollBar().isVisible())
+        last = seen - 1
+        end = table.columnViewportPosition(last) + table.columnWidth(last)
+        assert end == table.viewport().width(), wide
     table.resize(290, 120)
     assert table.isColumnHidden(2), "also where the window alone has become smaller"
     assert "31.7 MB" in table.text(), "a copy has all columns"
