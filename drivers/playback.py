@@ -6,7 +6,6 @@ any format that `rig measure` reads.
 from __future__ import annotations
 
 import hashlib
-import re
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -19,31 +18,24 @@ from typing import Annotated, Self
 from annotated_types import Interval, Unit, doc
 
 from rig.errors import BenchError, ConfigError, DataError, DeviceNotFound, storage_error
+from rig.files import toml_text
+from rig.importers.advice import NoSync, Suggestion, worded
 from rig.importers.open import accuracy_beside, open_any
-from rig.importers.opened import NoSync, Opened
+from rig.importers.opened import Opened
 from rig.importers.options import Options
 from rig.interfaces.context import BenchContext
 from rig.interfaces.monitor import MonitorInfo
 from rig.interfaces.plugin_classes import Driver
 from rig.settings.declare import PathText
+from rig.settings.fields import fields_of
 from rig.simulation.world import NS_PER_S
 from rig.trace.trace import EDGES, GAPS, PARTIAL, REDUCED, TRACE
 from rig.uncertainty import accuracy
 from rig.uncertainty.accuracy import Accuracy
 
 _NUMBER = "{n}"
-#: Messages of rig.importers.open name options of `rig measure`: the settings that stand
-#: for them here.
-_OPTION = re.compile(
-    r"--(source|current|voltage|power|sync|time|supply-v|shunt-ohm|rate)\b"
-    r"(?: ('.*?:UNIT'|[\w.+:-]+))?"
-)
-_NUMBERS = {"supply-v": "supply_v", "shunt-ohm": "shunt_ohm", "rate": "rate_hz"}
-#: Options that are refused here are not suggested.
-_REFUSED = re.compile(
-    r",? or --(?:power [\w:]+|sync none)|--power [\w:]+, or |; --power .* takes the"
-    r" latter, .*$"
-)
+#: Options whose values stand without quotation marks in a bench file.
+_NUMBERS = {field.name for field in fields_of(Options) if field.is_number}
 _NO_SYNC = (
     "SIGNALS.sync = NAME, a column or signal with the levels of the line; where a"
     " program exports a file for each channel, as Otii does, put its digital input"
@@ -162,7 +154,7 @@ class Playback(Driver):
     def info(self) -> MonitorInfo:
         """Description of the recording."""
         trace = self._first.trace
-        notes = [_with_keys(note, self._section) for note in self._first.notes]
+        as_keys = partial(_as_keys, self._section)
         no_sync = [note for note in self._first.notes if isinstance(note, NoSync)]
         return MonitorInfo(
             name="playback",
@@ -173,7 +165,7 @@ class Playback(Driver):
             accuracy=self._accuracy,
             sync=self._first.sync,
             no_sync=(
-                "; ".join(_with_keys(note, self._section) for note in no_sync),
+                "; ".join(note.worded(as_keys) for note in no_sync),
                 _NO_SYNC.replace("SIGNALS", f"{self._section}.signals"),
             ),
             details={
@@ -184,7 +176,7 @@ class Playback(Driver):
                     else "all are copies of one file"
                 ),
                 "power": "not switched: nothing is measured",
-                "notes": notes,
+                "notes": [worded(note, as_keys) for note in self._first.notes],
             },
             # The rest of a trial has no recording: the recording begins with the whole
             # trial.
@@ -296,44 +288,34 @@ def _numbered(settings: Playback.Settings, number: int) -> Path:
 
 @contextmanager
 def _translated(path: Path, section: str) -> Iterator[None]:
-    """Add to an error the file it is of; name keys of the bench file in place of
+    """Add the file to the evidence of an error; name keys of the bench file in place of
     options."""
     try:
         yield
-    except ConfigError as error:
-        keys = tuple(f"{section}.signals.{key}".removesuffix(".") for key in error.keys)
-        cause = _of(path, error.fault)
-        raise ConfigError(
-            cause,
-            path=keys,
-            evidence=error.evidence,
-            try_next=_with_keys(error.try_next, section),
-        ) from error
-    except DataError as error:
-        try_next = _with_keys(error.try_next, section)
-        raise DataError(
-            _of(path, error.cause),
-            evidence=error.evidence,
-            try_next=try_next,
-        ) from error
+    except (ConfigError, DataError) as error:
+        evidence = f"{path}: {error.evidence}" if error.evidence else str(path)
+        try_next = worded(error.try_next, partial(_as_keys, section))
+        if isinstance(error, ConfigError):
+            signals = f"{section}.signals"
+            keys = [f"{signals}.{key}" if key else signals for key in error.keys]
+            raise ConfigError(
+                error.fault, path=tuple(keys), evidence=evidence, try_next=try_next
+            ) from error
+        raise DataError(error.cause, evidence=evidence, try_next=try_next) from error
 
 
-def _of(path: Path, cause: str) -> str:
-    return cause if cause.startswith((str(path), path.name)) else f"{path}: {cause}"
-
-
-def _with_keys(text: str, section: str) -> str:
-    """Return a text that names the keys of this bench file where it named options."""
-    return _OPTION.sub(partial(_key, section), _REFUSED.sub("", text))
-
-
-def _key(section: str, option: re.Match[str]) -> str:
-    name = option[1]
-    value = (option[2] or "").strip("'")
-    if name not in _NUMBERS:
-        value = value and f'"{value}"'
-    key = f"{section}.signals.{_NUMBERS.get(name, name)}"
-    return f"{key} = {value}" if value else key
+def _as_keys(section: str, suggestion: Suggestion) -> str:
+    """Word a suggestion by the keys of this bench file; return nothing for one that a
+    session refuses: power has no current, and without SYNC there are no windows.
+    """
+    options = dict(suggestion.options)
+    if "power" in options or options.get("sync") == "none":
+        return ""
+    stated = []
+    for name, value in options.items():
+        text = value if name in _NUMBERS else toml_text.of_value(value)
+        stated.append(f"{section}.signals.{name} = {text}")
+    return " and ".join(stated) + suggestion.remark
 
 
 def _copy(original: Path, copy: Path) -> None:

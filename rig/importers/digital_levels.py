@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from rig.arrays import Bools, Float64s, Int64s
 from rig.errors import DataError
+from rig.importers.advice import Advice, give
 from rig.trace.edges import Edges
 from rig.trace.writer import TraceWriter
 
@@ -53,7 +54,7 @@ class LevelStretches:
             raise DataError(
                 f"{self.name} changes more than {_CHANGES} times",
                 evidence=f"within {int(places[-1]) + 1} samples",
-                try_next="--sync none, if it is no digital line",
+                try_next=Advice(give(", if it is no digital line", sync="none")),
             )
         if len(changes):
             self._append(places[changes], levels[changes])

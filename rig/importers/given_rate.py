@@ -11,6 +11,7 @@ import numpy as np
 
 from rig.arrays import Float64s
 from rig.errors import DataError
+from rig.importers.advice import Advice, give
 from rig.importers.rate_range import RateRange
 from rig.units import share
 
@@ -54,11 +55,12 @@ def compared(
     least = abs(off.get(nearest, 0.0))
     if least > _REFUSED:
         raise DataError(
-            f"{name}: --rate {given_hz:.10g} contradicts {nearest} by {share(least)}",
+            f"{name}: the given rate, {given_hz:.10g} Hz, contradicts {nearest} by"
+            f" {share(least)}",
             evidence=", ".join(
                 f"{each}: {rate_hz:.10g} Hz" for each, rate_hz in stated_hz.items()
             ),
-            try_next="leave out --rate, or give one within 1 %",
+            try_next="leave out the rate, or give one within 1 %",
         )
     notes = [
         _note(given_hz, what, stated_hz[what])
@@ -73,8 +75,8 @@ def _note(given_hz: float, what: str, rate_hz: float) -> str:
     part = given_hz / rate_hz - 1
     more = "more" if part > 0 else "less"
     return (
-        f"--rate {given_hz:.10g} Hz is taken, {share(abs(part))} {more} than {what} has"
-        f" it: {rate_hz:.10g} Hz"
+        f"the given rate, {given_hz:.10g} Hz, is taken: {share(abs(part))} {more} than"
+        f" {what} has it, {rate_hz:.10g} Hz"
     )
 
 
@@ -139,7 +141,8 @@ def of_times(
     """
     if fit.rows < 2 or open_hz is None:
         unsaid = (
-            f"--rate {given_hz:.10g} Hz is taken: the column {column} tells no rate"
+            f"the given rate, {given_hz:.10g} Hz, is taken: the column {column} tells"
+            " none"
         )
         return RateComparison((unsaid,))
     average_hz = fit.average_hz
@@ -150,16 +153,19 @@ def of_times(
             else f", and a row is up to {fit.off_s:.3g} s off an even sampling"
         )
         raise DataError(
-            f"{name}: --rate {given_hz:.10g} contradicts the column {column}",
+            f"{name}: the given rate, {given_hz:.10g} Hz, contradicts the column"
+            f" {column}",
             evidence=(
                 f"its {fit.rows} rows in {fit.duration_s:.6g} s are {average_hz:.6g}"
                 f" samples a second on average{other}; rounded as they are, they leave"
                 f" {open_hz.text}"
             ),
-            try_next=(
-                "leave out --rate; resample the table where its rows are not even;"
-                " --time none, only where the column does not tell when the samples"
-                " were taken"
+            try_next=Advice(
+                "leave out the rate; resample the table where its rows are not even",
+                give(
+                    ", only where the column does not tell when the samples were taken",
+                    time="none",
+                ),
             ),
         )
     off_ppm = open_hz.off_ppm(given_hz)
@@ -168,24 +174,28 @@ def of_times(
     known = f"energies are known to within {share(off_ppm * 1e-6)}"
     if open_hz.contains(given_hz):
         note = (
-            f"--rate {given_hz:.10g} Hz is taken, which the column {column} does not"
-            f" confirm: its {fit.rows} rows leave it {open_hz.text}, and {known}"
+            f"the given rate, {given_hz:.10g} Hz, is taken, which the column {column}"
+            f" does not confirm: its {fit.rows} rows leave it {open_hz.text}, and"
+            f" {known}"
         )
     else:
         note = f"{_note(given_hz, f'the column {column}', average_hz)}; {known}"
     return RateComparison((note,), off_ppm)
 
 
-def advice(average: Fit, resolution_s: float, open_hz: RateRange | None) -> str:
-    """Return the option that takes each row for one sample, and the rates that the
-    times allow; empty where they allow none.
+def advice(
+    average: Fit, resolution_s: float, open_hz: RateRange | None
+) -> Advice | None:
+    """Return advice to take each row for one sample, with the rates that the times
+    allow; None where they allow none.
 
     `average` is how the rows fit their own average rate, `open_hz` the rates at which
     every stamp is within its rounding.
     """
     if open_hz is None or not average.is_near(resolution_s):
-        return ""
-    return (
-        "--rate HZ, if each row is one sample, none is missing and you know the rate"
-        f" (these times leave it {open_hz.text})"
+        return None
+    remark = (
+        ", if each row is one sample, none is missing and you know the rate (these"
+        f" times leave it {open_hz.text})"
     )
+    return Advice(give(remark, rate_hz="HZ"))

@@ -13,6 +13,7 @@ import numpy as np
 from rig.arrays import Reals
 from rig.errors import DataError
 from rig.files.plain_text import one_line
+from rig.importers.advice import Advice, give
 from rig.importers.as_stamped import Stamped
 from rig.importers.markers import Marked
 from rig.importers.options import LARGEST, LEAST_HZ, MOST_HZ
@@ -25,12 +26,6 @@ from rig.uncertainty.accuracy import Accuracy
 LONGEST_S = 100 * 365.25 * 86_400
 
 
-class NoSync(str):
-    """Note that no signal is the SYNC line, and the option that names one."""
-
-    __slots__ = ()
-
-
 @dataclass(frozen=True, slots=True)
 class Opened:
     """A trace ready to be measured; `notes` say how its columns or signals were read.
@@ -39,8 +34,8 @@ class Opened:
     `about` is the metadata of its recorder, where that was the rig; `marked` says where
     its markers are, where it can have any. `rate_ppm` is how far the sampling rate may
     be off, where the file leaves that open. `stamped` are the rows of a table that was
-    integrated as stamped, and `rate_advice` the option that takes each row for one
-    sample, where it fits. `lines` are the edges of all digital lines, or why one has
+    integrated as stamped, and `rate_advice` to take each row for one sample,
+    where that fits. `lines` are the edges of all digital lines, or why one has
     none, where the conversion has read them.
     """
 
@@ -52,7 +47,7 @@ class Opened:
     about: dict[str, Any] = field(default_factory=dict)
     rate_ppm: float = 0.0
     stamped: Stamped | None = None
-    rate_advice: str = ""
+    rate_advice: Advice | None = None
     lines: Mapping[str, Edges | DataError] = field(default_factory=dict)
 
     @property
@@ -90,8 +85,12 @@ class Opened:
         )
 
 
+#: Advice where a file lacks its rate.
+GIVE_RATE = Advice(give(", if you know it", rate_hz="HZ"))
+
+
 def require_rate(
-    name: str, rate_hz: float, samples: int, hint: str = "--rate HZ, if you know it"
+    name: str, rate_hz: float, samples: int, hint: Advice = GIVE_RATE
 ) -> None:
     """Raise DataError where no trace can have this rate, or where so many samples would
     take centuries.

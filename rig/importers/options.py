@@ -84,7 +84,7 @@ class Options:
             raise ConfigError(
                 "which column is the voltage across the shunt?",
                 path="shunt_ohm",
-                try_next="--current COLUMN beside it",
+                try_next="name it as the current",
             )
 
 

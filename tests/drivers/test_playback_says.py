@@ -46,6 +46,8 @@ def recordings(tmp_path: Path) -> Path:
     (tmp_path / "plain.csv").write_text("time_ms,I,U (V)\n0,1,1\n1,1,1\n")
     (tmp_path / "nothing.csv").write_text("time_ms,x\n0,1\n1,1\n")
     (tmp_path / "rows.csv").write_text("I (mA),U (V)\n1,1\n1,1\n")
+    (tmp_path / "power.csv").write_text("time_ms,x (W)\n0,1\n1,1\n")
+    (tmp_path / "quoted.csv").write_text('time_ms,"I ""in""",U (V)\n0,1,1\n1,1,1\n')
     return tmp_path
 
 
@@ -61,8 +63,7 @@ def refused(recordings: Path, place: str, settings: str) -> RigError:
     return caught.value
 
 
-#: File, settings, error, its text after the file's name, and the hint; SIGNALS is the
-#: place of the keys.
+#: File, settings, error, its text, and the hint; SIGNALS is the place of the keys.
 REFUSED = {
     "no voltage": (
         "a.ppk2",
@@ -112,6 +113,31 @@ REFUSED = {
             ' the supply was set to, or SIGNALS.voltage = "COLUMN:UNIT"'
         ),
     ),
+    "power alone": (
+        "power.csv",
+        "signals.power = 'P'",
+        DataError,
+        "no columns are called P",
+        "fetch or make the file again, or name another one",
+    ),
+    "a given rate": (
+        "a.csv",
+        "signals.rate_hz = 500.0",
+        DataError,
+        "a.csv: the given rate, 500 Hz, contradicts the column time_ms",
+        (
+            "leave out the rate; resample the table where its rows are not even, or"
+            ' SIGNALS.time = "none", only where the column does not tell when the'
+            " samples were taken"
+        ),
+    ),
+    "a name that TOML escapes": (
+        "quoted.csv",
+        """signals.current = 'I "in"'""",
+        DataError,
+        'column I "in" has no unit of current',
+        """SIGNALS.current = "I \\"in\\":UNIT" with one of A, mA, uA, nA""",
+    ),
     "no times": (
         "rows.csv",
         "",
@@ -142,7 +168,8 @@ def test_what_a_file_does_not_say_is_asked_for_by_the_keys_of_this_bench(
     )
     assert isinstance(error, kind)
     rail = "" if place == "monitor" else "rail io: "
-    assert error.cause == f"{rail}{recordings / name}: {cause}"
+    assert error.cause == f"{rail}{cause}"
+    assert error.evidence.startswith(str(recordings / name))
     assert error.try_next == hint.replace("SIGNALS", f"{place}.playback.signals")
 
 
@@ -208,11 +235,11 @@ def test_a_later_recording_that_cannot_be_read_is_named_with_what_to_do(
     with pytest.raises(BenchError) as caught, monitor.record(recordings):
         pass
     assert type(caught.value) is BenchError
-    assert (
-        caught.value.cause
-        == f"recording 2: {recordings / 'r-2.csv'}: no column of current or power; no"
-        " voltage, which a current needs beside it"
+    assert caught.value.cause == (
+        "recording 2: no column of current or power; no voltage, which a current needs"
+        " beside it"
     )
+    assert caught.value.evidence.startswith(f"{recordings / 'r-2.csv'}: the columns")
     asked = 'monitor.playback.signals.current = "COLUMN:UNIT", as I:mA; monitor'
     assert caught.value.try_next.startswith(asked)
     monitor.close()

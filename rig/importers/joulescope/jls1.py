@@ -26,12 +26,13 @@ from numpy.typing import NDArray
 from rig.arrays import Array, Float32s, Uint8s
 from rig.errors import ConfigError, DataError
 from rig.importers import given_rate
+from rig.importers.advice import Advice, NoSync, give
 from rig.importers.conversion import Conversion
 from rig.importers.digital_levels import BOTH, HIGH, LOW, UNKNOWN, DigitalLines
 from rig.importers.joulescope import js110_raw
 from rig.importers.joulescope.jls1_container import ContainerBlock, TaggedFile
 from rig.importers.joulescope.js110_raw import Calibration, RawDecoder
-from rig.importers.opened import NoSync, Opened, require_rate
+from rig.importers.opened import Opened, require_rate
 from rig.importers.options import Options
 from rig.importers.tables.power_beside import PowerBeside
 from rig.trace.gaps import Gap
@@ -149,13 +150,13 @@ def _check(options: Options) -> None:
             raise DataError(
                 f"no signal is called {name}",
                 evidence=f"it has {_WHAT}",
-                try_next=f"--{role} {role}",
+                try_next=Advice(give(**{role: role})),
             )
     if options.sync not in ("", "none", *LINES):
         raise DataError(
             f"no digital signal is called {options.sync}",
             evidence=f"it has {_WHAT}",
-            try_next=f"--sync {LINES[0]}",
+            try_next=Advice(give(sync=LINES[0])),
         )
 
 
@@ -168,8 +169,8 @@ def _said(options: Options) -> Iterator[str]:
         yield f"SYNC: {options.sync}"
     else:
         yield NoSync(
-            f"no SYNC; if the recording has its inputs in {' or '.join(LINES)}: --sync"
-            f" {LINES[0]}"
+            f"no SYNC; if the recording has its inputs in {' or '.join(LINES)}",
+            Advice(give(sync=LINES[0])),
         )
 
 

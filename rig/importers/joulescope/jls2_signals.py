@@ -13,14 +13,15 @@ import pyjls
 
 from rig.errors import DataError
 from rig.importers import given_rate
+from rig.importers.advice import Advice, AdvisedNote, NoSync, give
 from rig.importers.given_rate import RateComparison
 from rig.importers.markers import TIME64_S, markers_in, time_stamps, trace_beside
-from rig.importers.opened import NoSync
 from rig.importers.options import Options
 
 #: The names that programs give to signals without units of their own.
 _UNITS = {"current": "A", "voltage": "V", "power": "W"}
 _FLOATS = (pyjls.DataType.F32, pyjls.DataType.F64)
+_ONE = ", one of these"
 _DEFAULT_SYNC = "gpi[0]"
 #: Rates are whole numbers in JLS; time stamps that disagree by more than crystals do
 #: are noted.
@@ -53,7 +54,7 @@ def source_of(reader: Any, options: Options) -> Any:
             raise _unclear(
                 reader,
                 f"{len(currents)} sources are called {options.source}",
-                "--source NAME, one of these",
+                Advice(give(_ONE, source="NAME")),
             )
         return currents[0]
     names = {options.current, options.power} - {""}
@@ -66,13 +67,13 @@ def source_of(reader: Any, options: Options) -> Any:
         raise _unclear(
             reader,
             "there is neither current nor power",
-            "--current NAME or --power NAME, one of these",
+            Advice(give(_ONE, current="NAME"), give(power="NAME")),
         )
     if len(useful) > 1:
         raise _unclear(
             reader,
             f"{len(useful)} sources have current or power",
-            "--source NAME, one of these",
+            Advice(give(_ONE, source="NAME")),
         )
     return sources[useful.pop()]
 
@@ -102,7 +103,7 @@ def choose(reader: Any, source: Any, options: Options) -> Chosen:
         raise _unclear(
             reader,
             f"source {source.name} has neither current nor power",
-            "--current NAME or --power NAME",
+            Advice(give(current="NAME"), give(power="NAME")),
         )
     voltage = beside = None
     if power is not None:
@@ -129,13 +130,13 @@ def _voltage(reader: Any, signals: list[Any], name: str, current: Any) -> Any:
         raise _unclear(
             reader,
             "there is no voltage beside the current",
-            "--supply-v VOLTS, what the supply was set to",
+            Advice(give(", what the supply was set to", supply_v="VOLTS")),
         )
     if current.sample_rate % voltage.sample_rate:
         raise _unclear(
             reader,
             "the voltage's rate does not divide the current's",
-            "--power NAME, or --supply-v VOLTS",
+            Advice(give(power="NAME"), give(supply_v="VOLTS")),
         )
     return voltage
 
@@ -164,19 +165,21 @@ def _one(reader: Any, signals: list[Any], kind: str, name: str) -> Any | None:
     found = by_name if len(by_name) == 1 else found
     if name and not found:
         raise _unclear(
-            reader, f"no signal is called {name}", f"--{kind} NAME, one of these"
+            reader,
+            f"no signal is called {name}",
+            Advice(give(_ONE, **{kind: "NAME"})),
         )
     if len(found) > 1:
         raise _unclear(
             reader,
             f"{len(found)} signals could be the {kind}",
-            f"--{kind} NAME, one of these",
+            Advice(give(_ONE, **{kind: "NAME"})),
         )
     if found and found[0].data_type not in _FLOATS:
         raise _unclear(
             reader,
             f"{found[0].name} does not hold floating point numbers",
-            f"--{kind} NAME, another one",
+            Advice(give(", another one", **{kind: "NAME"})),
         )
     if found and not found[0].length:
         raise DataError(f"{found[0].name} has no samples")
@@ -196,7 +199,8 @@ def _sync(reader: Any, signals: list[Any], name: str) -> Any | None:
             if name
             else f"{len(digital)} digital signals, none called {_DEFAULT_SYNC}"
         )
-        raise _unclear(reader, cause, "--sync NAME, one of these, or --sync none")
+        advice = Advice(give(_ONE, sync="NAME"), give(sync="none"))
+        raise _unclear(reader, cause, advice)
     return lines[0]
 
 
@@ -289,7 +293,7 @@ def overlap(chosen: Chosen) -> tuple[int, int]:
         raise DataError(
             "current and voltage were not recorded at the same time",
             evidence=where,
-            try_next="--supply-v VOLTS",
+            try_next=Advice(give(supply_v="VOLTS")),
         )
     return first, last
 
@@ -316,8 +320,9 @@ def doubts_of(reader: Any, current: Any, name: str, given_hz: float) -> RateComp
         return given_rate.compared(name, given_hz, stated_hz)
     if not stamped_hz or abs(stamped_hz / rate_hz - 1) < _RATE_DOUBT:
         return RateComparison()
-    doubt = (
+    doubt = AdvisedNote(
         f"the rate is {rate_hz:.10g} Hz, but the file's time stamps make it"
-        f" {stamped_hz:.10g} Hz: --rate HZ if they are right"
+        f" {stamped_hz:.10g} Hz",
+        Advice(give(" if they are right", rate_hz="HZ")),
     )
     return RateComparison((doubt,))

@@ -20,8 +20,9 @@ import numpy as np
 
 from rig.errors import ConfigError, DataError
 from rig.importers import given_rate
+from rig.importers.advice import Advice, NoSync, give
 from rig.importers.conversion import Conversion
-from rig.importers.opened import NoSync, Opened, require_rate
+from rig.importers.opened import Opened, require_rate
 from rig.importers.options import Options
 from rig.importers.stamps_file import resolution_s, stamps_in
 
@@ -83,7 +84,9 @@ def convert(path: Path, scratch: Path, options: Options) -> Opened:
                     raise DataError(
                         f"{_beside(path).name}: {stamp} s lies outside of {path.name}",
                         evidence=f"{samples / rate_hz:.6g} s long",
-                        try_next="the two files of one recording; --sync none",
+                        try_next=Advice(
+                            "the two files of one recording", give(sync="none")
+                        ),
                     )
                 writer.stamp(float(stamp))
     if total_w < _LEAST_W * samples:
@@ -108,7 +111,7 @@ def _check(options: Options) -> None:
         raise ConfigError(
             "the time stamps beside the file are the only SYNC",
             path="sync",
-            try_next="--sync none",
+            try_next=Advice("leave it out", give(sync="none")),
         )
 
 
@@ -126,7 +129,8 @@ def _stamps(path: Path, options: Options, notes: list[str]) -> list[str]:
     stamps = stamps_in(beside)
     if sorted(stamps, key=float) != stamps:
         raise DataError(
-            f"{beside.name}: its times run backwards", try_next="--sync none"
+            f"{beside.name}: its times run backwards",
+            try_next=Advice(give(sync="none")),
         )
     notes.append(f"SYNC: the {len(stamps)} falling edges of {beside.name}")
     return stamps

@@ -18,6 +18,7 @@ import numpy as np
 
 from rig.errors import ConfigError, DataError
 from rig.files import foreign_files
+from rig.importers.advice import Advice, give
 from rig.importers.options import Options
 from rig.importers.tables import short_lines
 
@@ -78,7 +79,7 @@ def joined(
             f"{beside.name} does not cover the time of {path.name}",
             evidence=f"{volts_s[0]:g} s to {volts_s[-1]:g} s, {times_s[0]:g} s to "
             f"{times_s[-1]:g} s",
-            try_next="both files of one recording, or --supply-v",
+            try_next=Advice("both files of one recording", give(supply_v="VOLTS")),
         )
     at = np.maximum(np.searchsorted(volts_s, times_s, side="right") - 1, 0)
     _write(table, current, voltage["value"].to_numpy()[at])
@@ -113,7 +114,7 @@ def _voltage_beside(path: Path) -> Path:
         raise DataError(
             f"there is no voltage of Otii beside {path.name}",
             evidence=f"a file {_CURRENT.sub('voltage', path.name)} was looked for",
-            try_next="export it, too; or --supply-v VOLTS",
+            try_next=Advice("export it, too", give(supply_v="VOLTS")),
         )
     return files[0]
 

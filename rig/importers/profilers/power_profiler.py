@@ -12,6 +12,7 @@ import numpy as np
 
 from rig.arrays import Array
 from rig.errors import ConfigError, DataError
+from rig.importers.advice import Advice, NoSync, give
 from rig.importers.conversion import Conversion
 from rig.importers.digital_levels import BOTH, HIGH, LOW, UNKNOWN, DigitalLines
 from rig.importers.opened import Opened
@@ -22,6 +23,7 @@ Piece = tuple[Array, Array]
 
 #: Meaning of the two bits of a line.
 _LEVELS = np.array([UNKNOWN, LOW, HIGH, BOTH], dtype=np.int8)
+NO_SYNC = NoSync("no SYNC; there are the lines D0 to D7", Advice(give(sync="D0")))
 LINES = tuple(f"D{number}" for number in range(8))
 
 
@@ -41,10 +43,10 @@ def check_options(options: Options) -> None:
             raise DataError(
                 f"no signal is called {name}",
                 evidence="it has current and the lines D0 to D7",
-                try_next="--supply-v",
+                try_next=Advice(give(supply_v="VOLTS")),
             )
     if not options.supply_v:
-        hint = "--supply-v VOLTS, what the supply was set to"
+        hint = Advice(give(", what the supply was set to", supply_v="VOLTS"))
         raise DataError(
             "there is no voltage beside the current",
             evidence="it has current and the lines D0 to D7",
@@ -54,7 +56,7 @@ def check_options(options: Options) -> None:
         raise DataError(
             f"no line is called {options.sync}",
             evidence="there are D0 to D7",
-            try_next="--sync D0, or --sync none",
+            try_next=Advice(give(sync="D0"), give(sync="none")),
         )
 
 

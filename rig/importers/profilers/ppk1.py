@@ -27,7 +27,8 @@ import numpy as np
 from rig.errors import DataError
 from rig.files import foreign_files
 from rig.importers import given_rate
-from rig.importers.opened import NoSync, Opened, require_rate
+from rig.importers.advice import Advice, NoSync, give
+from rig.importers.opened import Opened, require_rate
 from rig.importers.options import Options
 from rig.importers.profilers import power_profiler
 
@@ -113,9 +114,13 @@ def convert(path: Path, scratch: Path, options: Options) -> Opened:
     is_synced = power_profiler.is_synced(options)
     has_lines = len(bits[:count]) == count
     if is_synced and not has_lines:
-        raise DataError(f"{path.name} has no digital lines", try_next="--sync none")
-    hint = "; there are the lines D0 to D7: --sync D0" if has_lines else ""
-    notes.append(f"SYNC: {options.sync}" if is_synced else NoSync(f"no SYNC{hint}"))
+        raise DataError(
+            f"{path.name} has no digital lines", try_next=Advice(give(sync="none"))
+        )
+    if is_synced:
+        notes.append(f"SYNC: {options.sync}")
+    else:
+        notes.append(power_profiler.NO_SYNC if has_lines else NoSync("no SYNC"))
     pieces = (
         (
             current_ua[first : min(first + _PIECE, count)],

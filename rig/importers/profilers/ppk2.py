@@ -25,7 +25,7 @@ from rig.arrays import Array
 from rig.errors import DataError
 from rig.files import typed
 from rig.importers import given_rate
-from rig.importers.opened import NoSync, Opened, require_rate
+from rig.importers.opened import GIVE_RATE, Opened, require_rate
 from rig.importers.options import Options
 from rig.importers.profilers import power_profiler
 
@@ -94,11 +94,7 @@ def _convert(archive: ZipFile, path: Path, scratch: Path, options: Options) -> O
         path.name, rate_hz, archive.getinfo(_SAMPLES).file_size // _ROW.itemsize
     )
     is_synced = power_profiler.is_synced(options)
-    notes.append(
-        f"SYNC: {options.sync}"
-        if is_synced
-        else NoSync("no SYNC; there are the lines D0 to D7: --sync D0")
-    )
+    notes.append(f"SYNC: {options.sync}" if is_synced else power_profiler.NO_SYNC)
     pieces = (
         (rows["current_ua"], rows["lines"]) for rows in _rows(archive, path, notes)
     )
@@ -152,12 +148,11 @@ def _rate_hz(archive: ZipFile, path: Path) -> float:
     try:
         about = typed.from_json(_About, json.loads(text), _ABOUT)
     except (ValueError, DataError, RecursionError) as error:
-        hint = "--rate HZ, if you know it"
         evidence = error.evidence if isinstance(error, DataError) else repr(error)
         raise DataError(
             f"{path.name} does not say its sampling rate",
             evidence=evidence,
-            try_next=hint,
+            try_next=GIVE_RATE,
         ) from error
     if about.formatVersion != 2:
         raise DataError(

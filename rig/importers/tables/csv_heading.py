@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from rig.errors import DataError, shortened
-from rig.importers.opened import NoSync
+from rig.importers.advice import Advice, NoSync, Suggestion, give
 from rig.importers.options import Options
 from rig.importers.tables.column_units import UNITS, WRITTEN, Named, unit_as_written
 from rig.importers.tables.dated import DateColumns
@@ -21,7 +21,10 @@ T = TypeVar("T")
 
 #: A heading that is SYNC without an option.
 SYNC_NAMES = ("sync", "gpi[0]", "gpi0")
-_VOLTAGE = "--supply-v VOLTS, what the supply was set to, or --voltage COLUMN:UNIT"
+_VOLTAGE = Advice(
+    give(", what the supply was set to", supply_v="VOLTS"), give(voltage="COLUMN:UNIT")
+)
+_OTHER_SYNC = Advice(give(", another one", sync="COLUMN"), give(sync="none"))
 #: How columns without a unit are called, for a hint.
 _CALLED = {"time": r"^(t|time.*|timestamp.*)$", "current": r"^(i|curr\b.*|current.*)$"}
 _AS = {"time": "as t:ms", "current": "as I:mA"}
@@ -143,12 +146,9 @@ def _time(named: Named, options: Options, dates: DateColumns | None) -> Column |
     if time is None and dates is not None and options.time != "none":
         time = Column(dates.name, dates.at, "dates")
     if time is None and not options.rate_hz:
-        named_hint = f"{_option(named, 'time')}, or --rate HZ"
-        raise _unclear(
-            named,
-            "no column of times",
-            "--rate HZ" if options.time == "none" else named_hint,
-        )
+        columns = [] if options.time == "none" else [_unlabelled(named, "time")]
+        advice = Advice(*columns, give(rate_hz="HZ"))
+        raise _unclear(named, "no column of times", advice)
     return time
 
 
@@ -163,10 +163,11 @@ def _value(named: Named, options: Options) -> tuple[Column, str]:
     power = _one(named, "power", options.power)
     if power is not None:
         return power, "power"
-    hint = f"{_option(named, 'current')}, or --power COLUMN:UNIT"
+    ways = [_unlabelled(named, "current"), give(power="COLUMN:UNIT")]
     if named.of_role("voltage"):
-        hint += ", or --current COLUMN --shunt-ohm OHMS for the voltage across a shunt"
-    raise _unclear(named, "no column of current or power", hint)
+        across = " for the voltage across a shunt"
+        ways.append(give(across, current="COLUMN", shunt_ohm="OHMS"))
+    raise _unclear(named, "no column of current or power", Advice(*ways))
 
 
 def _across_shunt(named: Named, options: Options) -> Column:
@@ -187,7 +188,7 @@ def _voltage(
         raise _unclear(
             named,
             f"{voltage.name} cannot be voltage and SYNC",
-            "--sync COLUMN, another one, or --sync none",
+            _OTHER_SYNC,
         )
     if voltage is None:
         raise _unclear(named, "no voltage beside the current", _VOLTAGE)
@@ -224,8 +225,13 @@ def _notes(
         if options.sync != "none"
         else ""
     )
-    lines = f"; there are the lines {', '.join(digital)}: --sync D0" if digital else ""
-    yield NoSync(f"no SYNC{among}{lines}")
+    if not digital:
+        yield NoSync(f"no SYNC{among}")
+        return
+    yield NoSync(
+        f"no SYNC{among}; there are the lines {', '.join(digital)}",
+        Advice(give(sync="D0")),
+    )
 
 
 def _one(named: Named, role: str, name: str) -> Column | None:
@@ -234,11 +240,13 @@ def _one(named: Named, role: str, name: str) -> Column | None:
     columns = named.of_role(role)
     if len(columns) > 1:
         which = ", ".join(named.names[at] for at in columns)
-        none = ", or --time none with --rate HZ" if role == "time" else ""
+        ways = [give(**{role: "COLUMN"})]
+        if role == "time":
+            ways.append(give(time="none", rate_hz="HZ"))
         raise _unclear(
             named,
             f"{len(columns)} columns in a unit of {role}: {which}",
-            f"--{role} COLUMN{none}",
+            Advice(*ways),
         )
     return _column(named, columns[0]) if columns else None
 
@@ -265,24 +273,23 @@ def _named(named: Named, role: str, wanted: str, option: str = "") -> Column:
         raise _unclear(
             named,
             f"{count or 'no'} columns are called {name}",
-            f"--{option} COLUMN:UNIT, one of these",
+            Advice(give(", one of these", **{option: "COLUMN:UNIT"})),
         )
     at = named.names.index(name)
     if name == wanted:
         unit = named.units[at]
     if unit not in UNITS or UNITS[unit][0] != role:
         units = ", ".join(WRITTEN[key] for key, (of, _) in UNITS.items() if of == role)
+        suggestion = give(f" with one of {units}", **{option: f"{name}:UNIT"})
         raise _unclear(
-            named,
-            f"column {name} has no unit of {role}",
-            f"--{option} '{name}:UNIT' with one of {units}",
+            named, f"column {name} has no unit of {role}", Advice(suggestion)
         )
     return _column(named, at, unit)
 
 
-def _option(named: Named, role: str) -> str:
-    """Return the option that names a column of a role, with the column where one alone
-    is called so.
+def _unlabelled(named: Named, role: str) -> Suggestion:
+    """Suggest the column of a role and its unit, with the column where one alone is
+    called so.
     """
     pairs = zip(named.names, named.units, strict=True)
     unlabelled = [
@@ -291,7 +298,7 @@ def _option(named: Named, role: str) -> str:
         if not unit and re.search(_CALLED[role], name, re.IGNORECASE)
     ]
     example = f"as '{unlabelled[0]}:UNIT'" if len(unlabelled) == 1 else _AS[role]
-    return f"--{role} COLUMN:UNIT, {example}"
+    return give(f", {example}", **{role: "COLUMN:UNIT"})
 
 
 def _column(named: Named, at: int, unit: str = "") -> Column:
@@ -324,7 +331,7 @@ def _line(named: Named, wanted: str, others: Sequence[Column]) -> SyncColumn | N
             raise _unclear(
                 named,
                 f"{wanted} is a column of {role}, and no SYNC",
-                "--sync COLUMN, another one, or --sync none",
+                _OTHER_SYNC,
             )
         if role == "voltage":
             return SyncColumn(_column(named, at), None, True)
@@ -336,7 +343,7 @@ def _line(named: Named, wanted: str, others: Sequence[Column]) -> SyncColumn | N
     raise _unclear(
         named,
         f"no column is called {wanted}",
-        "--sync COLUMN, one of these, or --sync none",
+        Advice(give(", one of these", sync="COLUMN"), give(sync="none")),
     )
 
 
@@ -384,11 +391,10 @@ class Unclear:
             for error in self._found:
                 raise error
             return
-        tries = dict.fromkeys(error.try_next for error in self._found)
         raise _unclear(
             self._named,
             "; ".join(error.cause for error in self._found),
-            "; ".join(tries),
+            Advice.joined(error.try_next for error in self._found),
         )
 
 

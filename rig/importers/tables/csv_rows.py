@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from rig.arrays import Array, Float64s, Int64s, Strings
 from rig.errors import DataError, shortened
+from rig.importers.advice import Advice, give
 from rig.importers.digital_levels import BOTH, HIGH, LOW, UNKNOWN
 from rig.importers.options import LARGEST
 from rig.importers.tables.column_units import unit_as_written, without_unit
@@ -53,6 +54,7 @@ ROW = np.dtype(
         ("counter", "f8"),
     ]
 )
+_OF_LEVELS = ", of levels 0 and 1, or of a voltage with its unit in the heading"
 #: A cell that is a date or a time of day.
 _DATE = re.compile(r"\d+[-/.:]\d+[-/.:]\d+.*|\d+:\d+.*")
 
@@ -128,8 +130,9 @@ class Piece:
                 f"{self.path}, line {int(places[bad])}: {dates.name} is no date or"
                 " time",
                 evidence=repr(str(times[bad])),
-                try_next=(
-                    "ISO 8601, as 2026-03-01T12:00:00.125; or --time none with --rate"
+                try_next=Advice(
+                    "ISO 8601, as 2026-03-01T12:00:00.125",
+                    give(time="none", rate_hz="HZ"),
                 ),
             )
         return seconds
@@ -299,9 +302,10 @@ class Piece:
         if not cell:
             return "nan"
         if _DATE.fullmatch(cell):
-            hint = (
-                "no dates: export the time in seconds; or --time none --rate HZ, if"
-                " each row is one sample and none is missing"
+            is_even = ", if each row is one sample and none is missing"
+            hint = Advice(
+                "no dates: export the time in seconds",
+                give(is_even, time="none", rate_hz="HZ"),
             )
         if "\0" in cell:
             hint = ZEROS
@@ -340,10 +344,7 @@ class Piece:
                     f"{self.path}, line {places[row]}: {line.column.name} is not a"
                     " level",
                     evidence=repr(text),
-                    try_next=(
-                        "--sync COLUMN, of levels 0 and 1, or of a voltage with its"
-                        " unit in the heading"
-                    ),
+                    try_next=Advice(give(_OF_LEVELS, sync="COLUMN")),
                 )
         codes = np.array([_LEVELS[text] for text in plain.tolist()], dtype=np.int8)
         return codes[inverse]

@@ -18,6 +18,7 @@ import numpy as np
 from rig.arrays import Array, Float64s, Int64s
 from rig.errors import ConfigError, DataError
 from rig.importers import as_stamped, given_rate, rate_range
+from rig.importers.advice import Advice, AdvisedNote, give
 from rig.importers.conversion import Conversion
 from rig.importers.digital_levels import LevelStretches
 from rig.importers.given_rate import RateComparison
@@ -178,7 +179,7 @@ class _Table:
                 advice = self._advice()
                 resample = "resample it at even times"
                 hint = (
-                    f"{advice}; else {resample}"
+                    advice.or_else(resample)
                     if advice
                     else f"{resample}: no rate is within 1 % of these"
                 )
@@ -214,7 +215,8 @@ class _Table:
             from_column = (
                 f"{rate_hz:.10g} samples a second, from the column {heading.time.name}"
             )
-            self.notes.append(", ".join(filter(None, [from_column, layout.known])))
+            rate = ", ".join(filter(None, [from_column, layout.known]))
+            self.notes.append(AdvisedNote(rate, layout.better))
         self.notes.extend(layout.notes)
         return replace(opened, rate_ppm=max(layout.rate_ppm, untold_ppm))
 
@@ -246,8 +248,8 @@ class _Table:
         self, rate_hz: float, samples: int, edge_hz: float = 0.0
     ) -> Conversion:
         name = self.path.name
-        hint = "is the unit of the times right? --time COLUMN:UNIT"
-        require_rate(name, rate_hz, samples, hint)
+        suggestion = give(", where the unit of the times is wrong", time="COLUMN:UNIT")
+        require_rate(name, rate_hz, samples, Advice(suggestion))
         return Conversion(
             name=name,
             scratch=self.scratch,
@@ -332,7 +334,7 @@ class _Table:
         fitted = dates.fit(split(last, self.form.delimiter)[dates.at], rows, rate_hz)
         if fitted is None:
             unsaid = (
-                f"--rate {rate_hz:.10g} Hz is not compared with the column"
+                f"the given rate, {rate_hz:.10g} Hz, is not compared with the column"
                 f" {dates.name}, whose times are not understood"
             )
             return RateComparison((unsaid,))
@@ -345,12 +347,12 @@ class _Table:
             return RateComparison((f"{error.cause}: {error.evidence}",))
         return compared if is_asked else RateComparison()
 
-    def _advice(self) -> str:
-        """Return the option that takes each row for one sample; empty where none
-        fits."""
+    def _advice(self) -> Advice | None:
+        """Return advice to take each row for one sample; None where that does not
+        fit."""
         average_hz = self._fit(1.0).average_hz
         if not average_hz:
-            return ""
+            return None
         rounded_s = max(self.stamps.resolution_s, given_rate.JITTER / average_hz)
         return given_rate.advice(self._fit(average_hz), rounded_s, self._open_hz())
 

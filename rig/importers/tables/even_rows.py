@@ -17,6 +17,7 @@ import numpy as np
 
 from rig.arrays import Float64s, Int64s
 from rig.errors import DataError
+from rig.importers.advice import Advice, give
 from rig.units import scale, share
 
 #: Stamps this close to their place, in samples, are as good as exact.
@@ -55,13 +56,15 @@ class RowRun:
 class RowLayout:
     """The rate of rows, how far it may be off, and where the rows lie.
 
-    `known` says how well the stamps give the rate, where a clock is better.
+    `known` says how well the stamps give the rate, where a clock is better; `better` is
+    advice to state one that is known better.
     """
 
     rate_hz: float
     rate_ppm: float
     runs: list[RowRun]
     known: str = ""
+    better: Advice | None = None
     notes: tuple[str, ...] = ()
 
 
@@ -134,7 +137,8 @@ def _steps(path: Path, pieces: Iterable[tuple[Float64s, Int64s]]) -> _Steps:
         if not rows:
             if len(times_s) < 2:
                 raise DataError(
-                    f"{path} has one row: no rate can be told", try_next="--rate HZ"
+                    f"{path} has one row: no rate can be told",
+                    try_next=Advice(give(rate_hz="HZ")),
                 )
             usual_s = float(np.median(np.diff(times_s)))
             first_s = float(times_s[0])
@@ -227,12 +231,13 @@ def _layout(
         return RowLayout(rate_hz, rate_ppm, runs)
     factor, unit = scale(limit_s, "s")
     # A rate that is given takes the rows for all samples.
-    better = ": --time none --rate HZ if you know it better" if len(runs) == 1 else ""
+    suggestion = give(" if you know it better", time="none", rate_hz="HZ")
+    better = Advice(suggestion) if len(runs) == 1 else None
     known = (
         f"known to within {share(rate_ppm * 1e-6)}, as its stamps are rounded to"
-        f" {limit_s * factor:.3g} {unit}{better}"
+        f" {limit_s * factor:.3g} {unit}"
     )
-    return RowLayout(rate_hz, rate_ppm, runs, known)
+    return RowLayout(rate_hz, rate_ppm, runs, known, better)
 
 
 def _error(path: Path, line: int, what: str, evidence: str = "") -> DataError:

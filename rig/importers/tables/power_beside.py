@@ -5,12 +5,12 @@ samples are means, the two differ. Pure.
 
 from __future__ import annotations
 
-import shlex
 from dataclasses import dataclass
 
 import numpy as np
 
 from rig.arrays import Array
+from rig.importers.advice import Advice, AdvisedNote, give
 from rig.units import share
 
 #: Below this the difference is rounding: single precision, or the digits that were
@@ -52,10 +52,13 @@ class PowerBeside:
             if self.size
             else ""
         )
+        remark = " takes the latter, without charge, current and uncertainty"
         return [
-            f"the energy by current times {voltage} is {self._whole()} over the"
-            f" whole{each}; --power {shlex.quote(self.name)} takes the latter, without"
-            " charge, current and uncertainty"
+            AdvisedNote(
+                f"the energy by current times {voltage} is {self._whole()} over the"
+                f" whole{each}",
+                Advice(give(remark, power=self.name)),
+            )
         ]
 
     def _whole(self) -> str:

@@ -52,8 +52,7 @@ CONTEXTS = {
     "rig/firmware/uf2.py": ("firmware flash",),
     "rig/firmware/uf2_drive.py": ("firmware flash",),
     "rig/host/tls_port.py": ("serve",),
-    # In a bench file drivers/playback.py, in the window gui/trace/shown/subject.py
-    # translates them.
+    # Options of the file itself are data there: tests/rig/importers/test_advice.py.
     "rig/importers": ("measure",),
     "rig/measure": ("measure",),
     "rig/network": (
@@ -237,7 +236,7 @@ def every_hint() -> tuple[Hint, ...]:
 @pytest.mark.parametrize(
     ("wrong", "known"),
     [
-        (wrong_options, "--supply-v VOLTS"),
+        (wrong_options, "--edges with another pattern"),
         (wrong_settings, "task.asc.cache"),
         (wrong_places, "docs/reference/PROTOCOL.md section 4"),
     ],

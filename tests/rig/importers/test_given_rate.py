@@ -78,10 +78,10 @@ def test_a_rate_that_the_file_contradicts_by_more_than_1_percent_is_refused(
     tmp_path: Path, name: str, rate_hz: float
 ) -> None:
     make, options = KINDS[name]
-    with pytest.raises(DataError, match=f"--rate {rate_hz:g} contradicts") as caught:
+    with pytest.raises(DataError, match=f"rate, {rate_hz:g} Hz, contradicts") as caught:
         opened(tmp_path, make(tmp_path), name, rate_hz=rate_hz, **options)
     assert "1000" in caught.value.evidence or "1005.03" in caught.value.evidence
-    assert "leave out --rate" in caught.value.try_next
+    assert "leave out the rate" in caught.value.try_next
 
 
 @pytest.mark.parametrize("name", KINDS)
@@ -91,7 +91,7 @@ def test_a_rate_within_1_percent_is_taken_and_the_difference_said(
     make, options = KINDS[name]
     result = opened(tmp_path, make(tmp_path), name, rate_hz=1005.0, **options)
     assert result.trace.sample_hz == 1005.0
-    note, *_ = [note for note in result.notes if "1005 Hz is taken" in note]
+    note, *_ = [note for note in result.notes if "1005 Hz, is taken" in note]
     assert "0.5 % more than" in note and "1000 Hz" in note
     same = opened(tmp_path, make(tmp_path), name, rate_hz=1000.0, **options)
     assert not any("is taken" in note for note in same.notes)
@@ -229,7 +229,7 @@ def test_a_given_rate_is_refused_or_the_true_energy_is_within_what_is_reported(
         except DataError as error:
             assert given_hz != rate_hz and "contradicts" in error.cause
             continue
-        if any("tells no rate" in note for note in result.notes):
+        if any("tells none" in note for note in result.notes):
             assert stamps[0] == stamps[-1]
             continue
         energy_j = result.trace.energy_j(0.0, result.trace.duration_s)
@@ -297,7 +297,7 @@ def test_dates_that_are_not_read_contradict_a_rate_as_well(
     # them.
     content = dated(form, np.arange(400) / 7.52)
     with pytest.raises(
-        DataError, match="--rate 10 contradicts the column timestamp"
+        DataError, match="the given rate, 10 Hz, contradicts the column timestamp"
     ) as caught:
         opened(tmp_path, content, rate_hz=10.0)
     assert "7.52 samples a second on average" in caught.value.evidence
@@ -319,8 +319,8 @@ def test_times_of_day_past_midnight_are_compared_and_those_that_are_none_are_rep
         opened(tmp_path, content, rate_hz=1.3)
     result = opened(tmp_path, content, rate_hz=1.0, time="none")
     assert (
-        "--rate 1 Hz is not compared with the column timestamp, whose times are not"
-        " understood" in result.notes
+        "the given rate, 1 Hz, is not compared with the column timestamp, whose times"
+        " are not understood" in result.notes
     )
 
 
