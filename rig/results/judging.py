@@ -18,8 +18,28 @@ from rig.results.verdict import DrawnVerdict, Verdict
 from rig.stats import claimed_value
 from rig.stats.claimed_value import Spread, Tested
 
-SEARCHES = "random searches make the scatter: only a claim can be tested"
-FEW_VALUES = "one or a few of many values decide: trials agree by chance only"
+
+@dataclass(frozen=True, slots=True)
+class WhyNotTested:
+    """Why the trials of a metric are not compared with each other: the reason, and its
+    consequence.
+    """
+
+    reason: str
+    consequence: str
+
+    @property
+    def text(self) -> str:
+        """Both, as results.json has them."""
+        return f"{self.reason}: {self.consequence}"
+
+
+SEARCHES = WhyNotTested(
+    "random searches make the scatter", "only a claim can be tested"
+)
+FEW_VALUES = WhyNotTested(
+    "one or a few of many values decide", "trials agree by chance only"
+)
 NOT_CLAIMED = "it is not claimed"
 NO_SCATTER = "its scatter is not known"
 #: A claim so many times too good that would not be noticed says that the test has no
@@ -283,7 +303,14 @@ def _numbers(metric: MetricResult) -> Sequence[float]:
 
 
 def _reason(repeatability: Repeatability) -> str:
-    return SEARCHES if repeatability is Repeatability.DRAWN else FEW_VALUES
+    why = SEARCHES if repeatability is Repeatability.DRAWN else FEW_VALUES
+    return why.text
+
+
+def reason_alone(stated: str) -> str:
+    """Return a reason of results.json without its consequence, where it has one."""
+    reasons = {why.text: why.reason for why in (SEARCHES, FEW_VALUES)}
+    return reasons.get(stated, stated)
 
 
 def _in_order(measured: Measurement, reasons: Mapping[str, str]) -> dict[str, str]:

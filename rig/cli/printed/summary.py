@@ -17,7 +17,7 @@ from rig.cli.printed.terminal import borderless_table, escape, print_whole
 from rig.cli.printed.verdicts import BADGES
 from rig.model.metric import Prominence, Statistic
 from rig.problems import SEE
-from rig.results import off_trial, verdict
+from rig.results import judging, off_trial, verdict
 from rig.results.document import IntervalResult, MetricResult, Results, VerdictResult
 from rig.results.replication import LIMIT, TRIALS, deviation
 from rig.results.stated import Notes, stated
@@ -102,7 +102,7 @@ def _most(result: VerdictResult) -> str:
     consequence.
     """
     first = next(iter(verdict.reasons(result.not_tested)), "no rule is about them")
-    return first.partition(":")[0]
+    return judging.reason_alone(first)
 
 
 def _is(trials: Sequence[int]) -> str:

@@ -62,7 +62,7 @@ def test_a_verdict_without_a_claim_is_not_about_what_random_searches_scatter(
     verdict = searched.replication
     for name, metric in searched.metrics.items():
         drawn = metric.repeatability is Repeatability.DRAWN
-        assert (verdict.not_tested.get(name) == judging.SEARCHES) is drawn
+        assert (verdict.not_tested.get(name) == judging.SEARCHES.text) is drawn
     powers = sum(metric.unit == "W" for metric in searched.metrics.values())
     left = len(searched.metrics) - powers
     assert verdict.scope == f"{powers} powers; {left} metrics not tested"
