@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rig.model.effects import Effects, named
+from rig.model.effects import Effects, of_rail
 from rig.model.step_record import StepRecord
 from rig.model.trial import Window
 from rig.timebase.timebase import Timebase
@@ -59,7 +59,7 @@ class Timed:
 
     def effects(self, ticks: Ticks) -> Effects:
         """Compute the uncertainties of the time between two ticks."""
-        return named(
+        return of_rail(
             of_latency(ticks, self.timebase, self.tick_hz, self.accuracy), self.rail
         )
 

@@ -15,7 +15,7 @@ from rig.kinds import registry as kinds
 from rig.kinds.span import Span, Timed, Windows
 from rig.measure import problems as faults
 from rig.measure.problems import Energy, RailEnergies
-from rig.model.effects import Effects, merged, named
+from rig.model.effects import Effects, merged, of_rail
 from rig.model.step_record import StepRecord
 from rig.model.trial import Counts, Measured, Window
 from rig.problems import Problem
@@ -412,7 +412,7 @@ def _integrate(
         )
         energy = Energy(
             integral.energy_j,
-            named(effects, rail.name),
+            of_rail(effects, rail.name),
             beyond(integral, rail.accuracy),
             _unwired_j(integral, rail),
         )

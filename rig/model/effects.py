@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from rig.model.component import on_rail
+
 COMMON = "common"
 TRIAL = "trial"
 OWN = "own"
@@ -85,12 +87,10 @@ def merged(parts: Sequence[Effects]) -> Effects:
     return Effects(total)
 
 
-def named(effects: Effects, prefix: str) -> Effects:
-    """Prefix the components with the name of their instrument: errors of different
+def of_rail(effects: Effects, rail: str) -> Effects:
+    """Name the components after their rail, where it has a name: errors of different
     instruments are independent.
     """
-    return (
-        Effects({f"{prefix}: {name}": effect for name, effect in effects.of.items()})
-        if prefix
-        else effects
-    )
+    if not rail:
+        return effects
+    return Effects({on_rail(name, rail): each for name, each in effects.of.items()})

@@ -6,10 +6,11 @@ it does not.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
+from rig.model import component
 from rig.model.steps import Solve
 from rig.model.trial import Measured, Trial, Window
 from rig.results.replication import LIMIT
@@ -19,8 +20,13 @@ from rig.stats.summary import mean
 _K = 2.0
 #: In a longer window the relative effect of its ends falls with its length, that of
 #: noise with the root of it; other effects stay.
-_BY_LENGTH = ("edges", "edge bias", "edge delay", "end samples")
-_BY_ROOT = ("noise", "quantisation")
+_BY_LENGTH = (
+    component.EDGES,
+    component.EDGE_BIAS,
+    component.EDGE_DELAY,
+    component.END_SAMPLES,
+)
+_BY_ROOT = (component.NOISE, component.QUANTISATION)
 _LONGEST_S = 3600.0
 
 
@@ -109,13 +115,7 @@ def _of(phase: str, windows: Sequence[Window]) -> Resolution:
     because = max(parts, key=lambda name: parts[name], default="")
     if now <= LIMIT:
         return Resolution(phase, window_s, now, 0.0, because)
-    fixed = math.hypot(
-        *(
-            value
-            for name, value in parts.items()
-            if name.split(": ")[-1] not in (*_BY_LENGTH, *_BY_ROOT)
-        )
-    )
+    fixed = _size(parts, lambda kind: kind not in (*_BY_LENGTH, *_BY_ROOT))
     if _K * fixed >= LIMIT:
         return Resolution(phase, window_s, now, None, because)
     return Resolution(phase, window_s, now, _needed_s(window_s, parts, fixed), because)
@@ -130,12 +130,8 @@ def _needed_s(window_s: float, parts: dict[str, float], fixed: float) -> float |
     """Find the length with which the 95 % interval is 5 % wide, to 1 %: the parts that
     shrink with length shrink monotonically.
     """
-    by_length = math.hypot(
-        *(value for name, value in parts.items() if name.split(": ")[-1] in _BY_LENGTH)
-    )
-    by_root = math.hypot(
-        *(value for name, value in parts.items() if name.split(": ")[-1] in _BY_ROOT)
-    )
+    by_length = _size(parts, lambda kind: kind in _BY_LENGTH)
+    by_root = _size(parts, lambda kind: kind in _BY_ROOT)
     factor = 1.0
     while (
         _K * math.hypot(fixed, by_length / factor, by_root / math.sqrt(factor)) > LIMIT
@@ -144,3 +140,9 @@ def _needed_s(window_s: float, parts: dict[str, float], fixed: float) -> float |
         if factor * window_s > _LONGEST_S:
             return None
     return factor * window_s
+
+
+def _size(parts: dict[str, float], counts: Callable[[str], bool]) -> float:
+    """Combine the parts whose kind of component counts."""
+    sizes = [size for name, size in parts.items() if counts(component.read(name).kind)]
+    return math.hypot(*sizes)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from rig.host.stop import look
+from rig.model import component as components
 from rig.model.effects import COMMON, OWN, TRIAL, Influence
 from rig.model.metric import Metric, Statistic
 from rig.model.trial import Measured, Trial
@@ -25,8 +26,6 @@ from rig.uncertainty.propagation import (
     windows_of,
 )
 
-#: Errors of the converter's steps: at another current they are others.
-_STEPS = "steps"
 _WINDOWS = ("samples", "idles", "streams")
 SCATTER = "scatter of trials"
 SCATTER_IN_TRIAL = "scatter of samples"
@@ -125,7 +124,7 @@ def _moved_together(
 
 
 def _is_steps(component: str) -> bool:
-    return component.split(": ")[-1] == _STEPS
+    return components.read(component).kind == components.STEPS
 
 
 def _title(component: str, group: tuple[str, ...]) -> str:
@@ -134,7 +133,7 @@ def _title(component: str, group: tuple[str, ...]) -> str:
     """
     if group != ("idles",):
         return component
-    return f"{component}, idle" if _is_steps(component) else IDLE
+    return components.of_idle(component) if _is_steps(component) else IDLE
 
 
 def _influence(metric: Metric, kind: str, shape: str, value: float) -> Influence:

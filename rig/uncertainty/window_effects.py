@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 
+from rig.model import component
 from rig.model.effects import COMMON, OWN, TRIAL, Effect, Effects
 from rig.timebase.timebase import Timebase
 from rig.trace.trace import EndPower, Integral
@@ -57,7 +59,7 @@ def of_latency(
             kind, latency_s=timebase.interval_u_s(*ticks), shape=shape
         )
         clock_s = latency_s * accuracy.clock_ppm * 1e-6 / accuracy.divisor
-        effects["clock"] = Effect(
+        effects[component.CLOCK] = Effect(
             COMMON, latency_s=clock_s, shape=accuracy.distribution
         )
     elif timebase.nominal_rate:
@@ -111,25 +113,26 @@ def of_energy(
         return Effect(COMMON, energy_j=energy_u_j, shape="rectangular")
 
     name = accuracy.calibration.name if accuracy.calibration else ""
-    gain = f"current gain, {name}" if name else "current gain"
     gains = [row.gain for row in accuracy.current]
     offsets = [row.offset for row in accuracy.current]
+    gain = partial(component.titled, component.CURRENT_GAIN, name)
+    offset = partial(component.titled, component.CURRENT_OFFSET, "")
     effects = _by_range(gain, accuracy, gains, integral.range_energy_j)
-    effects |= _by_range("current offset", accuracy, offsets, integral.range_volt_s)
+    effects |= _by_range(offset, accuracy, offsets, integral.range_volt_s)
     effects |= {
-        "voltage gain": of_limit(voltage.gain * energy_j),
-        "voltage offset": of_limit(voltage.offset * charge_c),
-        "clock": of_limit(energy_j * accuracy.clock_ppm * 1e-6),
-        "edge delay": rectangular(delay_j),
-        "steps": rectangular(step_common_j),
-        "edges": (
+        component.VOLTAGE_GAIN: of_limit(voltage.gain * energy_j),
+        component.VOLTAGE_OFFSET: of_limit(voltage.offset * charge_c),
+        component.CLOCK: of_limit(energy_j * accuracy.clock_ppm * 1e-6),
+        component.EDGE_DELAY: rectangular(delay_j),
+        component.STEPS: rectangular(step_common_j),
+        component.EDGES: (
             rectangular(edges_j) if nominal_rate else Effect(OWN, energy_j=edges_j)
         ),
-        "edge bias": rectangular(bias_j),
-        "end samples": rectangular(apart_j),
-        "noise": Effect(OWN, energy_j=noise_j),
+        component.EDGE_BIAS: rectangular(bias_j),
+        component.END_SAMPLES: rectangular(apart_j),
+        component.NOISE: Effect(OWN, energy_j=noise_j),
         "lost samples": Effect(OWN, energy_j=lost_j, shape="rectangular"),
-        "quantisation": Effect(OWN, energy_j=step_j),
+        component.QUANTISATION: Effect(OWN, energy_j=step_j),
     }
     return Effects(
         {name: effect for name, effect in effects.items() if effect.energy_j}
@@ -150,7 +153,10 @@ def ranges_a(accuracy: Accuracy) -> list[float]:
 
 
 def _by_range(
-    name: str, accuracy: Accuracy, limits: Sequence[float], parts: Sequence[float]
+    titled: Callable[[str], str],
+    accuracy: Accuracy,
+    limits: Sequence[float],
+    parts: Sequence[float],
 ) -> dict[str, Effect]:
     """Make an effect for each range of the current, named by its upper end if there are
     several.
@@ -158,8 +164,8 @@ def _by_range(
     several = len(accuracy.current) > 1
     effects = {}
     for row, limit, part in zip(accuracy.current, limits, parts, strict=True):
-        title = f"{name} to {quantity(row.up_to, 'A')}" if several else name
-        effects[title] = Effect(
+        up_to = quantity(row.up_to, "A") if several else ""
+        effects[titled(up_to)] = Effect(
             COMMON,
             energy_j=limit * part / accuracy.divisor,
             shape=accuracy.distribution,

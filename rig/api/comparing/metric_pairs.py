@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 
+from rig.model import component
 from rig.results.document import IntervalResult, MetricResult
 from rig.stats import simultaneous
 from rig.stats.binomial import Share
@@ -21,12 +22,12 @@ from rig.units import not_known
 _LONG_TAILED = 2.8
 #: Components that are errors of the instrument itself, and stay while it does.
 _OF_INSTRUMENT = (
-    "current gain",
-    "current offset",
-    "voltage gain",
-    "voltage offset",
-    "clock",
-    "edge delay",
+    component.CURRENT_GAIN,
+    component.CURRENT_OFFSET,
+    component.VOLTAGE_GAIN,
+    component.VOLTAGE_OFFSET,
+    component.CLOCK,
+    component.EDGE_DELAY,
 )
 
 
@@ -283,11 +284,13 @@ def _shared_parts(
     )
 
 
-def _is_shared(component: str, rails: Sequence[str], several: bool) -> bool:
-    rail, colon, rest = component.partition(": ")
+def _is_shared(name: str, rails: Sequence[str], several: bool) -> bool:
+    found = component.read(name)
+    if found.kind not in _OF_INSTRUMENT:
+        return False
     if not several:
-        return bool(rails) and component.startswith(_OF_INSTRUMENT)
-    return bool(colon) and rail in rails and rest.startswith(_OF_INSTRUMENT)
+        return bool(rails) and not found.rail
+    return bool(found.rail) and found.rail in rails
 
 
 def _spreads(
