@@ -44,24 +44,25 @@ _METRICS = (
     TableColumn("metric", lambda pair: pair.name),
     TableColumn("outcome", lambda pair: pair.outcome.value, colour=_colour),
     TableColumn(
-        "B - A", difference_text, lambda pair: _size(pair.relative), right=True
-    ),
-    TableColumn(
-        "± 95 %",
-        lambda pair: spread_text(pair, pair.apart),
+        "B - A, ± 95 %",
+        lambda pair: difference_text(pair, with_spread=True),
+        lambda pair: _size(pair.relative),
         right=True,
-        tip="as if the sessions had nothing in common",
+        tip="with its 95 % interval as if the sessions had nothing in common",
     ),
     TableColumn(
-        "± 95 %, if unchanged",
+        "± if unchanged",
         lambda pair: spread_text(pair, pair.shared) if pair.shared_parts else "",
         right=True,
-        tip="as if the instrument that both used had not changed at all",
+        tip="95 % interval as if the instrument that both used had not changed at all",
     ),
-    TableColumn("A", lambda pair: value_text(pair, pair.first), right=True),
-    TableColumn("B", lambda pair: value_text(pair, pair.second), right=True),
+    TableColumn("A", lambda pair: value_text(pair, pair.first), right=True, spare=True),
+    TableColumn(
+        "B", lambda pair: value_text(pair, pair.second), right=True, spare=True
+    ),
 )
-_SHARED_COLUMN = 4
+_SHARED_COLUMN = 3
+_NO_METRIC = "Choose a metric: its outcome and its values are explained here."
 _CHANGES = (
     TableColumn("what differs", lambda change: change.path),
     TableColumn("A", lambda change: change.before),
@@ -96,9 +97,15 @@ class ComparePanel(QWidget):
         )
         swap = push_button("compare-swap", "&Swap A and B", self.asked_swap.emit)
         self.metrics = DataTable(_METRICS, "compare-metrics")
+        self.metrics.chosen.connect(self._explain)
+        self._metric = plain(
+            "compare-metric", role="muted", wrap=True, accessible="The chosen metric"
+        )
+        upper = QWidget()
+        in_column([(self.metrics, 1), self._metric], upper)
         self.changes = DataTable(_CHANGES, "compare-changes")
         tables = split(
-            [self.metrics, self.changes], (600, 300), name="compare-split", down=True
+            [upper, self.changes], (600, 300), name="compare-split", down=True
         )
         row = in_row([self._title, STRETCH, self._details, swap])
         texts = [self.notice, self._names, self._labels, self._notes, self._counts]
@@ -113,6 +120,7 @@ class ComparePanel(QWidget):
         self._notes.setText("...")
         self._counts.setText("")
         self.metrics.set_rows([])
+        self._metric.setText("")
         self.changes.set_rows([])
 
     def show_comparison(self, comparison: SessionComparison) -> None:
@@ -142,10 +150,20 @@ class ComparePanel(QWidget):
         self.metrics.set_rows(
             [pair for pair in comparison.metrics if whole or _is_main(pair)]
         )
+        self._metric.setText(_NO_METRIC if comparison.metrics else "")
         changed: list[ProvenanceChange] = [
             change for change in comparison.changes if whole or not change.ordinary
         ]
         self.changes.set_rows(changed)
+
+    def _explain(self, pair: MetricPair) -> None:
+        """State the outcome of a metric, its reason and both values."""
+        why = f": {pair.reason}" if pair.reason else ""
+        first = value_text(pair, pair.first) if pair.first else "not measured"
+        second = value_text(pair, pair.second) if pair.second else "not measured"
+        self._metric.setText(
+            f"{pair.name}: {pair.outcome.value}{why}. A {first}; B {second}."
+        )
 
 
 def _is_main(pair: MetricPair) -> bool:

@@ -41,6 +41,8 @@ _LOOK_MS = 4000
 _ROOT = "sessions"
 #: The list's share of the width beside a comparison.
 _LIST_BESIDE = 0.25
+#: The list need not be wider.
+_LIST_PX = 300
 
 
 class SessionsScreen(Screen):
@@ -92,6 +94,7 @@ class SessionsScreen(Screen):
             role="muted",
             wrap=True,
         )
+        self._left = QWidget()
         self._side = QStackedWidget()
         self._connect()
         self._lay_out()
@@ -135,6 +138,8 @@ class SessionsScreen(Screen):
         kept = [row.path for row in self.table.selected()]
         rows = listing.search(self._rows, self._search.text())
         self.table.set_rows(rows)
+        # How a session stands is seen beside a comparison in a small window too.
+        self._left.setMinimumWidth(min(self.table.least_px, _LIST_PX))
         summary = listing.summary(rows)
         if not self._rows:
             summary = (
@@ -336,9 +341,8 @@ class SessionsScreen(Screen):
         self._hint.setAlignment(CENTRE)
         for widget in (self._hint, self.detail, self.compared):
             self._side.addWidget(widget)
-        left = QWidget()
-        in_column([(self.table, 1), self._undo, self._summary], left)
-        self._split = split([left, self._side], (840, 480), name="sessions-split")
+        in_column([(self.table, 1), self._undo, self._summary], self._left)
+        self._split = split([self._left, self._side], (840, 480), name="sessions-split")
         self._split.setChildrenCollapsible(False)
         in_column(
             [top, self.notice, (self._split, 1)],

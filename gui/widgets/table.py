@@ -259,6 +259,16 @@ class DataTable(QTableView):
         self._rows.endResetModel()
         self._measure()
 
+    @property
+    def least_px(self) -> int:
+        """Width that shows all columns but the spare ones whole."""
+        beside = self.width() - self.viewport().width()
+        spare = self._spare()
+        widths = [
+            width for number, width in enumerate(self._natural) if number not in spare
+        ]
+        return sum(widths) + beside
+
     def _measure(self) -> None:
         """Take the widths that the columns need, and fit them."""
         for number in self._spare():

@@ -50,15 +50,18 @@ def value_text(
     return " ".join(filter(None, (value, interval, unit)))
 
 
-def difference_text(pair: MetricPair, *, with_relative: bool = True) -> str:
+def difference_text(
+    pair: MetricPair, *, with_relative: bool = True, with_spread: bool = False
+) -> str:
     """Return "+0.123 mJ (+6.5 %)": two digits of the uncertainty, or four digits
-    without one; with its share of the first value, or without.
+    without one; with its share of the first value, or without. With its spread, as if
+    the sessions had nothing in common, it is "+0.123 ± 0.008 mJ (+6.5 %)".
     """
     if pair.difference is None:
         return "-"
     many, unit = factor(pair)
     value = pair.difference * many
-    spread = pair.shared or pair.apart
+    spread = pair.apart if with_spread else pair.shared or pair.apart
     if pair.difference == 0:
         number = "0"
     elif spread and spread.expanded_uncertainty:
@@ -73,7 +76,8 @@ def difference_text(pair: MetricPair, *, with_relative: bool = True) -> str:
         relative = (
             f"({percent:+.0f} %)" if abs(percent) >= 100 else f"({percent:+.2g} %)"
         )
-    return " ".join(filter(None, (number, unit, relative)))
+    both = spread_text(pair, spread) if with_spread else ""
+    return " ".join(filter(None, (number, both or unit, relative)))
 
 
 def spread_text(pair: MetricPair, spread: MetricSpread | None) -> str:

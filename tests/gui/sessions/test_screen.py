@@ -18,6 +18,7 @@ from gui.widgets.table import DataTable
 from lab.faults.forger import edit_json
 from rig.api.archive import removal
 from rig.api.comparing.metric_pairs import ComparisonOutcome
+from rig.api.comparing.text import value_text
 from rig.results.changed import CHANGED
 from rig.session.session import open_bench
 from tests.conftest import VIRTUAL_NULL
@@ -170,8 +171,56 @@ def test_two_are_compared_by_choosing_both(
     )
     lines = QApplication.clipboard().text().splitlines()
     assert lines[0] == ", ".join(screen.compared.found.first.labels)
-    assert lines[1].startswith("metric\toutcome\tB - A\t")
+    assert lines[1].startswith("metric\toutcome\tB - A, ± 95 %\t")
     assert any(line.startswith("energy_infer\t") and "mJ" in line for line in lines)
+
+
+def test_in_a_small_window_outcomes_and_differences_are_seen_whole(
+    screen: SessionsScreen, window: MainWindow, qtbot: QtBot
+) -> None:
+    window.resize(1024, 700)
+    choose(screen, "a-usual", "b-hungry")
+    metrics = screen.compared.metrics
+    qtbot.waitUntil(lambda: bool(metrics.rows))
+    seen = [head(metrics, number) for number in seen_whole(metrics)]
+    assert seen == ["metric", "outcome", "B - A, ± 95 %"]
+    assert [head(screen.table, number) for number in seen_whole(screen.table)] == [
+        "made (UTC)",
+        "bench",
+        "outcome",
+    ]
+    pair = next(pair for pair in metrics.rows if pair.name == "energy_infer")
+    metrics.choose(pair)
+    text = said(screen, "compare-metric")
+    assert text.startswith("energy_infer: differs")
+    assert (
+        value_text(pair, pair.first) in text and value_text(pair, pair.second) in text
+    )
+    window.resize(1400, 900)
+    qtbot.waitUntil(lambda: len(seen_whole(metrics)) == 5)
+    window.resize(1024, 700)
+    qtbot.waitUntil(lambda: len(seen_whole(screen.table)) == 3)
+
+
+def head(table: DataTable, number: int) -> str:
+    return str(table.model().headerData(number, Qt.Orientation.Horizontal))
+
+
+def seen_whole(table: DataTable) -> list[int]:
+    """Return the columns that are seen; each without an ellipsis and without
+    scrolling.
+    """
+    room = table.viewport().width()
+    seen = [
+        number
+        for number in range(table.model().columnCount())
+        if not table.isColumnHidden(number)
+    ]
+    for number in seen:
+        assert table.columnWidth(number) >= table.sizeHintForColumn(number), number
+        end = table.columnViewportPosition(number) + table.columnWidth(number)
+        assert end <= room, number
+    return seen
 
 
 def test_a_killed_session_is_compared_with_what_it_has(

@@ -190,6 +190,8 @@ def test_numbers_of_one_row_have_one_unit() -> None:
         "energy", metric(9.5e-4, scatter(1e-6)), metric(1.05e-3, scatter(1e-6)), ()
     )
     assert difference_text(result) == "+0.1000 mJ (+11 %)"
+    both = difference_text(result, with_spread=True)
+    assert both == "+0.1000 ± 0.0028 mJ (+11 %)"
     assert spread_text(result, result.apart) == "± 0.0028 mJ"
     assert value_text(result, result.first) == "0.95 ± 0.0020 mJ"
     assert value_text(result, result.second) == "1.0500 ± 0.0020 mJ"
