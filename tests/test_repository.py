@@ -83,6 +83,19 @@ def test_every_page_is_of_one_kind_and_in_the_index() -> None:
     assert len({Path(name).name for name in names}) == len(names)
 
 
+def test_the_index_names_each_page_by_its_title_in_the_menu() -> None:
+    menu = (ROOT / "mkdocs.yml").read_text("utf-8").partition("\nnav:\n")[2]
+    titles = {
+        page: title
+        for title, page in re.findall(r"^ +- (.+): (\S+\.md)$", menu, re.MULTILINE)
+    }
+    index = (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
+    rows = "\n".join(row for row in index.splitlines() if row.startswith("| ["))
+    links = re.findall(r"\[([^]]+)\]\((\S+\.md)\)", rows)
+    assert len(links) > 50
+    assert [(text, page) for text, page in links if titles[page] != text] == []
+
+
 def test_the_menu_of_the_site_has_every_page_once_and_no_other() -> None:
     """A new page has a line in `nav` of mkdocs.yml; a decision in DECISIONS.md."""
     menu = (ROOT / "mkdocs.yml").read_text("utf-8").partition("\nnav:\n")[2]

@@ -70,14 +70,18 @@ COLUMNS = (
         ),
     ),
     TableColumn(
+        "flags", _flags, tip="warm-up: not counted; wrong: the answer was not the label"
+    ),
+    TableColumn(
         "power",
         _power,
         lambda span: _number(_mean_w(span)),
         right=True,
-        tip="mean over the window",
-    ),
-    TableColumn(
-        "flags", _flags, tip="warm-up: not counted; wrong: the answer was not the label"
+        tip=(
+            "mean over the window, energy by time: its relative uncertainty is that of"
+            " the energy"
+        ),
+        spare=True,
     ),
     TableColumn(
         "start",

@@ -17,7 +17,9 @@ from rig.units import share
 #: A component below this share everywhere is left out of the terminal's table; the
 #: report has all.
 _TELLING = 1e-5
-_TITLE = "standard uncertainty of the same samples, measured again: share of the value"
+_TITLE = (
+    "Each cause has this relative standard uncertainty, for the same samples again:"
+)
 _BRACKETS = "in brackets: contained in the scatter"
 
 

@@ -361,7 +361,7 @@ class History {
       if (one.page) link.href = one.page;
       link.textContent = one.session;
       const row = document.createElement("tr");
-      row.append(...[one.date, one.commit || "–", one.text, one.interval, one.outcome, link].map(cell));
+      row.append(...[one.date, one.commit || "not stated", one.text, one.interval, one.outcome, link].map(cell));
       row.children[2].className = "n";
       return row;
     }));
@@ -376,23 +376,28 @@ class History {
     const known = points.flatMap((one) => [one.value, one.low, one.high]).filter((value) => value !== null);
     const low = Math.min(...known), high = Math.max(...known);
     const room = (high - low || Math.abs(high) || 1) * 0.08;
-    // As many names of commits as fit beside each other.
+    // A commit's name stands at the first of its sessions in a row; as many names as fit
+    // beside each other.
     const width = this.place.clientWidth;
     const step = Math.max(1, Math.ceil(points.length / Math.max(Math.floor((width - 110) / 92), 1)));
-    const splits = points.map((one, at) => at).filter((at) => at % step === 0);
+    const names = points.map((one) => one.commit || one.date.slice(0, 10));
+    const splits = [];
+    names.forEach((name, at) => {
+      if (name !== names[at - 1] && (!splits.length || at - splits.at(-1) >= step)) splits.push(at);
+    });
     this.plot = new uPlot({
       width, height: window.innerWidth < 760 ? 240 : 300,
       legend: { show: false },
       cursor: { drag: { x: false, y: false }, points: { show: false }, x: false, y: false },
       scales: { x: { time: false, range: [-0.5, points.length - 0.5] }, y: { range: [low - room, high + room] } },
       axes: [
-        { ...axis, label: "commit or version", splits: () => splits, values: () => splits.map((at) => points[at].commit || points[at].date.slice(0, 10)) },
+        { ...axis, label: "commit or version", splits: () => splits, values: () => splits.map((at) => names[at]) },
         { ...axis, size: 70, label: unit ? `${name} in ${unit}` : name },
       ],
       series: [{}, { stroke: this.colour("c0"), width: 1, points: { show: true, size: 8, fill: this.colour("c0") } }],
       hooks: { draw: [(plot) => this.bars(plot, points)] },
     }, [points.map((one, at) => at), points.map((one) => one.value)], this.place);
-    Object.assign(this.place.dataset, { metric: name, points: points.length });
+    Object.assign(this.place.dataset, { metric: name, points: points.length, names: splits.map((at) => names[at]).join(", ") });
   }
 
   bars(plot, points) {

@@ -447,3 +447,23 @@ def test_the_overview_moves_the_view_and_makes_another(
     qtbot.mouseRelease(strip, left, none, middle - QPoint(100, 0))
     assert state.view.start_s < made.start_s
     assert state.view.span_s == pytest.approx(made.span_s)
+
+
+def test_flags_of_windows_are_seen_without_scrolling(
+    window: MainWindow, screen: TraceScreen, qtbot: QtBot
+) -> None:
+    """The widths are those of the screen in windows of 1400 and 1024 px."""
+    from PySide6.QtCore import Qt
+
+    table = screen.windows.table
+    for wide, last in ((1250, "power"), (874, "flags")):
+        window.resize(wide, 700)
+        _settled(qtbot, screen)
+        seen = [
+            table.model().headerData(number, Qt.Orientation.Horizontal)
+            for number in range(table.model().columnCount())
+            if not table.isColumnHidden(number)
+        ]
+        assert seen[:5] == ["step", "phase", "time", "energy", "flags"]
+        assert seen[-1] == last
+        assert not table.horizontalScrollBar().isVisible(), wide

@@ -19,7 +19,7 @@ from tests.docs import browser
 from tests.rig.api.site.conftest import HOSTILE, record
 from tests.rig.api.site.test_site import headlines
 
-COMMITS = ("1111111111aa", "2222222222bb", "<b>3333333")
+COMMITS = ("1111111111aa", "2222222222bb", "2222222222bb", "<b>3333333")
 _INKED = """(() => {
   const canvas = document.querySelector('[data-history-chart] canvas');
   const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
@@ -29,12 +29,12 @@ _INKED = """(() => {
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> MadeSite:
-    """Return a site of three commits of one bench, the last slower, and of another
-    bench's only session.
+    """Return a site of four sessions of one bench, two of one commit and the last
+    slower, and of another bench's only session.
     """
     root = tmp_path_factory.mktemp("commits")
     for number, commit in enumerate(COMMITS):
-        slower = [f"sut.virtual.infer.duration_s={0.02 + 0.02 * (number == 2)}"]
+        slower = [f"sut.virtual.infer.duration_s={0.02 + 0.02 * (number == 3)}"]
         path = record(root, "daily", f"metadata.commit={json.dumps(commit)}", *slower)
         path.rename(root / f"{number}-{path.name}")
     record(root, "other")
@@ -85,8 +85,10 @@ def test_points_and_commits_are_drawn_and_another_metric_is_chosen(
     with browser.offline_page(tmp_path) as page:
         page.open(made.path / "index.html")
         chart = "document.querySelector('[data-history-chart]')"
-        page.wait_for(f"{chart}.dataset.points === '3'")
+        page.wait_for(f"{chart}.dataset.points === '4'")
         page.wait_for(f"{_INKED} > 2000")
+        once = ", ".join(dict.fromkeys(each[:10] for each in COMMITS))
+        assert page.value(f"{chart}.dataset.names") == once
         rows = page.value(
             "[...document.querySelectorAll('[data-history-table] tbody tr')]"
             ".map((row) => [...row.cells].map((cell) => cell.textContent))"
@@ -108,7 +110,7 @@ def test_points_and_commits_are_drawn_and_another_metric_is_chosen(
         [found] = history(made)
         [latency] = (one for one in found["metrics"] if one["name"] == "latency_total")
         assert shown == [one["text"] for one in latency["points"]]
-        assert shown[0] != shown[2]
+        assert shown[0] != shown[3]
         wider = "document.documentElement.scrollWidth - window.innerWidth"
         assert page.value(wider) <= 0
         assert page.value("document.querySelector('[data-history-table] b')") is None

@@ -194,6 +194,8 @@ def test_performance_and_energy_are_medians_of_five_windows(
     assert "energy of an inference, median" in text
     assert len(found.trials[0].lines) == 3
     assert "5 windows of 10." in found.trials[0].lines[0]
+    assert "5 windows of 10." in text
+    assert re.search(r" (\S+) to \1 ", text) is None, "one number in place of a range"
 
 
 def test_a_folder_of_ours_is_used_again_and_another_is_left_alone(
