@@ -65,8 +65,8 @@ class Playback(Driver):
                 " folder."
             ),
         ] = ""
-        signals: Annotated[Options, doc("What the file does not say of itself.")] = (
-            field(default_factory=Options)
+        signals: Annotated[Options, doc("Facts that the file does not state.")] = field(
+            default_factory=Options
         )
         start_s: Annotated[
             float,

@@ -66,9 +66,7 @@ class VirtualMonitorSettings:
     ] = "wired"
     sync_wire: Annotated[
         Literal["wired", "open", "inverted"],
-        doc(
-            "Its SYNC input: wired to the DUT, open, or behind a shifter that inverts."
-        ),
+        doc("Its SYNC input: wired to the DUT, open, or inverted by a level shifter."),
     ] = "wired"
     sync_high_v: Annotated[
         float, Gt(0), Unit("V"), doc("Voltage of the DUT's SYNC line at rest.")

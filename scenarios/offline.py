@@ -79,7 +79,9 @@ class Offline(Scenario):
         idle_s: IdleAround = 0.5
         limit_s: Annotated[
             TimeLimit,
-            doc("What a batch may take beyond what the calibration makes expect."),
+            doc(
+                "Longest time of a batch beyond the time expected from the calibration."
+            ),
         ] = 60.0
 
     def __init__(self, settings: Settings, slots: int = 0) -> None:

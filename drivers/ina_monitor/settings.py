@@ -32,7 +32,7 @@ class InaMonitorFaults:
     damage_at: Annotated[Number, doc("Sample whose line has another digit.")] = -1
     unread_at: Annotated[Number, doc("Sample whose chip does not acknowledge.")] = -1
     unplugged_at_s: Annotated[float, Unit("s"), doc("It is unplugged.")] = -1.0
-    mute_at_s: Annotated[float, Unit("s"), doc("Nothing comes any more.")] = -1.0
+    mute_at_s: Annotated[float, Unit("s"), doc("No data come after this time.")] = -1.0
     streaming: Annotated[bool, doc("It measures when it is opened.")] = False
     chip: Annotated[
         Literal["", "ina219", "ina226", "ina228", "none"],
@@ -51,7 +51,7 @@ class InaMonitorSimulatorSettings:
     supply_v: Annotated[float, Gt(0), Unit("V"), doc("Voltage of the DUT.")] = 3.3
     share: SupplyShare = 1.0
     seed: NoiseSeed = 0
-    faults: Annotated[InaMonitorFaults, doc("What goes wrong.")] = field(
+    faults: Annotated[InaMonitorFaults, doc("Simulated faults.")] = field(
         default_factory=InaMonitorFaults
     )
 

@@ -69,7 +69,7 @@ class OtiiSimulatorSettings:
         int, Gt(0), Unit("Hz"), doc("How often it looks at its digital inputs.")
     ] = 1000
     seed: NoiseSeed = 0
-    faults: Annotated[OtiiFaults, doc("What goes wrong.")] = field(
+    faults: Annotated[OtiiFaults, doc("Simulated faults.")] = field(
         default_factory=OtiiFaults
     )
 

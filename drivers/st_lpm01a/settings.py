@@ -58,7 +58,7 @@ class Lpm01aSettings:
     output: Annotated[
         Literal["current", "energy"],
         doc(
-            "What is measured; energy needs ascii_dec and up to 1000 samples a second."
+            "Measured quantity; energy needs ascii_dec and up to 1000 samples a second."
         ),
     ] = "current"
     sample_hz: Annotated[

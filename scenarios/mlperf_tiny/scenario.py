@@ -92,7 +92,9 @@ class Tiny(Scenario):
         idle_s: IdleAround = 0.5
         limit_s: Annotated[
             TimeLimit,
-            doc("What a query may take beyond what the calibration makes expect."),
+            doc(
+                "Longest time of a query beyond the time expected from the calibration."
+            ),
         ] = 60.0
 
     def __init__(self, settings: Settings, tick_hz: float = 0.0) -> None:

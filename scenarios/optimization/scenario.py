@@ -118,7 +118,7 @@ class Optimization(Scenario):
         ] = True
         idle_s: IdleAround = 0.5
         limit_s: Annotated[
-            TimeLimit, doc("What a device may take beyond a time-out until it answers.")
+            TimeLimit, doc("Longest time from a time-out to the answer.")
         ] = 20.0
 
     def __init__(self, settings: Settings, thresholds_max: int | None = None) -> None:

@@ -94,7 +94,7 @@ class RealTime(Scenario):
         idle_s: Annotated[IdleTime, doc("Idle time before and after the stream.")] = 0.5
         limit_s: Annotated[
             TimeLimit,
-            doc("What the device may take beyond the stream until it answers."),
+            doc("Longest time from the end of the stream to the answer."),
         ] = 20.0
 
     def __init__(self, settings: Settings, slots: int = 0) -> None:

@@ -70,7 +70,7 @@ class PosixSut(WatchedSut):
         host_clock: Annotated[
             bool,
             doc(
-                "The SUT is this host: it takes what it takes, and stamps by"
+                "The SUT is this host: it works at its own speed, and stamps by"
                 " CLOCK_MONOTONIC."
             ),
         ] = False
@@ -78,7 +78,7 @@ class PosixSut(WatchedSut):
             float, Unit("ppm"), doc("How fast the timer is against its stated rate.")
         ] = 0.0
         offset_ticks: Annotated[
-            int, Unit("ticks"), doc("What the timer counts at the start.")
+            int, Unit("ticks"), doc("Ticks of the timer at the start.")
         ] = 0
         strict_baud: Annotated[
             bool, doc("Spoil bytes that come at a wrong line rate.")
@@ -87,7 +87,7 @@ class PosixSut(WatchedSut):
             Count, Ge(0), doc("The process ends after so many queries.")
         ] = 0
         mute_after_queries: Annotated[
-            Count, Ge(0), doc("Nothing more is answered after so many queries.")
+            Count, Ge(0), doc("The device is silent after so many queries.")
         ] = 0
         skip_iterations: Annotated[
             Count,
@@ -117,7 +117,9 @@ class PosixSut(WatchedSut):
         ] = False
         short_vector: Annotated[bool, doc("A search cuts its vector.")] = False
         fed_by_uart: FedByUart = False
-        power_w: Annotated[Power, doc("What it draws.")] = field(default_factory=Power)
+        power_w: Annotated[Power, doc("Power that it draws.")] = field(
+            default_factory=Power
+        )
 
         @property
         def arguments(self) -> list[str]:

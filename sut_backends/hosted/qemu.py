@@ -266,7 +266,9 @@ class QemuSut(EmulatedSut):
         emulator: Annotated[str, doc("Program that emulates the board.")] = (
             "qemu-system-arm"
         )
-        power_w: Annotated[Power, doc("What it draws.")] = field(default_factory=Power)
+        power_w: Annotated[Power, doc("Power that it draws.")] = field(
+            default_factory=Power
+        )
 
         def __post_init__(self) -> None:
             refuse_text(self.layer, "sut.qemu.layer")

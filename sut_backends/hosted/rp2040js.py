@@ -52,7 +52,7 @@ class Rp2040jsSut(EmulatedSut):
 
         machine: Annotated[Literal["pico"], doc("Board.")] = "pico"
         emulator: Annotated[str, doc("Program that runs rp2040js.")] = "node"
-        power_w: Annotated[PicoPower, doc("What it draws.")] = field(
+        power_w: Annotated[PicoPower, doc("Power that it draws.")] = field(
             default_factory=PicoPower
         )
 

@@ -27,7 +27,7 @@ class LineFaults:
     flip: Annotated[Ratio, Interval(ge=0, le=1), doc("A bit of a byte is changed.")] = (
         0.0
     )
-    seed: Annotated[Seed, doc("Seed of what happens.")] = 0
+    seed: Annotated[Seed, doc("Seed of the faults.")] = 0
     wire: Annotated[
         Literal["", "tx", "rx", "swapped", "ground"],
         doc(

@@ -108,7 +108,7 @@ class PortSettings(LinkSettings):
     """A line by its port."""
 
     port: Annotated[str, DEVICE, doc("Serial device, or URL as pyserial takes it.")]
-    simulated: Annotated[bool, doc("An emulator is behind the port.")] = False
+    simulated: Annotated[bool, doc("The port leads to an emulator.")] = False
     pins_of: Annotated[
         str,
         doc("Board of `rig firmware boards` whose pins the wiring diagram names."),

@@ -67,7 +67,7 @@ class VirtualSutSettings:
         int, Ge(1), Unit("Hz"), doc("Rate of the device's clock, as it states it.")
     ] = 1_000_000
     clock_offset_ticks: Annotated[
-        int, Unit("ticks"), doc("What the clock counts when the bench is opened.")
+        int, Unit("ticks"), doc("Ticks of the clock when the bench is opened.")
     ] = 123_456_789
     clock_ppm: Annotated[
         float,

@@ -19,7 +19,7 @@ StartLimit = Annotated[
 ]
 Core = Annotated[
     Number,
-    Or(-1, "wherever the scheduler puts it"),
+    Or(-1, "the scheduler chooses"),
     Ge(0),
     doc("Core of the CPU that it runs on."),
 ]
@@ -39,6 +39,6 @@ class WireSettings:
 
     slots: SlotCount = 64
     sync_hold_us: HoldTime = 50
-    power_w: Annotated[Power, doc("What a simulated monitor sees drawn.")] = field(
+    power_w: Annotated[Power, doc("Power that a simulated monitor samples.")] = field(
         default_factory=Power
     )

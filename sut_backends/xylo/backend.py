@@ -57,7 +57,9 @@ class SimulatedBoard:
         Unit("s"),
         doc("Time of a command or an event on its way."),
     ] = 1e-3
-    truth: Annotated[PathText, doc("File that is told what the board really did.")] = ""
+    truth: Annotated[
+        PathText, doc("File that gets the true times and powers of the board.")
+    ] = ""
     fault: Annotated[
         Literal["", "stop", "jump", "missing", "still"],
         doc(

@@ -71,7 +71,7 @@ class RaplSimulator:
         first: Annotated[
             Number,
             Ge(0),
-            doc("What the counter counts at the start, in its own steps."),
+            doc("Value of the counter at the start, in its own steps."),
         ] = 4_000_000_000
 
     def __init__(self, settings: Settings, world: World) -> None:

@@ -40,7 +40,8 @@ class JoulescopeFaults:
         doc("How much is lost; of a JS110 whole packets of 126 ticks."),
     ] = 0
     drop_signal: Annotated[
-        str, doc('Of which signal: "i", "v", "gpi" or "all"; a JS110 loses all.')
+        str,
+        doc('Signal that loses samples: "i", "v", "gpi" or "all"; a JS110 loses all.'),
     ] = "all"
     drop_unlogged: Annotated[bool, doc("A JS110 logs no warning of it.")] = False
     drop_filled: Annotated[
@@ -63,12 +64,12 @@ class JoulescopeFaults:
         int, Unit("ticks"), doc("Where samples without a number begin.")
     ] = 0
     nan_samples: Annotated[Count, doc("How many have no number.")] = 0
-    nan_signal: Annotated[str, doc('Of which signal: "i" or "v".')] = "i"
+    nan_signal: Annotated[str, doc('Signal that has the NaN: "i" or "v".')] = "i"
     mute: Annotated[str, doc("Signal that never comes.")] = ""
     refuse: Annotated[
         str,
         doc(
-            "Topic that nobody acknowledges; a JS110 acknowledges it and does not carry"
+            "Topic that is not acknowledged; a JS110 acknowledges it and does not carry"
             " it out."
         ),
     ] = ""
@@ -134,6 +135,6 @@ class JoulescopeSimulatorSettings:
             " does."
         ),
     ] = False
-    faults: Annotated[JoulescopeFaults, doc("What goes wrong.")] = field(
+    faults: Annotated[JoulescopeFaults, doc("Simulated faults.")] = field(
         default_factory=JoulescopeFaults
     )

@@ -33,7 +33,8 @@ class SimulatorFaults:
         '-222,"Data out of range"'
     )
     no_effect_of: Annotated[
-        str, doc("Header, in short form, of a command that is taken, and does nothing.")
+        str,
+        doc("Header, in short form, of a command that is accepted, but has no effect."),
     ] = ""
     settle_s: Annotated[
         float,
@@ -46,7 +47,7 @@ class SimulatorFaults:
     idn: Annotated[str, doc("Answer to *IDN?")] = ""
     option: Annotated[str, doc("Answer to the query for options.")] = ""
     keeps_byte_order: Annotated[
-        bool, doc("Records are little-endian whatever is said.")
+        bool, doc("Records are little-endian, also when another byte order is set.")
     ] = False
     output_on: Annotated[
         tuple[Number, ...], doc("Channels whose output is found on.")
@@ -56,16 +57,18 @@ class SimulatorFaults:
         bool, doc("Modules with one converter know no minimum and maximum.")
     ] = False
     stuck: Annotated[
-        Count, doc("Parameters of other channels that are logged whatever is said.")
+        Count, doc("Parameters of other channels that are always logged.")
     ] = 0
-    stuck_hidden: Annotated[bool, doc("No query tells of them.")] = False
+    stuck_hidden: Annotated[bool, doc("No query reports them.")] = False
     drop_at_s: Annotated[
         float,
         Or(0, "never"),
         Unit("s"),
         doc("The connection ends, by the time of the log."),
     ] = 0.0
-    stays_away: Annotated[bool, doc("Nobody answers after that.")] = False
+    stays_away: Annotated[bool, doc("The instrument does not answer after that.")] = (
+        False
+    )
     lose_at_s: Annotated[
         float, Or(0, "never"), Unit("s"), doc("Records are overwritten.")
     ] = 0.0
@@ -73,13 +76,13 @@ class SimulatorFaults:
     lose_of: Annotated[
         tuple[Number, ...], doc("Channels whose records are overwritten.")
     ] = (1, 2)
-    lose_error: Annotated[str, doc("What the error queue says then.")] = ""
+    lose_error: Annotated[str, doc("Entry of the error queue at that time.")] = ""
     overload_at_s: Annotated[
         float, Or(0, "never"), Unit("s"), doc("Records are overloads.")
     ] = 0.0
     overload_records: Annotated[Count, doc("How many are overloads.")] = 0
     overload_of: Annotated[
-        Literal["current", "voltage", "sync"], doc("What is overloaded.")
+        Literal["current", "voltage", "sync"], doc("Quantity that is overloaded.")
     ] = "current"
     overload_as: Annotated[
         Literal["9.9E37", "-9.9E37", "9.91E37", "NaN"],
@@ -106,7 +109,7 @@ class SimulatorFaults:
         str, doc("Header of a message whose answer comes only with that to the next.")
     ] = ""
     late_at: Annotated[Number, doc("Which of these messages, from 1.")] = 1
-    mute: Annotated[bool, doc("Nothing comes in this connection any more.")] = False
+    mute: Annotated[bool, doc("This connection gives no more data.")] = False
     garbled_lap: Annotated[
         Number, doc("Edge from the IO manager that is garbled; 0: none.")
     ] = 0
@@ -159,6 +162,6 @@ class N6705SimulatorSettings:
     fed_v: FedVoltage = 0.0
     edge_delay_s: EdgeDelay = 0.0
     seed: NoiseSeed = 0
-    faults: Annotated[SimulatorFaults, doc("What goes wrong.")] = field(
+    faults: Annotated[SimulatorFaults, doc("Simulated faults.")] = field(
         default_factory=SimulatorFaults
     )

@@ -41,7 +41,7 @@ class Ppk2Faults:
     saturate_samples: Annotated[Count, doc("For how many it is.")] = 1
     no_range_at: Annotated[Number, doc("Sample with a range that does not exist.")] = -1
     unplugged_at_s: Annotated[float, Unit("s"), doc("It is unplugged.")] = -1.0
-    mute_at_s: Annotated[float, Unit("s"), doc("Nothing comes any more.")] = -1.0
+    mute_at_s: Annotated[float, Unit("s"), doc("No data come after this time.")] = -1.0
     stale_b: Annotated[
         int, Unit("B"), doc("Bytes that an earlier measurement has left.")
     ] = 0
@@ -93,6 +93,6 @@ class Ppk2SimulatorSettings:
     calibrated: Annotated[Number, doc("Its flag Calibrated.")] = 0
     user_gain: Annotated[Ratio, Ge(0), doc("Gain that a user stored in it.")] = 1.0
     seed: NoiseSeed = 0
-    faults: Annotated[Ppk2Faults, doc("What goes wrong.")] = field(
+    faults: Annotated[Ppk2Faults, doc("Simulated faults.")] = field(
         default_factory=Ppk2Faults
     )

@@ -91,8 +91,8 @@ class Lpm01aFaults:
     stale: Annotated[
         str,
         doc(
-            'What goes on at the start: "streaming", "streaming binary", "half line" or'
-            ' "summary".'
+            'Output that is still running at the start: "streaming", "streaming'
+            ' binary", "half line" or "summary".'
         ),
     ] = ""
     error_to: Annotated[
@@ -103,10 +103,10 @@ class Lpm01aFaults:
         str, doc("Beginning of a command that is not answered.")
     ] = ""
     no_effect_of: Annotated[
-        str, doc("Beginning of a command that is acknowledged, and does nothing.")
+        str, doc("Beginning of a command that is acknowledged, but has no effect.")
     ] = ""
     unasked: Annotated[
-        str, doc("What comes behind a prompt before every answer, asked by nobody.")
+        str, doc("Unasked text after a prompt, before every answer.")
     ] = ""
     only: Annotated[
         tuple[Number, ...],
@@ -124,15 +124,17 @@ class Lpm01aFaults:
         float, Unit("s"), doc("The board tells of its supply, as `pwr off`.")
     ] = -1.0
     drops_supply_at_s: Annotated[
-        float, Unit("s"), doc("The board switches its supply off, and says nothing.")
+        float, Unit("s"), doc("The board switches its supply off without a message.")
     ] = -1.0
     ends_at_s: Annotated[float, Unit("s"), doc("The acquisition ends.")] = -1.0
-    mute_at_s: Annotated[float, Unit("s"), doc("Nothing comes any more.")] = -1.0
+    mute_at_s: Annotated[float, Unit("s"), doc("No data come after this time.")] = -1.0
     unplugged_at_s: Annotated[float, Unit("s"), doc("The board is unplugged.")] = -1.0
-    event_skipped: Annotated[Number, doc("Edge that is not told.")] = -1
-    no_completion: Annotated[bool, doc("The end of an acquisition is not told.")] = (
-        False
-    )
+    event_skipped: Annotated[
+        Number, doc("Number of an edge that is not reported.")
+    ] = -1
+    no_completion: Annotated[
+        bool, doc("The end of an acquisition is not reported.")
+    ] = False
     prompt: Annotated[str, doc("Prompt of the shell.")] = "PowerShield > "
     supply_found_on: Annotated[
         bool, doc("The supply is on when the board is opened.")
@@ -170,7 +172,7 @@ class Lpm01aSimulatorSettings:
         str, doc("Commands that are answered without `ack` (UM2269 Rev 6, table 50).")
     ] = ""
     event: Annotated[str, doc("Last word of an edge's line.")] = "ris"
-    faults: Annotated[Lpm01aFaults, doc("What goes wrong.")] = field(
+    faults: Annotated[Lpm01aFaults, doc("Simulated faults.")] = field(
         default_factory=Lpm01aFaults
     )
 

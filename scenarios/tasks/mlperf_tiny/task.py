@@ -81,7 +81,8 @@ class MlperfTiny(Task):
         workload: Annotated[
             str,
             doc(
-                "What the device calls itself, where not as the task or the benchmark."
+                "Workload name that the device reports, unless it is the task's or the"
+                " benchmark's."
             ),
         ] = ""
         files: Annotated[Count, Interval(ge=2, le=1000), doc("Generated files.")] = 24

@@ -103,10 +103,7 @@ class NetworkTask(Task):
         ] = ""
         source: Annotated[
             str,
-            doc(
-                'Where the samples come from; "generated ..." where nobody recorded'
-                " them."
-            ),
+            doc('Origin of the samples; "generated ..." where they were not recorded.'),
         ] = ""
         samples: Annotated[
             Count, Or(0, "all"), Ge(1), doc("The first so many samples.")
@@ -125,7 +122,7 @@ class NetworkTask(Task):
         reset: Annotated[
             str,
             doc(
-                "What a spike does: zero, subtract, subtract-next, none; empty: as of"
+                "Effect of a spike: zero, subtract, subtract-next, none; empty: as of"
                 " rule."
             ),
         ] = ""

@@ -50,7 +50,7 @@ class ProblemSettings:
     ] = ""
     kind: Annotated[
         Literal["", "independent-set", "max-cut", "qubo"],
-        doc("What is searched for; empty: by the format."),
+        doc("Kind of problem; empty: by the format."),
     ] = ""
     format: Annotated[
         Literal[
