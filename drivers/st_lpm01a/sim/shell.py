@@ -91,7 +91,7 @@ class Lpm01aFaults:
     stale: Annotated[
         str,
         doc(
-            'Output that is still running at the start: "streaming", "streaming'
+            'Output still running at the start: "streaming", "streaming'
             ' binary", "half line" or "summary".'
         ),
     ] = ""

@@ -28,7 +28,7 @@ _WIDTH = 100
 _RAISED = {"timer": "a timer", "interrupt": "an interrupt"}
 #: In the documentation every board is drawn with one monitor, and one with all.
 _DRAWN_MONITOR, _DRAWN_BOARD = "ppk2", "pico"
-_APART, _FEEDS, _NOTES = "Jumpers, bridges", "What else may feed it", "Notes"
+_APART, _FEEDS, _NOTES = "Jumpers, bridges", "Other sources that may feed it", "Notes"
 _SHORT = {_APART: "jumpers", _FEEDS: "also feeds", _NOTES: "note"}
 _ALWAYS = (
     "Only one supply may feed the device: the monitor's, or the one that goes through"
@@ -198,11 +198,11 @@ def _probe(name: str) -> Iterator[str]:
         " *supply off, UART*: the device does not answer."
     )
     yield f"*answer*: `{device}`, the line rate, `framed`; *SYNC line*: {sync}."
-    yield "*SYNC pin*: reads 1 at rest, 0 right behind a mark, 1 at rest again."
+    yield "*SYNC pin*: reads 1 at rest, 0 just after a mark, 1 at rest again."
     yield "*SYNC wire*: as many edges at the monitor as marks of the device, 8."
     yield (
-        "*supply on*: the voltage that was set, and a current; which one is not known"
-        " here, but none at all is a device that is fed from elsewhere."
+        "*supply on*: the voltage that was set, and a current. The right current is not"
+        " known here, but no current at all means that another source feeds the device."
     )
 
 
