@@ -125,7 +125,9 @@ def test_ticks_that_run_backwards_are_named(tmp_path: Path, sync: str) -> None:
         (0.0,) if sync == "start" else (),
     )
     alignment = attach(trace, [10, 20, 15], TICK_HZ, 50e-6, "CLOCK_MONOTONIC")
-    assert [problem.code for problem in alignment.problems] == ["clock"]
+    [problem] = alignment.problems
+    assert problem.code == "clock"
+    assert "mark 3 has tick 15, less than the one before, 20:" in problem.detail
 
 
 def pulsed(
@@ -226,3 +228,20 @@ def test_a_pulse_next_to_lost_samples_makes_no_statement_about_the_line(
     assert [problem.detail.split()[5] for problem in problems] == (
         [share] if share else []
     )
+
+
+def test_pulses_in_lost_samples_are_missed_by_no_mark(tmp_path: Path) -> None:
+    spans = [(0.01, 1)]
+    for number in range(12):
+        spans += [(0.001, 0), (0.015 + 0.003 * (number * 5 % 7), 1)]
+    marks_s = falls_of(spans)
+    lost_s = (marks_s[5] - 0.004, marks_s[6] + 0.004)
+    for name in ("gap", "high"):
+        (tmp_path / name).mkdir()
+    with_gap = pulsed(tmp_path / "gap", *spans, gaps_s=(lost_s,))
+    assert len(with_gap.falls_s) == len(marks_s) - 2
+    assert codes(with_gap, marks_s) == []
+    high = [*spans[:11], (0.001, 1), spans[12], (0.001, 1), *spans[14:]]
+    without_pulses = pulsed(tmp_path / "high", *high)
+    assert len(without_pulses.falls_s) == len(marks_s) - 2
+    assert codes(without_pulses, marks_s) != []

@@ -137,6 +137,22 @@ def test_noted_gaps_are_found_again(tmp_path: Path) -> None:
     assert trace.gap_between(0.045, 0.050) is None
 
 
+def test_edges_within_a_period_of_lost_samples_are_none_and_all_others_are(
+    tmp_path: Path,
+) -> None:
+    level = np.ones(100, np.uint8)
+    for fall in (10, 30, 39, 46, 60):
+        level[fall : fall + 3] = 0
+    with trace_writer(tmp_path, HZ) as writer:
+        writer.analog(np.ones(100, np.float32), np.ones(100, np.float32))
+        writer.sync(level)
+        writer.gap(Gap(40, 45, "lost"))
+    trace = Trace.open(tmp_path / "trace.jls")
+    # An edge lies between two samples, and the line is dark from 39 to 46.
+    assert (trace.falls_s * HZ).tolist() == pytest.approx([9.5, 29.5, 38.5, 59.5])
+    assert (trace.rises_s * HZ).tolist() == pytest.approx([12.5, 32.5, 48.5, 62.5])
+
+
 def test_pyjls_tools_open_a_trace_without_complaint(tmp_path: Path) -> None:
     written(
         tmp_path,
