@@ -35,8 +35,9 @@ class Deed(StrEnum):
 
 
 #: What stands above the rows of each.
+_CONNECTING = "Connecting"
 HEADINGS = {
-    Deed.CONNECT: "Connecting ...",
+    Deed.CONNECT: f"{_CONNECTING} ...",
     Deed.PROBE: "Probe",
     Deed.PROVE: "Prove wiring",
     Deed.POWER: "Supply",
@@ -134,10 +135,8 @@ def outcome(
     if deed is Deed.SCAN:
         return HEADINGS[deed]
     if error is not None:
-        return (
-            f"{HEADINGS[deed].removesuffix(' ...')}: it could not go on; the supply"
-            " is off"
-        )
+        name = _CONNECTING if deed is Deed.CONNECT else HEADINGS[deed]
+        return f"{name}: it could not go on; the supply is off"
     if deed in (Deed.CONNECT, Deed.POWER):
         return "Not connected; the supply is off"
     if stopped:

@@ -69,8 +69,15 @@ def paint_signal(
     its mean."""
     make = ticks.logarithmic if lane.logarithmic else ticks.linear
     axis = make(*lane.y_range, lane.unit, ticks_for(area))
-    title = f"{lane.title}, log" if lane.logarithmic else lane.title
-    paint_y_axis(painter, area, axis, lane.y_range, title=title, colour=lane.colour)
+    paint_y_axis(
+        painter,
+        area,
+        axis,
+        lane.y_range,
+        signal=lane.title,
+        remark="log" if lane.logarithmic else "",
+        colour=lane.colour,
+    )
     fill = faint(lane.colour, 0.55)
     line = QColor(lane.colour)
     paint_envelope(

@@ -122,7 +122,8 @@ def paint_y_axis(
     ticks: Ticks,
     y_range: tuple[float, float],
     *,
-    title: str,
+    signal: str,
+    remark: str,
     colour: str,
 ) -> None:
     """Paint the grid of a lane, the texts of its axis, its title and unit."""
@@ -139,10 +140,11 @@ def paint_y_axis(
         top = min(max(y - tall / 2, area.top() - 2), area.bottom() - tall + 2)
         box = QRectF(18.0, top, area.left() - 24.0, tall)
         painter.text(box, RIGHT, text, painter.theme.muted)
+    title = f"{signal}, {remark}" if remark else signal
     unit = f"{title} ({ticks.unit})" if ticks.unit else title
     if metrics.horizontalAdvance(unit) > area.height():
         # A lane that is too low for its title has the symbol of the signal, upright.
-        symbol = _SYMBOLS.get(title.partition(",")[0], "")
+        symbol = _SYMBOLS.get(signal, "")
         box = QRectF(2.0, area.center().y() - tall / 2, LEFT_PX / 2, tall)
         painter.text(box, LEFT, f"{symbol} {ticks.unit}", colour)
         return

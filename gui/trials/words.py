@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass
 from itertools import chain
 
-from rig.api.trials.drift import percent
+from rig.api.trials.drift import SILENT, percent
 from rig.api.trials.replication import (
     AUDIT,
     REPLICATION,
@@ -177,7 +177,7 @@ def outcome(what_if: WhatIf, rule: str, name: str) -> str:
         )
     row = judged.per_metric.get(name)
     if row is not None and _of_the_metric(judged, row):
-        if not percent(row.deviation).strip("0 %"):
+        if abs(row.deviation) < SILENT:
             return f"{mark(row.ok)} holds: the mean is what is claimed"
         side = "worse by" if rule == AUDIT and row.deviation >= 0 else "off by"
         size = row.deviation
@@ -190,7 +190,7 @@ def outcome(what_if: WhatIf, rule: str, name: str) -> str:
 
 
 def _unsigned(share: float) -> str:
-    return percent(abs(share)).removeprefix("+")
+    return percent(abs(share), signed=False)
 
 
 def _of_the_metric(judged: Verdict, row: MetricVerdict) -> bool:

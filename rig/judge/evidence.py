@@ -13,6 +13,7 @@ from typing import Any
 from rig.bench import simulated
 from rig.check.check import Read, check
 from rig.errors import RigError
+from rig.files.plain_text import one_line
 from rig.judge.row import JudgedRow
 from rig.results import document, results
 from rig.results.document import Results
@@ -73,7 +74,8 @@ def of_session(folder: Path, stated: SubmittedSession, read: Read) -> Evidence:
             return _recomputed(path, row, stated, read)
         return _by_its_files(path, row, stated)
     except (RigError, OSError, ValueError) as error:
-        said = f"cannot be read: {str(error).splitlines()[0]}"
+        cause = error.cause if isinstance(error, RigError) else str(error)
+        said = f"cannot be read: {one_line(cause)}"
         return Evidence(stated, (JudgedRow(row, False, said),))
 
 

@@ -16,7 +16,8 @@ from scenarios.common.metrics import of_mean
 from scenarios.common.stream_windows import percentile
 
 ONSET = "latency_onset"
-ONSET_PERCENTILES = (f"{ONSET}_p50", f"{ONSET}_p90")
+#: Metrics of the percentiles, and how many percent each is.
+ONSET_PERCENTILES = {f"{ONSET}_p{percent}": percent for percent in (50, 90)}
 #: So many hops after an onset are listed one by one.
 _AGES = 8
 
@@ -66,8 +67,8 @@ def recognition(new: Sequence[LabelChange]) -> dict[str, Metric]:
     if known_s:
         metrics[ONSET] = of_mean(known_s, "s", Prominence.HEADLINE)
         metrics |= {
-            name: percentile(known_s, int(name.rpartition("_p")[2]))
-            for name in ONSET_PERCENTILES
+            name: percentile(known_s, percent)
+            for name, percent in ONSET_PERCENTILES.items()
         }
     return metrics
 

@@ -183,7 +183,7 @@ class _Reference:
     def name(self, model: str) -> str:
         """Return whose answers they are."""
         if self.file is None:
-            return f"the task's own answers, {model}"
+            return ", ".join(filter(None, ("the task's own answers", model)))
         return f"the file of {model} in floating point, rule {self.file.rule}"
 
     def agreement(self, answered: Answers, kept: trains.Trains) -> Agreement:

@@ -193,7 +193,7 @@ def about(comparison: ModelComparison) -> list[str]:
     what = f"{subject}, {comparison.samples} samples: {comparison.data}"
     lines = [
         "; ".join(filter(None, (comparison.model, what))),
-        f"reference: {comparison.reference.removesuffix(', ')}",
+        f"reference: {comparison.reference}",
     ]
     if comparison.complexity is not None:
         lines.append(complexity_text.sentence(comparison.complexity))
@@ -236,21 +236,18 @@ def markdown(found: Page) -> str:
     for row in found.rows:
         filled = [*row, *[""] * (len(heads) - len(row))]
         table.append(f"| {' | '.join(_cell(each) for each in filled)} |")
-    lines = [*found.about, "", *table, "", found.caption + ".", ""]
-    lines += [f"* {_line(each)}" for each in found.remarks]
-    return (
-        "\n".join(each if each.startswith("|") else _wrapped(each) for each in lines)
-        + "\n"
-    )
+    lines = [*map(_wrapped, found.about), "", *table, "", _wrapped(f"{found.caption}.")]
+    lines.append("")
+    lines += [_wrapped(each, "* ") for each in found.remarks]
+    return "\n".join(lines) + "\n"
 
 
-def _wrapped(text: str) -> str:
-    """Return a line of prose in the width of a page."""
-    behind = "  " if text.startswith("* ") else ""
+def _wrapped(text: str, bullet: str = "") -> str:
+    """Return a line of prose, or of a list, in the width of a page."""
     return textwrap.fill(
-        _line(text),
+        bullet + _line(text),
         _PAGE_COLUMNS,
-        subsequent_indent=behind,
+        subsequent_indent=" " * len(bullet),
         break_long_words=False,
         break_on_hyphens=False,
     )

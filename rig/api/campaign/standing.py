@@ -141,7 +141,8 @@ def _standing(
             if not row.changed:
                 note = f"{row.name} does not count: its model or data are other ones"
         except (RigError, OSError, *DAMAGE) as error:
-            note = f"{row.name} does not count: {_first_line(str(error))}"
+            cause = error.cause if isinstance(error, RigError) else str(error)
+            note = f"{row.name} does not count: {_first_line(cause)}"
     open_ones = [row for row in rows if row.status != "success"]
     for row in open_ones:
         if row.status == RUNNING:

@@ -20,6 +20,8 @@ from rig.uncertainty.budget import SCATTER
 
 #: The chance, over all metrics of a session, of a false statement.
 CHANCE = 0.01
+#: A smaller deviation is shown as none.
+SILENT = 5e-6
 RULE_ODD = (
     "A trial is the odd one where its distance from the mean of the other valid"
     " trials, in standard deviations of the others (no less than the noise in the"
@@ -179,15 +181,18 @@ def noise_of(metric: MetricResult) -> float:
     return math.hypot(*mine) * math.sqrt(len(metric.per_trial))
 
 
-def percent(share: float) -> str:
-    """Return a deviation as "+7.0 %", with two digits or more; "0 %" below 5 ppm."""
+def percent(share: float, signed: bool = True) -> str:
+    """Return a deviation as "+7.0 %", with two digits or more, or its size without a
+    sign; "0 %" below 5 ppm.
+    """
     if not math.isfinite(share):
         return "-"
-    if abs(share) < 5e-6:
+    if abs(share) < SILENT:
         return "0 %"
     size = abs(share) * 100
     decimals = 0 if size >= 10 else 1 if size >= 1 else 2 if size >= 0.1 else 3
-    return f"{'−' if share < 0 else '+'}{size:.{decimals}f} %"
+    sign = "−" if share < 0 else "+"
+    return f"{sign if signed else ''}{size:.{decimals}f} %"
 
 
 def _tested(metric: MetricResult) -> bool:
