@@ -16,4 +16,4 @@ print("Python", sys.version.split()[0], "with pyjoulescope_driver", driver.__ver
 # Those that must run alone hold the pace of a clock: once is enough. What pyjls 0.17 does not tell
 # where its log is off, 0.19 raises.
 exec $venv/bin/python -m pytest -q -p no:cacheprovider -m "not alone" \
-    -k "not log_of_pyjls_was_switched_off" tests/drivers/joulescope tests/rig/trace/test_unwritten.py
+    -k "not log_of_pyjls_was_switched_off" tests/drivers/joulescope tests/rig/trace/test_writer_refused.py

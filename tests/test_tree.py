@@ -46,6 +46,105 @@ def test_every_folder_of_tests_is_one_of_these() -> None:
     assert tops <= {*MIRRORED, *OTHERS}
 
 
+#: Files of tests that are named after no module of their folder, by their subject.
+OF_NO_MODULE = {
+    "a contract or a rule, for all modules of a folder": (
+        "drivers/test_contract.py",
+        "gui/test_accessibility.py",
+        "gui/test_clipping.py",
+        "gui/test_plain_text.py",
+        "gui/test_tab_order.py",
+        "rig/cli/test_hints.py",
+        "rig/cli/test_screen_table.py",
+        "rig/cli/test_tries.py",
+        "rig/test_no_metric_names.py",
+        "rig/test_public_names.py",
+        "rig/test_values.py",
+        "scenarios/test_declared.py",
+        "sut_backends/shim/test_field_widths.py",
+        "sut_backends/test_contract.py",
+    ),
+    "screens and documents of several commands": (
+        "rig/cli/test_command_screens.py",
+        "rig/cli/test_json.py",
+        "rig/cli/test_networks_screen.py",
+        "rig/cli/test_screens.py",
+        "rig/cli/test_session_screens.py",
+    ),
+    "a whole way through several rooms": (
+        "gui/test_display.py",
+        "gui/test_random.py",
+        "gui/test_story.py",
+        "rig/api/backends/test_compared_tflite.py",
+        "rig/api/site/test_browser.py",
+        "rig/check/test_old_sessions.py",
+        "rig/check/test_stranger.py",
+        "rig/kinds/test_sixth_kind.py",
+        "rig/measure/test_truth.py",
+        "rig/results/test_not_finite.py",
+        "rig/session/test_thinned_session.py",
+        "rig/store/test_power_cut.py",
+        "rig/uncertainty/test_containment.py",
+        "scenarios/optimization/test_coverage.py",
+        "scenarios/tasks/tflite/test_features.py",
+        "sut_backends/hosted/test_power_of_phases.py",
+        "sut_backends/served/test_tls.py",
+    ),
+    "one quality of several modules of a folder": (
+        "drivers/st_lpm01a/test_says.py",
+        "gui/trace/test_axes.py",
+        "gui/trace/test_lanes.py",
+        "rig/importers/test_real_forms.py",
+        "rig/trace/test_length.py",
+        "sut_backends/shim/test_hostile.py",
+        "sut_backends/uart/test_every_byte.py",
+        "sut_backends/uart/test_every_byte_of_jobs.py",
+        "sut_backends/uart/test_peers.py",
+        "sut_backends/uart/test_solve.py",
+        "sut_backends/uart/test_text_devices.py",
+    ),
+    "programs of others, firmware in C, pages, and stand-ins of tests": (
+        "drivers/peers/test_n6705.py",
+        "drivers/peers/test_otii.py",
+        "drivers/peers/test_ppk2.py",
+        "gui/bench/test_diagram_text.py",
+        "gui/test_reference_counts.py",
+        "scenarios/tasks/asc/test_firmware.py",
+        "scenarios/tasks/qubo/test_images.py",
+        "sut_backends/gpu/test_recorded_kernels.py",
+        "sut_backends/loihi/test_images.py",
+        "sut_backends/loihi/test_stand_in.py",
+        "sut_backends/spinnaker/test_stand_in.py",
+        "sut_backends/xylo/test_equal_trains.py",
+    ),
+}
+
+
+def names_of_modules(folder: Path) -> set[str]:
+    """Return the names of a folder of the product, its modules and its packages."""
+    inside = folder.iterdir() if folder.is_dir() else ()
+    modules = {path.stem for path in inside if path.is_dir() or path.suffix == ".py"}
+    return {*modules, folder.name}
+
+
+def is_of_a_module(path: Path) -> bool:
+    """Check whether a file of tests is named after a module, where it has several files
+    with a word more."""
+    named = path.stem.removeprefix("test_")
+    folder = ROOT / path.parent.relative_to(TESTS)
+    return any(f"{named}_".startswith(f"{name}_") for name in names_of_modules(folder))
+
+
+def test_the_tests_of_a_module_are_in_a_file_of_its_name() -> None:
+    files = chain.from_iterable((TESTS / top).rglob("test_*.py") for top in MIRRORED)
+    others = {
+        str(path.relative_to(TESTS)) for path in files if not is_of_a_module(path)
+    }
+    listed = list(chain.from_iterable(OF_NO_MODULE.values()))
+    assert len(listed) <= 59, "the list becomes no longer"
+    assert sorted(others) == sorted(listed)
+
+
 COLUMNS = "columns of a table of numbers"
 ARRAYS = "arrays in a file of arrays"
 NAMES = "metrics, effects or facts, under the names that their part gives them"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The program that test_usb.py runs in a process with a simulated instrument on its
+"""The program that test_driver_usb.py runs in a process with a simulated instrument on its
 USB: our driver, or the driver object below it. Writes JSON.
 """
 

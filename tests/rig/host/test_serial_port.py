@@ -191,3 +191,19 @@ def test_what_is_sent_is_heard_before_it_can_be_answered() -> None:
     assert port.read(1.0) == b"a"
     port.close()
     assert heard == [("tx", b"a"), ("rx", b"a")]
+
+
+@pytest.mark.parametrize("kind", ["a file", "a device that is no port", "a folder"])
+def test_an_input_that_is_no_serial_port_is_reported_as_none(
+    tmp_path: Path, kind: str
+) -> None:
+    (tmp_path / "plain").write_bytes(b"x")
+    (tmp_path / "folder").mkdir()
+    path = {
+        "a file": tmp_path / "plain",
+        "a device that is no port": Path("/dev/null"),
+        "a folder": tmp_path / "folder",
+    }[kind]
+    with pytest.raises(DeviceNotFound, match=f"{path} is no serial port") as caught:
+        SerialPort.open(str(path), 115_200)
+    assert "ports here" in caught.value.evidence and caught.value.try_next

@@ -33,6 +33,7 @@ from rig.trace.writer import TraceWriter
 from tests import unprivileged
 from tests.length import length
 from tests.programs import captured
+from tests.traces import jls_writer
 
 Open = Callable[..., Opened]
 F32 = "f32"
@@ -911,3 +912,54 @@ def test_options_that_contradict_each_other_are_refused(
 ) -> None:
     with pytest.raises(ConfigError):
         checked(Options(**options), "")
+
+
+@pytest.mark.parametrize(
+    "damage", ["noise", "noise, not closed", "zeros, not closed", "a little noise"]
+)
+def test_a_damaged_jls_file_is_reported_as_one_in_a_sentence(
+    tmp_path: Path, damage: str
+) -> None:
+    path = tmp_path / "a.jls"
+    writer = jls_writer(path, 1000, "current")
+    writer.fsr(1, 0, np.ones(100_000, np.float32))
+    writer.close()
+    content = path.read_bytes()
+    # Magic, then the length of the file, which is not there before it is closed.
+    magic = content[:16]
+    length = content[16:24]
+    size_b = len(content) - 24
+    noise = np.random.default_rng(1).bytes(size_b)
+    kinds = {
+        "noise": length + noise,
+        "noise, not closed": bytes(8) + noise,
+        "zeros, not closed": bytes(8 + size_b),
+    }
+    path.write_bytes(magic + (kinds | {"a little noise": noise[:400]})[damage])
+    with pytest.raises(DataError) as caught:
+        open_any(path, tmp_path / "scratch")
+    output = str(caught.value)
+    assert "Traceback" not in output and "File " not in output and "\n  " not in output
+    assert (
+        path.name in caught.value.cause
+        and caught.value.evidence
+        and caught.value.try_next
+    )
+
+
+@pytest.mark.parametrize(
+    "rows_before", [2, 20_000], ids=["in the first rows", "far below"]
+)
+def test_zero_bytes_in_a_table_are_named_and_not_all_shown(
+    tmp_path: Path, rows_before: int
+) -> None:
+    rows = [f"{number / 1000},0.01\n" for number in range(rows_before + 2)]
+    path = tmp_path / "a.csv"
+    head = "".join(rows[:rows_before])
+    path.write_text(
+        f"time (s),power (W)\n{head}{chr(0) * 3000}{''.join(rows[rows_before:])}"
+    )
+    with pytest.raises(DataError) as caught:
+        open_any(path, tmp_path / "scratch")
+    assert f"line {rows_before + 2}" in str(caught.value)
+    assert "zero bytes" in caught.value.try_next and len(str(caught.value)) < 500

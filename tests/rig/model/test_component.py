@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The name of a component is read as it was composed, whatever a calibration is
-called."""
+"""The name of a component is read as it was composed, with any name of a
+calibration."""
 
 from __future__ import annotations
 
