@@ -253,7 +253,7 @@ class Traces:
             or ("dataclass(" in mutant.before and name.startswith(OF_SOURCES))
         ]
         own = Path("tests", mutant.module)
-        named = str(own.with_name(f"test_{own.name}"))
+        named = str(own.with_name(f"test_{own.stem}"))
         tests.sort(key=lambda name: (not name.startswith(named), self.cpu_s[name]))
         golden = [name for name in tests if name.startswith(GOLDEN)][:GOLDEN_FIRST]
         first = [name for name in tests if name.startswith(named)] + golden

@@ -119,7 +119,7 @@ def read(path: Path) -> FileGraph:
     content = content_of(path, _KIND)
     if content[4:8] != _IDENTIFIER:
         raise _not_of(path, _KIND, "it does not begin as one")
-    schema = package("tflite", _KIND)
+    schema = package("tflite", ".tflite")
     try:
         model = schema.Model.GetRootAs(content, 0)
         digest = sha256(content).hexdigest()
@@ -161,8 +161,7 @@ def package(name: str, kind: str) -> Any:
         return importlib.import_module(name)
     except ImportError as error:
         raise DataError(
-            f"the package {name}, which reads {kind.partition(' ')[2]} files, is not"
-            " installed",
+            f"the package {name}, which reads {kind} files, is not installed",
             evidence=str(error),
             try_next=f"pip install 'neurorig[{name}]'",
         ) from error

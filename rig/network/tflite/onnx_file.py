@@ -42,7 +42,7 @@ def read(path: Path) -> FileGraph:
     it is none, and Refused where an operator has no equal.
     """
     content = content_of(path, _KIND)
-    onnx = package("onnx", _KIND)
+    onnx = package("onnx", "ONNX")
     try:
         model = onnx.load_model_from_string(content)
         if len(model.graph.node) > _NODES_MAX:
