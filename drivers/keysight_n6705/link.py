@@ -94,7 +94,7 @@ class ScpiLink:
             answer = self._query("*IDN?")
         except DeviceLost as error:
             raise DeviceNotFound(
-                f"nothing answers at {self.resource}",
+                f"no instrument answers at {self.resource}",
                 evidence=error.evidence,
                 try_next="is it switched on, and the address right?",
             ) from error

@@ -119,7 +119,7 @@ def open_session(
                 see="instrument-busy",
             ) from error
         raise DeviceNotFound(
-            f"nothing at {resource}",
+            f"no instrument at {resource}",
             evidence=text or repr(error),
             try_next="is it switched on, and the address right?",
             see="no-instrument",

@@ -243,8 +243,8 @@ class _Person:
 
 def _wish(load: OutputLoad, supply_v: float) -> str:
     if load.resistor is None:
-        return "nothing at the monitor's output: disconnect the device and the cable"
-    name = f"a resistor of {load.resistor.name} at the output, and nothing else"
+        return "an open output of the monitor: disconnect the device and the cable"
+    name = f"a resistor of {load.resistor.name} alone at the output"
     if load.switched:
         return f"{name}; SYNC low closes its circuit, and SYNC toggles now"
     at_v = load.resistor.volts or supply_v

@@ -303,7 +303,7 @@ def _refusal(error: Exception, url: str, path: str) -> RigError:
         return ConfigError(f"{url!r} cannot be opened: {error}", path=path)
     if "://" in url:
         return DeviceNotFound(
-            f"nothing answers at {url}",
+            f"no device answers at {url}",
             evidence=message,
             try_next="start the bridge; look at host and port",
             see="nothing-at-the-address",

@@ -148,7 +148,7 @@ def open_port(url: str, baud: int, timeout_s: float, trust: Trust) -> TlsPort:
         plain = socket.create_connection((host, number), _CONNECT_S)
     except OSError as error:
         raise DeviceNotFound(
-            f"nothing answers at {url}",
+            f"no device answers at {url}",
             evidence=str(error),
             try_next="start rig serve there; look at host and port",
             see="nothing-at-the-address",

@@ -406,7 +406,7 @@ class TextClient:
                 see="no-answer",
             )
         if self.unprintable_b * 5 > self.received_b:
-            cause = "what the DUT says is garbled: probably another line rate"
+            cause = "the DUT's answer is garbled: probably another line rate"
             return GarbledAnswer(
                 cause,
                 evidence=self._evidence,

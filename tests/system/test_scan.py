@@ -163,7 +163,7 @@ def test_a_silent_n6705_is_reported_as_silent(
     vendor.behind = {N6705B: n6705(late="*IDN?", mute=True)}
     result = only(KeysightN6705.scan())
     assert (
-        result.problem.startswith(f"nothing answers at {N6705B}")
+        result.problem.startswith(f"no instrument answers at {N6705B}")
         and "switched on" in result.try_next
     )
 

@@ -534,7 +534,7 @@ def test_a_setting_out_of_its_limits_is_a_configuration_error(
 def test_no_instrument_at_the_address_is_reported(context: BenchContext) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
-    with pytest.raises(DeviceNotFound, match="nothing"):
+    with pytest.raises(DeviceNotFound, match="no instrument"):
         KeysightN6705.open(
             KeysightN6705.Settings(
                 resource=f"TCPIP::127.0.0.1::{port}::SOCKET", timeout_s=0.2

@@ -200,7 +200,7 @@ def test_no_instrument_at_the_address_is_reported(
     simulator: Simulator, library: str
 ) -> None:
     simulator.close()
-    with pytest.raises(DeviceNotFound, match="nothing"):
+    with pytest.raises(DeviceNotFound, match="no instrument"):
         KeysightN6705.open(
             KeysightN6705.Settings(simulator.resource, library, timeout_s=0.2),
             BenchContext(),
@@ -216,7 +216,7 @@ def test_no_instrument_at_the_address_is_reported(
         ("0xBFFF0072", DeviceBusy, "is in use"),
         ("0xBFFF000F", DeviceBusy, "is in use"),
         ("0xBFFF0012", ConfigError, "is no VISA resource"),
-        ("0xBFFF0011", DeviceNotFound, "nothing at"),
+        ("0xBFFF0011", DeviceNotFound, "no instrument at"),
     ],
     ids=["busy", "locked", "invalid name", "not found"],
 )

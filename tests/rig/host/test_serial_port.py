@@ -116,7 +116,7 @@ def test_a_file_is_no_port(tmp_path: Path) -> None:
 def test_no_listener_at_a_socket_is_not_found() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         number = server.getsockname()[1]
-    with pytest.raises(DeviceNotFound, match="nothing answers"):
+    with pytest.raises(DeviceNotFound, match="no device answers"):
         SerialPort.open(f"socket://127.0.0.1:{number}", 115_200)
 
 
