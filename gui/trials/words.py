@@ -17,7 +17,7 @@ from rig.api.trials.replication import (
     WhatIf,
 )
 from rig.results.replication import LIMIT, RULES
-from rig.results.stated import Stated, stated
+from rig.results.stated import Stated, beside, stated
 from rig.results.verdict import DrawnVerdict, MetricVerdict, Outcome, Verdict
 from rig.stats.few_trials import TREND_LEAST
 from rig.units import quantity, scale
@@ -63,12 +63,15 @@ class DotScale:
 
 
 def value(metric: MetricTrials) -> str:
-    """Return the value of a metric with its expanded uncertainty."""
-    return quantity(
-        metric.metric.value,
-        metric.metric.unit,
-        metric.metric.same_samples.expanded_uncertainty,
-    )
+    """Return the value of a metric with its interval for the same samples, alone where
+    that is not known."""
+    row = metric.row
+    texts = stated(row)
+    interval = row.same_samples
+    known = "" if interval.reason else beside(interval, row.value, texts.factor)
+    if known and interval.expanded_uncertainty is not None:
+        return quantity(row.value, row.unit, interval.expanded_uncertainty)
+    return " ".join(filter(None, (quantity(row.value, row.unit), known)))
 
 
 def statement(metric: MetricTrials) -> tuple[str, str]:

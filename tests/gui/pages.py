@@ -124,7 +124,7 @@ def _trace(screen: TraceScreen) -> Iterator[str]:
 def _meter(screen: MeterScreen) -> Iterator[str]:
     yield "meter"
     screen.start()
-    _until(lambda: screen.values.text("power-now") != "-")
+    _until(lambda: bool(screen.values.text("power-now")))
     yield "meter, at work"
     screen.stop()
     _until(lambda: not screen.busy)

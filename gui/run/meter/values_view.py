@@ -21,7 +21,8 @@ from rig.units import duration
 _HEADS = ("now", "mean", "min", "max")
 _SIGNALS = (("current", "A"), ("voltage", "V"), ("power", "W"))
 _AMOUNTS = ("energy", "charge", "time", "samples", "lost")
-_NO_VALUE = "-"
+_NO_VALUE = "none"
+_EMPTY = "Start shows values; Record fills the column of a recording."
 #: The value now is read from a distance.
 _LARGE = 1.5
 _TIPS = {
@@ -47,10 +48,10 @@ class ValuesView(QWidget):
         return self._cells[name].text()
 
     def clear(self) -> None:
-        """Show dashes."""
+        """Show no values, and how to have them."""
         for cell in self._cells.values():
-            cell.setText(_NO_VALUE)
-        self.remark.setText("")
+            cell.setText("")
+        self.remark.setText(_EMPTY)
 
     def show_reading(self, reading: MeterReading) -> None:
         """Show the readings of a meter."""

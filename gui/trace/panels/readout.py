@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from gui.trace.picture.lane_numbers import mean_text, uncertainty_of_mean
 from gui.widgets.values import digits, with_u
 from rig.api.traces.statistics import SignalStatistics, TraceStatistics
 from rig.files import table_file
@@ -29,8 +30,10 @@ def lines(numbers: TraceStatistics) -> tuple[ReadoutLine, ...]:
     """Return a line a signal that the trace has."""
     rows = []
     for name, unit, signal in _signals(numbers):
-        texts = tuple(_shown(value, unit, signal) for value in _values(signal))
-        rows.append(ReadoutLine(name, texts))
+        mean, *others = (_shown(value, unit, signal) for value in _values(signal))
+        if uncertainty_of_mean(numbers, name) is not None:
+            mean = mean_text(numbers, name)
+        rows.append(ReadoutLine(name, (mean, *others)))
     return tuple(rows)
 
 

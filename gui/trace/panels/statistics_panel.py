@@ -36,6 +36,10 @@ _PENDING = "..."
 _ROWS = ("current", "voltage", "power")
 #: A box with all numbers of a signal in a line needs so much.
 _WIDE_PX = 560
+#: Shares of the width of columns: a mean of current or power has its uncertainty beside
+#: it. Columns are numbers of a signal, or signals where there is less room.
+_WIDE_SHARES = (2, 1, 1, 1, 1, 1)
+_NARROW_SHARES = (3, 2, 3, 0, 0, 0)
 
 
 class StatisticsPanel(QWidget):
@@ -181,11 +185,7 @@ class StatisticsBox(QFrame):
     def set_stretch(self, stretch: Stretch | None) -> None:
         """Show the name of the stretch."""
         self._stretch = stretch
-        what = (
-            "none: Shift-drag, D, or a row of the windows"
-            if stretch is None
-            else stretch.name
-        )
+        what = "none (Shift-drag, D, or a window)" if stretch is None else stretch.name
         self._head.setText(f"{self._title}: {what}")
 
     def show_pending(self) -> None:
@@ -234,10 +234,11 @@ class StatisticsBox(QFrame):
                 self._grid.addWidget(
                     self.cells[name, head], *_turned(number, column, narrow)
                 )
+        shares = _NARROW_SHARES if narrow else _WIDE_SHARES
         for column, head in enumerate(readout.HEADS, start=1):
             self._grid.addWidget(self._names[head], *_turned(0, column, narrow))
             self._names[head].setAlignment(LEFT if narrow else RIGHT)
-            self._grid.setColumnStretch(column, int(column <= (3 if narrow else 6)))
+            self._grid.setColumnStretch(column, shares[column - 1])
 
     def _fill(self, text: str) -> None:
         for label in (*self.headline.values(), *self.cells.values()):

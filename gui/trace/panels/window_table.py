@@ -14,6 +14,7 @@ from gui.trace.shown.state import TraceState
 from gui.widgets.layouts import in_column
 from gui.widgets.table import TableColumn
 from gui.widgets.text import PlainLabel
+from gui.widgets.values import digits
 from rig.api.traces.spans import TrialSpan
 from rig.stats.summary import half_width
 from rig.units import quantity
@@ -39,7 +40,8 @@ def _energy(span: TrialSpan) -> str:
 
 
 def _power(span: TrialSpan) -> str:
-    return "" if span.warm_up else quantity(_mean_w(span), "W")
+    mean_w = _mean_w(span)
+    return "" if mean_w is None else digits(mean_w, "W", 4, zeros=True)
 
 
 def _mean_w(span: TrialSpan) -> float | None:
@@ -57,7 +59,10 @@ COLUMNS = (
         "phase", lambda span: span.phase, tip="of one run, where a phase was repeated"
     ),
     TableColumn(
-        "time", lambda span: quantity(_latency(span), "s"), _latency, right=True
+        "time",
+        lambda span: digits(_latency(span), "s", 4, zeros=True),
+        _latency,
+        right=True,
     ),
     TableColumn(
         "energy",

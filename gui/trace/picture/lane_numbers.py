@@ -43,7 +43,7 @@ def texts(name: str, numbers: LaneNumbers) -> list[str]:
     if signal is None:
         return []
     unit = UNITS[name]
-    parts = [f"{numbers.of}: mean {digits(signal.mean, unit)}"]
+    parts = [f"{numbers.of}: mean {mean_text(statistics, name)}"]
     if name == "power" and statistics.energy_j is not None:
         parts.append(
             f"integral {with_u(statistics.energy_j, statistics.energy_u_j, 'J')}"
@@ -57,6 +57,23 @@ def texts(name: str, numbers: LaneNumbers) -> list[str]:
         f"min {digits(signal.least, unit)}",
         f"max {digits(signal.most, unit)}",
     ]
+
+
+def mean_text(numbers: TraceStatistics, name: str) -> str:
+    """Return the mean of a signal of the trace, with its 95 % interval where that is
+    known.
+    """
+    u = uncertainty_of_mean(numbers, name)
+    return with_u(getattr(numbers, name).mean, u, UNITS[name])
+
+
+def uncertainty_of_mean(numbers: TraceStatistics, name: str) -> float | None:
+    """Return the standard uncertainty of a mean: that of its integral by the span; None
+    where it is not known, as for a voltage.
+    """
+    of_integral = {"current": numbers.charge_u_c, "power": numbers.energy_u_j}
+    u = of_integral.get(name)
+    return None if u is None else u / numbers.span_s
 
 
 def level_text(name: str, levels: tuple[float, float]) -> str:

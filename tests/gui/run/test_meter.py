@@ -77,7 +77,7 @@ class MeterAt:
         self.choose("meter-source", f"monitor {kind} alone")
         self.type_into("meter-settings", " ".join(settings))
         self.click("meter-start")
-        self.until(lambda: self.cell("power-now") != "-" or self.screen.notice.text)
+        self.until(lambda: self.cell("power-now") or self.screen.notice.text)
 
     def over(self) -> None:
         self.until(lambda: not self.screen.busy)
@@ -128,8 +128,9 @@ def test_numbers_sums_and_label_of_a_monitor_alone(
     assert re.fullmatch(r"[\d.]+ ± [\d.]+ [um]C", meter.cell("total-charge"))
     assert meter.cell("total-lost") == "0"
     meter.until(lambda: not meter.screen.view.frame.empty)
+    assert meter.cell("record-energy") == "", "there is no recording"
     before = meter.cell("total-samples")
-    meter.until(lambda: len(meter.cell("total-samples")) > len(before) or before != "-")
+    meter.until(lambda: len(meter.cell("total-samples")) > len(before) or before)
     QTest.keyClick(meter.screen, Qt.Key.Key_F5, Qt.KeyboardModifier.ShiftModifier)
     meter.over()
     assert not supply_of(worlds)
@@ -143,7 +144,7 @@ def test_a_recording_opens_in_trace_with_the_energy_of_the_meter(
     meter.start("sample_hz=50000")
     meter.click("meter-record")
     meter.until(lambda: meter.state is RecordState.RECORDING)
-    meter.until(lambda: meter.cell("record-energy") != "-")
+    meter.until(lambda: meter.cell("record-energy"))
     QTest.keyClick(meter.screen, Qt.Key.Key_R, Qt.KeyboardModifier.ControlModifier)
     path = meter.trace()
     assert path.parent.parent == meter.root
@@ -186,7 +187,7 @@ def test_a_trigger_begins_the_recording(
     world.put(now_ns, False, 0.1)
     world.put(now_ns + NS_PER_S // 20, True, 0.012)
     meter.until(lambda: meter.state is RecordState.RECORDING)
-    meter.until(lambda: meter.cell("record-energy") != "-")
+    meter.until(lambda: meter.cell("record-energy"))
     meter.click("meter-record")
     with open_trace(meter.trace()) as trace:
         start = trace.nearest_edge(0.1)

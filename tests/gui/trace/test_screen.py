@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from rig.units import quantity
+
 if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot
 
@@ -96,8 +98,12 @@ def test_a_dual_marker_on_a_windows_edges_has_the_energy_of_the_results(
     assert result.energy_j == pytest.approx(window["energy_j"], rel=1e-9)
     assert result.energy_u_j == pytest.approx(window["energy_u_j"], rel=1e-6)
     assert result.lost == 0
-    label = screen.statistics.selection_box.headline["energy"]
-    assert "±" in label.text()
+    box = screen.statistics.selection_box
+    assert "±" in box.headline["energy"].text()
+    half = 1.96 * result.energy_u_j / result.span_s
+    shown = quantity(result.power.mean, "W", half)
+    assert box.cells["power", "mean"].text() == shown
+    assert "±" in box.cells["current", "mean"].text()
 
 
 def test_markers_are_placed_freely_with_alt(

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import re
 from pathlib import Path
 
 import pytest
@@ -41,6 +42,13 @@ def test_the_scale_shows_the_band_and_clips_at_its_ends() -> None:
 def test_the_scale_of_calm_trials_still_shows_the_band(view: SessionTrials) -> None:
     scale = DotScale.of(view.metrics)
     assert 0.05 < scale.shown <= words.SHOWN_MAX
+
+
+def test_a_value_has_its_interval_whatever_form_that_has(view: SessionTrials) -> None:
+    assert re.fullmatch(r"[\d.]+ ± [\d.]+ mJ", words.value(view.of(ENERGY)))
+    accuracy = view.of("accuracy")
+    assert accuracy.metric.same_samples.expanded_uncertainty is None
+    assert re.fullmatch(r"[\d.]+ \([\d.]+ to [\d.]+\)", words.value(accuracy))
 
 
 def test_the_verdict_of_a_session_is_one_line(view: SessionTrials) -> None:
