@@ -81,7 +81,8 @@ def measure(
     promised = accuracy.load(calibration) if calibration else None
     _refuse_correcting(promised, calibration)
     with _folder(scratch) as folder:
-        opened = open_any(path, Path(folder), options, in_place=True)
+        foreseen = chosen.foreseen(promised)
+        opened = open_any(path, Path(folder), options, in_place=True, foreseen=foreseen)
         notes = list(opened.notes)
         promised = _promised(promised or accuracy_beside(path), opened, options, notes)
         spans = chosen.spans(opened, notes)

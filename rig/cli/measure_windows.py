@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -16,6 +17,9 @@ from rig.importers.opened import LONGEST_S, Opened
 from rig.measure import threshold, trace_windows
 from rig.measure.stamps import by_stamps
 from rig.measure.trace_windows import TraceSpan
+from rig.trace.foreseen import WHOLE_S, Foreseen
+from rig.uncertainty.accuracy import Accuracy
+from rig.uncertainty.window_effects import ranges_a
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _OPTIONS = (
@@ -105,6 +109,21 @@ class WindowChoice:
         """Whether windows begin and end at edges, where SYNC has any."""
         return not (
             self.by_markers or self.times or self.whole or self.threshold_a is not None
+        )
+
+    def foreseen(self, promised: Accuracy | None) -> Foreseen:
+        """Return the windows that are known before the trace is read, and the ranges of
+        the current that its instrument promises.
+        """
+        windows_s = [WHOLE_S] if self.whole else []
+        # Wrong times are reported once the trace is open.
+        with suppress(ConfigError):
+            spans = trace_windows.by_times(self.times)
+            windows_s += [(span.start_s, span.stop_s) for span in spans]
+        return Foreseen(
+            tuple(windows_s),
+            tuple(ranges_a(promised)) if promised else (),
+            whole_without_sync=self.are_edges and not self.edges,
         )
 
     def spans(self, opened: Opened, notes: list[str]) -> list[TraceSpan]:

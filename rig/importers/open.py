@@ -25,6 +25,7 @@ from rig.settings.check import checked
 from rig.store import verified
 from rig.store.session_folder import EVENTS as JOURNAL
 from rig.store.session_folder import PROVENANCE, SessionFolder, read_json
+from rig.trace.foreseen import UNFORESEEN, Foreseen
 from rig.trace.jls_file import jls_state
 from rig.trace.recovery import LateError, recover
 from rig.trace.trace import (
@@ -52,12 +53,14 @@ def open_any(
     options: Options | None = None,
     lazily: bool = False,
     in_place: bool = False,
+    foreseen: Foreseen = UNFORESEEN,
 ) -> Opened:
     """Open `path`; files of other programs are converted into `scratch`, a folder of
     this trace alone. Never writes to `path`. `lazily` opens quickly, for a look: edges
     are read when they are asked for, a foreign JLS file where it is, and what would
     take minutes is refused. `in_place` reads a foreign JLS file where it is, whole: the
-    trace is then no file of the rig's own.
+    trace is then no file of the rig's own, and `foreseen` windows of it are summed
+    meanwhile.
 
     Raises DataError for what cannot be read, ConfigError where the options do not fit.
     """
@@ -86,7 +89,12 @@ def open_any(
         opened = _own_trace(path, readable, options, about, lazily=lazily)
     else:
         opened = _foreign_jls(
-            path, readable, scratch, options, lazily=lazily, in_place=in_place
+            path,
+            readable,
+            scratch,
+            options,
+            lazily=lazily,
+            foreseen=foreseen if in_place else None,
         )
     return replace(opened, notes=(*notes, *opened.notes))
 
@@ -133,7 +141,7 @@ def _foreign_jls(
     options: Options,
     *,
     lazily: bool,
-    in_place: bool,
+    foreseen: Foreseen | None,
 ) -> Opened:
     """Open a JLS file of another program: where it is, or converted."""
     if lazily and readable == path:
@@ -141,8 +149,8 @@ def _foreign_jls(
         if viewed is not None:
             return viewed
         require_convertible(path)
-    if in_place and readable == path:
-        opened = jls2.in_place(path, options)
+    if foreseen is not None and readable == path:
+        opened = jls2.in_place(path, options, foreseen)
         if opened is not None:
             return opened
     return jls2.convert(readable, scratch, options, original=path)

@@ -50,7 +50,7 @@ class Accumulated:
     def __init__(self, sample_hz: float, accuracy: Accuracy) -> None:
         self._sample_hz = sample_hz
         self._accuracy = accuracy
-        self._sums = Sums(ranges_a(accuracy), _AT_ONCE)
+        self._sums = Sums(ranges_a(accuracy))
         self.samples = 0
         self.lost = 0
         #: Number of summed samples that were reported as wrong afterwards.

@@ -102,6 +102,15 @@ class Around:
         return self.power_w(before), self.power_w(after)
 
 
+def bounds(first: int, last: int, block: int) -> Iterator[tuple[int, int]]:
+    """Yield begin and end of each block of samples first <= k < last: up to the next
+    multiple of so many."""
+    while first < last:
+        stop = min(last, (first // block + 1) * block)
+        yield first, stop
+        first = stop
+
+
 class Samples:
     """Reads current and voltage of a trace; the last block is kept, as the next window
     often begins in it.
@@ -118,14 +127,16 @@ class Samples:
     def blocks(self, first: int, last: int) -> Iterator[tuple[int, Float32s, Float32s]]:
         """Yield the number of a first sample, and current and voltage from there on, up
         to the end or the next multiple of BLOCK."""
-        while first < last:
-            stop = min(last, (first // BLOCK + 1) * BLOCK)
-            if first < self._begin or stop > self._end:
-                self._read(first, stop)
-            current, voltage = self._held
-            part = slice(first - self._begin, stop - self._begin)
-            yield first, current[part], voltage[part]
-            first = stop
+        for begin, end in bounds(first, last, BLOCK):
+            yield begin, *self.block(begin, end)
+
+    def block(self, first: int, last: int) -> tuple[Float32s, Float32s]:
+        """Return current and voltage of samples first <= k < last, at most BLOCK."""
+        if first < self._begin or last > self._end:
+            self._read(first, last)
+        current, voltage = self._held
+        part = slice(first - self._begin, last - self._begin)
+        return current[part], voltage[part]
 
     def _read(self, first: int, stop: int) -> None:
         look()

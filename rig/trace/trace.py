@@ -22,6 +22,7 @@ from rig.errors import DataError
 from rig.files import typed
 from rig.trace import end_samples, reduced
 from rig.trace import gaps as gap_lines
+from rig.trace.foreseen import KnownSums
 from rig.trace.gaps import Gap as Gap
 from rig.trace.gaps import GapIndex
 from rig.trace.integral import EndPower as EndPower
@@ -38,7 +39,7 @@ from rig.trace.jls_file import reading as reading
 from rig.trace.jls_file import user_data as user_data
 from rig.trace.reduced import REDUCED as REDUCED
 from rig.trace.reduced import ReducedSpan, Thinning
-from rig.trace.samples import BLOCK, OWN, Layout, Samples
+from rig.trace.samples import BLOCK, OWN, Layout, Samples, bounds
 from rig.trace.samples import CURRENT as CURRENT
 from rig.trace.samples import VOLTAGE as VOLTAGE
 from rig.trace.sync_line import OwnLine, SyncLine
@@ -95,7 +96,7 @@ class Trace:
     (rig/trace/writer.py); `start_monotonic_ns` what CLOCK_MONOTONIC showed at time 0,
     where marks are attached by it; `rate_limit_ppm` how far a device's clock may
     differ, where it is attached by one edge; `sync_s` how far the line reaches, where
-    it was sampled.
+    it was sampled; `known` sums that were taken before.
     """
 
     path: Path
@@ -109,6 +110,7 @@ class Trace:
     rate_limit_ppm: float = 0.0
     layout: Layout = OWN
     sync_s: float = math.inf
+    known: KnownSums | None = field(default=None, repr=False, compare=False)
     _gap_index: GapIndex = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -266,7 +268,7 @@ class Trace:
         """
         if not windows:
             return []
-        sums = Sums(ranges_a, min(BLOCK, self.length))
+        sums = Sums(ranges_a)
         with reading(self.path) as reader:
             samples = Samples(reader, self.layout, self.length)
             return [
@@ -378,7 +380,13 @@ class Trace:
         """
         lost = 0
         inside = self._gap_index.joined(first, last) if bridged else []
-        for at, current, voltage in samples.blocks(first, last):
+        for at, stop in bounds(first, last, BLOCK):
+            if self.known is not None and not inside:
+                block = self.known.of(at, stop, sums.ranges_a)
+                if block is not None:
+                    sums.add_block(block)
+                    continue
+            current, voltage = samples.block(at, stop)
             if inside:
                 kept = gap_lines.outside(at, len(current), inside)
                 lost += len(current) - int(np.count_nonzero(kept))

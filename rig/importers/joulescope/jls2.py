@@ -39,14 +39,16 @@ from rig.importers.tables.numeral import CAUSE, without_no_readings
 from rig.importers.tables.power_beside import PowerBeside
 from rig.trace import edges, gaps
 from rig.trace.edges import Edges
+from rig.trace.foreseen import Foreseen, KnownSums
 from rig.trace.gaps import Gap
-from rig.trace.samples import Layout
+from rig.trace.samples import BLOCK, Layout, bounds
 from rig.trace.sync_line import SyncLine
 from rig.trace.trace import Trace, about_of, reading
 from rig.trace.writer import TraceWriter
 
 F64 = pyjls.DataType.F64
-_BLOCK = 1 << 20
+#: Samples that a conversion reads and writes at once: a gap ends with them.
+_WRITTEN = 1 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,7 +131,17 @@ class _Found:
         """Return edges by the file's rate as they are by the true one."""
         return Edges(times.falls_s / self.stretch, times.rises_s / self.stretch)
 
-    def in_place(self, line: SyncLine, lost: tuple[Gap, ...] = ()) -> Opened:
+    def known(self, foreseen: Foreseen) -> KnownSums:
+        """Return sums of the blocks that are foreseen, to be filled."""
+        windows_s = foreseen.windows(has_sync=self.chosen.sync is not None)
+        return KnownSums(windows_s, foreseen.ranges_a, self.rate_hz)
+
+    def in_place(
+        self,
+        line: SyncLine,
+        lost: tuple[Gap, ...] = (),
+        known: KnownSums | None = None,
+    ) -> Opened:
         """Open the trace where it lies."""
         trace = Trace(
             self.path,
@@ -140,6 +152,7 @@ class _Found:
             gaps=lost,
             sync=self.kind,
             layout=self.layout,
+            known=known,
         )
         about = {
             "converted_from": self.original.name,
@@ -183,7 +196,7 @@ def convert(path: Path, scratch: Path, options: Options, original: Path) -> Open
             simulated=found.simulated,
         )
         with conversion.writer() as writer:
-            lost = _scan(reader, found, writer)
+            lost = _scan(reader, found, writer=writer)
             scaled = found.scaled(_edges(reader, found, lost))
             stamps = [(at_s, True) for at_s in scaled.falls_s.tolist()]
             stamps += [(at_s, False) for at_s in scaled.rises_s.tolist()]
@@ -192,16 +205,19 @@ def convert(path: Path, scratch: Path, options: Options, original: Path) -> Open
     return conversion.opened("jls", found.notes, **found.facts)
 
 
-def in_place(path: Path, options: Options) -> Opened | None:
-    """Open a closed file where it is, after one pass for lost samples; raises as
-    `convert`. None for a file of double precision, which is converted."""
+def in_place(path: Path, options: Options, foreseen: Foreseen) -> Opened | None:
+    """Open a closed file where it is, after one pass for lost samples and for the sums
+    of foreseen windows; raises as `convert`. None for a file of double precision, which
+    is converted.
+    """
     with reading(path) as reader:
         found = _find(reader, path, path, options)
         if found.is_double:
             return None
-        lost = _scan(reader, found, None)
+        known = found.known(foreseen)
+        lost = _scan(reader, found, known=known)
         scaled = found.scaled(_edges(reader, found, lost))
-    return found.in_place(SyncLine(lambda: scaled), tuple(lost))
+    return found.in_place(SyncLine(lambda: scaled), tuple(lost), known)
 
 
 def view(path: Path, options: Options) -> Opened | None:
@@ -256,29 +272,35 @@ def _find(reader: Any, path: Path, original: Path, options: Options) -> _Found:
     )
 
 
-def _scan(reader: Any, found: _Found, writer: TraceWriter | None) -> list[Gap]:
-    """Read current and voltage, and write them where there is a writer; return the
-    spans without a number, in samples from the first.
+def _scan(
+    reader: Any,
+    found: _Found,
+    writer: TraceWriter | None = None,
+    known: KnownSums | None = None,
+) -> list[Gap]:
+    """Read current and voltage, write them where there is a writer, and sum foreseen
+    blocks; return the spans without a number, in samples from the first.
     """
     chosen = found.chosen
     layout = found.layout
     lost: list[Gap] = []
     beside = PowerBeside(chosen.beside.name if chosen.beside else "")
-    for at in range(0, found.length, _BLOCK):
-        count = min(_BLOCK, found.length - at)
-        current, voltage = layout.read(reader, at, count)
+    for at, stop in bounds(0, found.length, BLOCK if writer is None else _WRITTEN):
+        current, voltage = layout.read(reader, at, stop - at)
         if writer is not None:
             writer.analog(current, voltage, unreadable=CAUSE)
         if chosen.beside is not None:
             offset = int(chosen.beside.sample_id_offset) - found.first
             begin = max(at, offset)
-            end = min(at + count, offset + int(chosen.beside.length))
+            end = min(stop, offset + int(chosen.beside.length))
             if end > begin:
                 power = reader.fsr(chosen.beside.signal_id, begin - offset, end - begin)
                 part = slice(begin - at, end - at)
                 beside.add(current[part], voltage[part], without_no_readings(power))
-        for start, stop in gaps.unreadable(current, voltage).tolist():
-            lost.append(Gap(at + start, at + stop, CAUSE))
+        sums = known.add(at, current, voltage) if known is not None else None
+        if sums is None or not sums.has_numbers_alone:
+            for start, end in gaps.unreadable(current, voltage).tolist():
+                lost.append(Gap(at + start, at + end, CAUSE))
     if chosen.beside is not None:
         chosen.notes.extend(beside.notes(found.supply_v))
     return gaps.joined(lost)

@@ -20,7 +20,7 @@ SUM = st.integers(-1000, 1000)
 
 def sums_of(columns: list[tuple[int, int, int]], least_w: float, most_w: float) -> Sums:
     """Return sums with a column (W, A, V) for each range, and one for beyond."""
-    sums = Sums([10.0**power for power in range(len(columns) - 1)], 1)
+    sums = Sums([10.0**power for power in range(len(columns) - 1)])
     sums.sums = np.array(columns, dtype=np.float64).T
     sums.least_w, sums.most_w = least_w, most_w
     return sums

@@ -51,7 +51,7 @@ def test_each_sample_counts_in_the_range_of_its_current(
         np.float32
     )
     voltage = (3.3 + noise * random.standard_normal(len(current))).astype(np.float32)
-    sums = Sums(inner, len(current))
+    sums = Sums(inner)
     bounds = sorted({0, len(current), *(cut for cut in cuts if cut < len(current))})
     for start, stop in pairwise(bounds):
         sums.add(current[start:stop], voltage[start:stop])
@@ -67,7 +67,7 @@ def test_each_sample_counts_in_the_range_of_its_current(
 )  # of some the nearest float of single precision is larger
 def test_a_current_at_the_end_of_a_range_is_in_it(limit: float, sign: int) -> None:
     size_a = sign * limit
-    sums = Sums([limit, 1.0], 2000)
+    sums = Sums([limit, 1.0])
     sums.add(np.full(1024, size_a, np.float32), np.ones(1024, np.float32))
     sums.add(np.array([size_a, 1.0], np.float32), np.ones(2, np.float32))
     sums.take(float(np.float32(size_a)), 1.0, 1.0)
@@ -77,7 +77,7 @@ def test_a_current_at_the_end_of_a_range_is_in_it(limit: float, sign: int) -> No
 def test_samples_without_a_number_spoil_no_other_range() -> None:
     current = np.full(1500, 0.01, np.float32)
     current[700] = np.nan
-    sums = Sums([0.1, 1.0], 1500)
+    sums = Sums([0.1, 1.0])
     sums.add(current, np.ones(1500, np.float32))
     sums.take(math.nan, 1.0, 1.0)
     assert sums.sums[2].tolist() == [1499.0, 0.0, 2.0]
@@ -86,7 +86,7 @@ def test_samples_without_a_number_spoil_no_other_range() -> None:
 
 
 def test_cleared_sums_begin_again() -> None:
-    sums = Sums([], 10)
+    sums = Sums([])
     for volts in (5.0, 2.0):
         sums.clear()
         sums.add(np.ones(10, np.float32), np.full(10, volts, np.float32))
@@ -95,3 +95,50 @@ def test_cleared_sums_begin_again() -> None:
             volts,
             volts,
         )
+
+
+@pytest.mark.parametrize("count", [1, 77, 1 << 15, 32_769, 100_003, 200_001, 1 << 18])
+def test_sums_without_ranges_are_those_of_a_row_of_numpy_to_the_last_digit(
+    count: int,
+) -> None:
+    random = np.random.default_rng(count)
+    current = random.normal(0.01, 1e-3, count).astype(np.float32)
+    voltage = random.normal(3.0, 0.1, count).astype(np.float32)
+    sums = Sums()
+    sums.add(current, voltage)
+    in_double = current.astype(np.float64), voltage.astype(np.float64)
+    rows = np.array([in_double[0] * in_double[1], *in_double])
+    assert sums.sums[:, 0].tolist() == rows.sum(axis=1).tolist()
+
+
+@pytest.mark.parametrize("count", [40_000, 65_536, 70_001])
+@pytest.mark.parametrize("spread_a", [1e-5, 1e-2])
+def test_samples_beyond_a_cache_count_in_their_ranges(
+    count: int, spread_a: float
+) -> None:
+    random = np.random.default_rng(count)
+    current = random.normal(0.05, spread_a, count).astype(np.float32)
+    current[1000:1600] = 0.2
+    voltage = random.normal(3.0, 0.1, count).astype(np.float32)
+    inner = [0.04, 0.06]
+    sums = Sums(inner)
+    sums.add(current, voltage)
+    assert sums.sums == pytest.approx(by_hand(current, voltage, inner), rel=1e-11)
+
+
+@pytest.mark.parametrize("ranges_a", [[], [0.02, 1.0]])
+@pytest.mark.parametrize("at", [0, 40_000, 69_999])
+@pytest.mark.parametrize("wrong", [np.nan, np.inf])
+def test_a_block_tells_of_a_sample_that_is_no_number(
+    ranges_a: list[float], at: int, wrong: float
+) -> None:
+    current = np.full(70_000, 0.01, np.float32)
+    voltage = np.full(70_000, 3.0, np.float32)
+    sums = Sums(ranges_a)
+    good = sums.of_block(current, voltage)
+    assert good.has_numbers_alone
+    assert good.least_w == good.most_w == float(np.float32(0.01)) * 3.0
+    voltage[at] = wrong
+    assert not sums.of_block(current, voltage).has_numbers_alone
+    # No sum has been added.
+    assert not sums.sums.any() and sums.most_w == -math.inf
