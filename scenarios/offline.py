@@ -117,6 +117,11 @@ class Offline(Scenario):
             )
         return Offline(self.settings, info.batch_max)
 
+    @property
+    def windows_s(self) -> float:
+        """Least time of all batches."""
+        return self.settings.min_duration_s
+
     def plan(self, task: Task, seed: int) -> Plan:
         """Yield idle time, then for each chunk its loads and one batch; before the
         first one a calibration that does not count.

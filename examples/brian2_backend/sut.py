@@ -140,7 +140,6 @@ def neurons(brian2, node, network):
 
 if "sut_backends.workers.inside.main" not in sys.modules:
     from rig.model.origin import Origin, Origins
-    from rig.model.pace import Pace
     from sut_backends.workers.environments import interpreter_of
     from sut_backends.workers.network_sut import Runner, open_network_sut
     from sut_backends.workers.process import Place
@@ -167,11 +166,6 @@ if "sut_backends.workers.inside.main" not in sys.modules:
         def origins(settings):
             """Return that a simulator measures neither times nor energies."""
             return Origins(Origin.SIMULATED, Origin.SIMULATED)
-
-        @staticmethod
-        def pace(settings):
-            """Return that there is no line; the simulator takes its time."""
-            return Pace(wired=False)
 
         @classmethod
         def open(cls, settings, context):

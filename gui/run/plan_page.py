@@ -22,15 +22,8 @@ _WIDTHS = (430, 800)
 #: Room of a scroll bar below the rows.
 _SPARE_PX = 16
 _COLUMNS = (
-    TableColumn("step", lambda row: row.group),
-    TableColumn("count", lambda row: f"{row.count}", lambda row: row.count, right=True),
-    TableColumn("each", plan_text.each_text, lambda row: row.each.most_s, right=True),
-    TableColumn(
-        "in a trial", plan_text.total_text, lambda row: row.total.most_s, right=True
-    ),
-    TableColumn(
-        "basis", plan_text.basis, tip="estimate: about so long; limit: at most so long"
-    ),
+    TableColumn("steps of a trial", lambda row: row.text, lambda row: row.count),
+    TableColumn("time", plan_text.known_text, lambda row: row.known_s),
 )
 
 

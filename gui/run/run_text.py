@@ -50,7 +50,7 @@ def _running(snapshot: RunSnapshot) -> str:
         parts.append(f"{snapshot.queries} of {due} queries")
     parts.append(snapshot.doing)
     if snapshot.left_s is None:
-        parts.append("time left is known when each kind of step was done once")
+        parts.append("time left unknown until the first trial")
     else:
         left = (
             "less than a second"

@@ -208,9 +208,7 @@ def flying(screen: RunScreen) -> Iterator[Flight]:
 def query(flight: Flight, number: int) -> None:
     """Tell the events of one query, and bytes on the wire."""
     flight.console.add(WireLine(0.0, "tx", "RUN", "#1"))
-    flight._take(
-        StepBegun(1, number, Query((number,)), QUERY_S, share=0.5, left_s=60.0)
-    )
+    flight._take(StepBegun(1, number, Query((number,)), share=0.5, left_s=60.0))
     marks = Completion((Mark(1, 0), Mark(2, 5), Mark(END, 9)))
     flight._take(
         StepDone(1, StepRecord(number, Query((number,)), marks, Score(True, "a", "a")))

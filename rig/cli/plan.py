@@ -21,7 +21,7 @@ from rig.results import labels
 from rig.results.labels import Label
 from rig.session import estimate, planning
 from rig.session.estimate import Estimate
-from rig.units import bytes_text, duration, quantity
+from rig.units import bytes_text, quantity
 
 #: Number of shown steps.
 _STEPS = 12
@@ -83,10 +83,9 @@ def document(
     estimated: Estimate,
     marked: Sequence[Label],
 ) -> dict[str, Any]:
-    """Return a plan as JSON holds it: all steps, seconds and bytes of all trials, None
-    where only a limit is known, and the labels.
+    """Return a plan as JSON holds it: all steps, the known seconds and bytes of all
+    trials, and the labels. `expected_s` is None where some of the time is unknown.
     """
-    session = estimated.session
     return {
         "bench": str(bench),
         "labels": [label.text for label in marked],
@@ -102,11 +101,11 @@ def document(
             }
             for step in steps
         ],
-        "expected_s": session.expected_s,
-        "most_s": session.most_s,
+        "expected_s": None if estimated.unknown else estimated.known_s,
+        "known_s": estimated.known_s,
         "virtual_time": estimated.virtual,
+        "byte_hz": estimated.byte_hz,
         "known_b": estimated.known_b,
-        "most_b": estimated.most_b,
         "free_b": estimated.free_b,
         "room": estimated.room,
     }
@@ -139,22 +138,9 @@ def _of_estimate(estimated: Estimate) -> Iterator[str]:
     """Yield the lines about the time of a session, its unknown parts, and the disk
     space.
     """
-    clock = " of virtual time" if estimated.virtual else ""
-    all_s = duration(estimated.session.known_s)
-    times = (
-        f"{all_s}{clock} in all, {estimated.trials} trials interleaved"
-        if estimated.interleaved
-        else f"{duration(estimated.trial.known_s)}{clock} a trial, {all_s} in all"
-    )
-    most = duration(estimated.session.most_s)
-    yield f"time: {estimated.certainty} {times}; {most} at most"
-    if other_order := estimated.other_order:
-        yield f"  {other_order}"
-    for row in estimated.unknown:
-        yield (
-            f"  only a limit is known of {row.count} x {row.group}: "
-            f"{duration(row.each.most_s)} each"
-        )
+    yield f"time: {estimated.time_text}"
+    if estimated.unknown:
+        yield f"  {estimated.unknown_text}"
     for rail in estimated.rails:
         name = f"rail {rail.name}: " if rail.name else ""
         rate = (
@@ -163,21 +149,7 @@ def _of_estimate(estimated: Estimate) -> Iterator[str]:
             if rail.sampling
             else "only the instrument knows its rate"
         )
-        if rail.spared_hz:
-            left_b = rail.byte_hz - rail.spared_hz
-            rate += f", {bytes_text(left_b)} while a sample is loaded (means)"
         yield f"  {name}{rate}"
-    free = (
-        "" if estimated.free_b is None else f"; {bytes_text(estimated.free_b)} are free"
-    )
-    needed = bytes_text(estimated.known_b)
-    if estimated.rails and estimated.trial.expected_s is None:
-        needed = f"{needed} to {bytes_text(estimated.most_b)}"
-    yield f"disk: about {needed}{free}"
+    yield f"disk: {estimated.disk_text}"
     if not estimated.room:
         yield "  NO ROOM: rig run would refuse to start"
-    elif not estimated.room_at_most:
-        yield (
-            f"  no room for {bytes_text(estimated.most_b)}, as needed where every limit"
-            " is reached"
-        )

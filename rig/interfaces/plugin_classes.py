@@ -29,7 +29,6 @@ from rig.interfaces.sut import SystemUnderTest
 from rig.model.finding import Finding
 from rig.model.need import Need
 from rig.model.origin import Origin, Origins
-from rig.model.pace import Pace
 from rig.model.wiring import Connection, Talk
 
 
@@ -93,11 +92,11 @@ class Backend(DevicePlugin):
         return None
 
     @classmethod
-    def pace(cls, settings: Any) -> Pace:
-        """Return the device's times as far as the settings determine them, for a plan
-        without the device.
+    def step_s(cls, settings: Any) -> Mapping[str, float]:
+        """Return the seconds of steps by their kind, where the settings state them:
+        those of a virtual device. A query's are for one run on one sample.
         """
-        return Pace()
+        return {}
 
     @classmethod
     def probe(cls, settings: Any, context: BenchContext) -> Iterable[Finding]:

@@ -86,6 +86,13 @@ class Scenario(ABC):
         return None
 
     @property
+    def windows_s(self) -> float | None:
+        """Least time of all windows of a trial, where its plan measures first how many
+        runs they need; None: its steps state the known times.
+        """
+        return None
+
+    @property
     def needs_energy(self) -> bool:
         """True where the result is an energy: a bench without a monitor is refused."""
         return False

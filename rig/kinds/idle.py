@@ -3,12 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from rig.kinds.kind import FORESEEN_HZ, StepKind
+from rig.kinds.kind import StepKind
 from rig.kinds.span import Span, Timed, Windows
-from rig.model.completion import END, IDLE, Completion, Mark
-from rig.model.pace import Duration, Pace
+from rig.model.completion import END, IDLE
 from rig.model.step_record import StepRecord
 from rig.model.steps import Idle
 from rig.model.trial import Measured
@@ -23,21 +22,9 @@ class IdleKind(StepKind[Idle]):
         """Name its length."""
         return f"idle  {step.duration_s:g} s"
 
-    def group(self, step: Idle) -> str:
-        """Group by length."""
-        return f"idle {step.duration_s:g} s"
-
-    def duration(self, step: Idle, pace: Pace, payload_b: float) -> Duration:
-        """Take its length, which the device keeps by its timer."""
-        overhead_s = pace.overhead_s
-        most_s = 1.1 * step.duration_s + 10 * overhead_s
-        return Duration(step.duration_s + overhead_s, most_s)
-
-    def foreseen(self, step: Idle, pace: Pace) -> Completion:
-        """Return the marks of begin and end."""
-        return Completion(
-            (Mark(IDLE, 0), Mark(END, round(step.duration_s * FORESEEN_HZ)))
-        )
+    def takes_s(self, step: Idle, rates_s: Mapping[str, float]) -> float:
+        """Return its length, which the device keeps by its timer."""
+        return step.duration_s
 
     def total(self, steps: Sequence[Idle]) -> str:
         """Count them, with their length."""

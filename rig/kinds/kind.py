@@ -3,21 +3,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
 from rig.interfaces.sut import SutInfo
 from rig.interfaces.task import Task
 from rig.kinds.span import Span, Timed, Windows
 from rig.model.completion import Completion
-from rig.model.pace import Duration, Pace
 from rig.model.step_record import StepRecord
 from rig.model.steps import Step
 from rig.model.trial import Measured
 from rig.problems import Problem
-
-#: Ticks in a second of a device that is not open.
-FORESEEN_HZ = 1_000_000
 
 StepT = TypeVar("StepT", bound=Step)
 
@@ -62,21 +58,11 @@ class StepKind(Generic[StepT]):
         """Name the windows where they are not the task's phases."""
         return ()
 
-    def group(self, step: StepT) -> str:
-        """Name the group of steps of about the same duration."""
-        return step.kind
-
-    def duration(self, step: StepT, pace: Pace, payload_b: float) -> Duration:
-        """Estimate its time on a device of this pace; `payload_b` is the length of a
-        sample.
+    def takes_s(self, step: StepT, rates_s: Mapping[str, float]) -> float | None:
+        """Return its time where that is stated: by itself, or by `rates_s`, which has
+        the seconds of steps by their kind.
         """
-        return Duration(0.0, 0.0, expected=False)
-
-    def foreseen(self, step: StepT, pace: Pace) -> Completion:
-        """Predict the marks of a device whose pace is known; no marks where plans do
-        not depend on them.
-        """
-        return Completion(())
+        return rates_s.get(step.kind)
 
     # ---- doing it ----
 

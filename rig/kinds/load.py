@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from rig.interfaces.task import Task
 from rig.kinds.kind import StepKind
-from rig.model.pace import Duration, Pace
 from rig.model.steps import Load
 
 
@@ -28,11 +27,6 @@ class LoadKind(StepKind[Load]):
     def describe(self, step: Load) -> str:
         """Name the sample."""
         return f"load  sample {step.index}"
-
-    def duration(self, step: Load, pace: Pace, payload_b: float) -> Duration:
-        """Take the time of its bytes on the line."""
-        expected_s = pace.loading_s(payload_b)
-        return Duration(expected_s, 2 * expected_s)
 
     def total(self, steps: Sequence[Load]) -> str:
         """Count them."""

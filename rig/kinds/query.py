@@ -5,18 +5,17 @@ window.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, pairwise
+from itertools import pairwise
 
 from rig.errors import ConfigError, RemoteProtocolError
 from rig.files import typed
 from rig.interfaces.sut import SutInfo
 from rig.interfaces.task import OptimizationTask, Task
-from rig.kinds.kind import FORESEEN_HZ, StepKind
+from rig.kinds.kind import StepKind
 from rig.kinds.span import Span, Timed, Windows
-from rig.model.completion import BATCH, END, Completion, Mark
-from rig.model.pace import Duration, Pace
+from rig.model.completion import BATCH, END, Completion
 from rig.model.scores import Score
 from rig.model.step_record import StepRecord
 from rig.model.steps import Query
@@ -52,36 +51,10 @@ class QueryKind(StepKind[Query]):
         which = ", ".join(map(str, step.indices))
         return f"query sample {which} " + ", ".join(filter(None, remarks))
 
-    def group(self, step: Query) -> str:
-        """Group by warm-up, and by the number of runs."""
-        batch = f"batch of {len(step.indices)}" if step.batch else "query"
-        remarks = [
-            f"{step.repeat} times" if step.repeat > 1 else "",
-            "warm-up" if step.warmup else "",
-        ]
-        return ", ".join(filter(None, (batch, *remarks)))
-
-    def duration(self, step: Query, pace: Pace, payload_b: float) -> Duration:
-        """Take the time of all its runs where that of one is known, else its limit."""
-        if pace.query_s is None:
-            return Duration(pace.overhead_s, step.limit_s, expected=False)
-        runs = step.repeat * len(step.indices)
-        expected_s = runs * pace.query_s + pace.overhead_s
-        return Duration(expected_s, max(step.limit_s, expected_s))
-
-    def foreseen(self, step: Query, pace: Pace) -> Completion:
-        """Return a mark at the start of each phase, or of the batch, and one at the
-        end.
-        """
-        runs = step.repeat * len(step.indices)
-        ends = [0, *accumulate(runs * seconds for seconds in pace.phases_s)]
-        marks = [
-            Mark(at, round(end_s * FORESEEN_HZ))
-            for at, end_s in enumerate(ends, start=1)
-        ]
-        if step.batch:
-            marks = [Mark(BATCH, 0), Mark(END, marks[-1].tick)]
-        return Completion(tuple(marks))
+    def takes_s(self, step: Query, rates_s: Mapping[str, float]) -> float | None:
+        """Return the time of all its runs, where that of one is stated."""
+        each_s = rates_s.get(step.kind)
+        return None if each_s is None else step.repeat * len(step.indices) * each_s
 
     def total(self, steps: Sequence[Query]) -> str:
         """Count them."""

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from rig.errors import RemoteProtocolError
 from rig.interfaces.sut import SutInfo
@@ -13,7 +13,6 @@ from rig.kinds.crossings import crossings
 from rig.kinds.kind import StepKind
 from rig.kinds.span import Span, Timed, Windows
 from rig.model.completion import Completion, Mark
-from rig.model.pace import Duration, Pace
 from rig.model.scores import Score
 from rig.model.step_record import StepRecord
 from rig.model.steps import Solve
@@ -41,17 +40,9 @@ class SearchKind(StepKind[Solve]):
             f"{step.seed}{warmup}"
         )
 
-    def group(self, step: Solve) -> str:
-        """Group by time-out, and by whether a target may end the search before."""
-        how = "" if step.target is None else " or until the target"
-        return f"search {step.timeout_s:g} s{how}{', warm-up' * step.warmup}"
-
-    def duration(self, step: Solve, pace: Pace, payload_b: float) -> Duration:
-        """Take its time-out; only a limit where a target may end it before."""
-        if step.target is not None:
-            most_s = step.timeout_s + step.limit_s
-            return Duration(pace.overhead_s, most_s, expected=False)
-        return Duration(step.timeout_s + pace.overhead_s, step.timeout_s + step.limit_s)
+    def takes_s(self, step: Solve, rates_s: Mapping[str, float]) -> float | None:
+        """Return its time-out, where no target may end it before."""
+        return step.timeout_s if step.target is None else None
 
     def total(self, steps: Sequence[Solve]) -> str:
         """Count them, with their longest time; empty where there are none."""

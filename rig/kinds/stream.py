@@ -5,7 +5,7 @@ while it listens; docs/reference/PROTOCOL.md section 9.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import overload
@@ -16,7 +16,6 @@ from rig.interfaces.task import SignalTask, Task
 from rig.kinds.kind import StepKind
 from rig.kinds.span import Span, Ticks, Timed, Windows
 from rig.model.completion import DECIDED, END, STREAM, Completion, Mark
-from rig.model.pace import Duration, Pace
 from rig.model.scores import Score
 from rig.model.step_record import StepRecord
 from rig.model.steps import Stream
@@ -42,28 +41,15 @@ class StreamKind(StepKind[Stream]):
             " windows"
         )
 
-    def group(self, step: Stream) -> str:
-        """Group by length."""
-        return f"stream {_length_s(step):g} s"
-
-    def duration(self, step: Stream, pace: Pace, payload_b: float) -> Duration:
-        """Take its length, and the time of the windows that are loaded before it."""
-        before = step.windows if step.preloaded else 2
-        loads_s = before * pace.loading_s(payload_b)
-        length_s = _length_s(step)
-        return Duration(
-            length_s + loads_s + pace.overhead_s,
-            length_s + 2 * loads_s + step.limit_s,
-        )
+    def takes_s(self, step: Stream, rates_s: Mapping[str, float]) -> float | None:
+        """Return its length, where no windows are loaded before it."""
+        return None if step.preloaded else _length_s(step)
 
     def total(self, steps: Sequence[Stream]) -> str:
         """Count them, with their length; empty where there are none."""
         if not steps:
             return ""
-        played_s = 0.0
-        for step in steps:
-            for scene in step.scenes:
-                played_s += scene.samples / step.sample_hz
+        played_s = sum(map(_length_s, steps))
         plural = "s" * (len(steps) > 1)
         return f"{len(steps)} stream{plural} ({played_s:g} s)"
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rig.kinds.kind import StepKind
-from rig.model.pace import Duration, Pace
 from rig.model.step_record import StepRecord
 from rig.model.steps import Sync
 
@@ -25,11 +24,6 @@ class SyncKind(StepKind[Sync]):
         """Require no particular marks."""
         return None
 
-    def group(self, step: Sync) -> str:
-        """Name the burst."""
-        return "SYNC burst"
-
-    def duration(self, step: Sync, pace: Pace, payload_b: float) -> Duration:
-        """Take the time of its pulses."""
-        expected_s = pace.sync_s + pace.overhead_s
-        return Duration(expected_s, 2 * expected_s)
+    def total(self, steps: Sequence[Sync]) -> str:
+        """Count them; empty where there are none."""
+        return f"{len(steps)} SYNC bursts" if steps else ""

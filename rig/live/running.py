@@ -84,7 +84,6 @@ class RunningSession:
         self._trials: list[Trial] = []
         self._indices: set[tuple[int, ...]] = set()
         self._begun_s = 0.0
-        self._expected_s = 0.0
 
     def __call__(self, event: Event) -> None:
         """Take an event."""
@@ -99,7 +98,7 @@ class RunningSession:
             left_s = self._state.left_s
             if left_s is None or self._state.status:
                 return dataclasses.replace(self._state, left_s=None)
-            gone_s = min(self._clock() - self._begun_s, self._expected_s)
+            gone_s = self._clock() - self._begun_s
             return dataclasses.replace(self._state, left_s=max(left_s - gone_s, 0.0))
 
     def _take(self, event: Event) -> None:
@@ -125,7 +124,6 @@ class RunningSession:
                 self._set(trial=event.trial)
             case StepBegun():
                 self._begun_s = self._clock()
-                self._expected_s = event.expected_s
                 self._set(
                     number=event.number,
                     step=event.step,

@@ -2,37 +2,30 @@
 """An estimate of a plan before anything is opened: its steps, its time, and its room on
 the disk.
 
-Times are estimates where the settings determine them, and limits where only the device
-knows; a `Duration` says which. A virtual device's times pass faster than real ones. No
-device is touched: rates and paces come from the settings of the parts (`sampling`,
-`pace`), or, of an open bench, from the infos of its monitors.
+A time is a count of steps times a rate that is stated: by the step itself, by the
+scenario, by a virtual device's settings, or as a claimed latency. Any other time is
+unknown until the first trial; the estimate then is the least. No device is touched:
+rates of samples come from the settings of the monitors (`sampling`), or, of an open
+bench, from their infos.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import shutil
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field
-from functools import partial
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from rig.bench import plugins
-from rig.bench.config import REDUCED_RATE, Config
+from rig.bench.config import Config
 from rig.bench.examples import refuse_missing
-from rig.errors import ConfigError, StorageFull
+from rig.errors import StorageFull
 from rig.interfaces.monitor import MonitorInfo, Sampling
 from rig.interfaces.scenario import Scenario
-from rig.interfaces.sut import SutInfo
 from rig.interfaces.task import Task
 from rig.kinds import registry as kinds
-from rig.kinds.kind import FORESEEN_HZ
-from rig.model.completion import Completion
-from rig.model.pace import Duration, Pace
-from rig.model.steps import Load, Query, Step, Sync
+from rig.model.steps import Query, Step, Sync
 from rig.session import planning
-from rig.trace.reduced import MARGIN_S, MEAN_HZ, may_be_thinned
 from rig.trace.write_room import RESERVE_B
 from rig.units import bytes_text, duration
 
@@ -41,77 +34,68 @@ from rig.units import bytes_text, duration
 _FLOAT_B = 4
 _LEVELS_B = 1 / 8
 _INDEX = 1.04
-#: Names of metrics of times begin so, followed by a phase or "total".
-_LATENCY = "latency_"
-#: Bytes of the lines that a step leaves in completions.jsonl and samples.jsonl, and of
-#: those in uart.log.
-_STEP_B = 600
-_WIRE_B = 400
+#: Bytes of the lines that a step leaves in completions.jsonl, samples.jsonl and
+#: uart.log.
+_STEP_B = 1000
+#: The claim that is taken for the time of a query.
+_CLAIMED = "latency_total"
 #: results.json, report.html and the small files of a session.
 _SESSION_B = 400_000
-#: Number of payloads that are made to learn their mean length.
-_PAYLOADS = 8
-#: Slots of a device that does not state them in its settings.
-_SLOTS = 64
-#: A slow and a fast query (s). A scenario that makes its windows as long as they must
-#: be takes as long with both, within this share, and then with any device.
-_SLOW_S = 10e-3
-_FAST_S = 1e-3
-_EQUAL = 0.25
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StepGroup:
-    """Steps of one group in a trial: how many, and how long they take in all. `once`:
-    interleaved trials have them together.
+    """Steps of one kind in a trial, in words and by number. `known_s` of their time is
+    stated; `is_whole`: that is all of it. `once`: interleaved trials have them
+    together.
     """
 
-    group: str
     kind: str
+    text: str
     count: int
-    total: Duration
-    once: bool = False
-
-    @property
-    def each(self) -> Duration:
-        """Mean time of one of them."""
-        return self.total.times(1 / self.count)
+    known_s: float
+    is_whole: bool
+    once: bool
 
 
 @dataclass(frozen=True, slots=True)
 class RailRate:
-    """The data rate of one rail: its sampling, None where only the instrument knows it,
-    and bytes in each second; `spared_hz` of them are not written while a sample is
-    loaded.
-    """
+    """The sampling of one rail, None where only the instrument knows it."""
 
     name: str
     sampling: Sampling | None
-    byte_hz: float
-    spared_hz: float = 0.0
+
+    @property
+    def byte_hz(self) -> float:
+        """Bytes that it writes in a second."""
+        sampling = self.sampling
+        if sampling is None:
+            return 0.0
+        line_b = 0.0
+        if sampling.sync == "digital":
+            line_b = sampling.edge_hz * _LEVELS_B
+        elif sampling.sync == "voltage":
+            line_b = sampling.sample_hz * _FLOAT_B
+        return _INDEX * (2 * _FLOAT_B * sampling.sample_hz + line_b)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Estimate:
     """The rows of a trial, how many trials, the rails, and the disk.
 
-    The trials will be compared with `claim`. `interleaved`: whether the trials
-    take turns, None where the scenario knows no such order. `virtual`: the times are
-    those of a virtual clock. `step_b` are the bytes of a step in the text files of a
-    trial. `free_b` is None where the disk is not known.
+    `virtual`: the times are those of a virtual clock. `free_b` is None where the disk
+    is not known.
     """
 
-    name: str
     task: str
     scenario: str
     trials: int
     rows: tuple[StepGroup, ...]
     rails: tuple[RailRate, ...]
     virtual: bool
-    step_b: int
     free_b: int | None
-    claim: Mapping[str, float] = field(default_factory=dict)
-    interleaved: bool | None = None
+    claim: Mapping[str, float]
+    interleaved: bool
 
     @property
     def steps(self) -> int:
@@ -119,81 +103,70 @@ class Estimate:
         return sum(row.count for row in self.rows)
 
     @property
-    def trial(self) -> Duration:
-        """Time of one trial."""
-        return _total(row.total for row in self.rows)
+    def unknown(self) -> list[StepGroup]:
+        """The rows whose time is not known, or not all of it."""
+        return [row for row in self.rows if not row.is_whole]
 
     @property
-    def session(self) -> Duration:
-        """Time of all trials, without opening and evaluation."""
-        return self.in_order(interleaved=bool(self.interleaved))
-
-    def in_order(self, *, interleaved: bool) -> Duration:
-        """Add up the time of all trials, one after the other or interleaved."""
-        return _total(
-            row.total.times(self._times(row, interleaved)) for row in self.rows
-        )
-
-    def _times(self, row: StepGroup, interleaved: bool) -> int:
-        return 1 if interleaved and row.once else self.trials
+    def known_s(self) -> float:
+        """The known time of all trials, without opening and evaluation."""
+        known_s = 0.0
+        for row in self.rows:
+            times = 1 if self.interleaved and row.once else self.trials
+            known_s += times * row.known_s
+        return known_s
 
     @property
-    def unknown(self) -> tuple[StepGroup, ...]:
-        """The rows with a limit only."""
-        return tuple(row for row in self.rows if not row.each.expected)
+    def time_text(self) -> str:
+        """The time of all trials in words."""
+        if not self.known_s:
+            return "unknown until the first trial"
+        clock = " of virtual time" if self.virtual else ""
+        of_all = duration(self.known_s)
+        if self.interleaved:
+            return f"{self._word} {of_all}{clock}, {self.trials} trials interleaved"
+        of_trial = duration(self.known_s / self.trials)
+        return f"{self._word} {of_trial}{clock} a trial, {of_all} in all"
 
     @property
-    def certainty(self) -> str:
-        """The word before a time: whether it is an estimate, or the least."""
-        return "about" if self.trial.expected else "at least"
+    def unknown_text(self) -> str:
+        """The steps whose time is unknown, in words; empty where there are none."""
+        rows = ", ".join(row.text for row in self.unknown)
+        return f"unknown until the first trial: {rows}" if rows else ""
 
     @property
-    def other_order(self) -> str:
-        """The time of the trials in the other order, in words; empty where there is
-        none.
-        """
-        if self.interleaved is None or self.trials == 1:
-            return ""
-        other_s = self.in_order(interleaved=not self.interleaved).known_s
-        order = (
-            "trial by trial"
-            if self.interleaved
-            else "interleaved, each sample loaded once"
-        )
-        return f"{order}: {self.certainty} {duration(other_s)}"
+    def byte_hz(self) -> float:
+        """Bytes that all rails write in a second."""
+        return sum(rail.byte_hz for rail in self.rails)
 
     @property
     def known_b(self) -> int:
-        """Bytes of all trials where steps take the time that is known."""
-        return self._bytes(at_most=False)
-
-    @property
-    def most_b(self) -> int:
-        """Bytes of all trials where every step takes as long as it may."""
-        return self._bytes(at_most=True)
+        """Bytes of all trials in the known time."""
+        steps_b = self.trials * self.steps * _STEP_B
+        return round(self.byte_hz * self.known_s + steps_b + _SESSION_B)
 
     @property
     def room(self) -> bool:
         """Whether the disk has room for `known_b`, and for closing the session."""
-        return self.free_b is None or self.known_b + RESERVE_B <= self.free_b
+        return _has_room(self.known_b, self.free_b)
 
     @property
-    def room_at_most(self) -> bool:
-        """Whether the disk has room for `most_b`, and for closing the session."""
-        return self.free_b is None or self.most_b + RESERVE_B <= self.free_b
+    def disk_text(self) -> str:
+        """The needed and the free bytes in words; where a time is unknown, with the
+        time that the free ones last.
+        """
+        needed = f"{self._word} {bytes_text(self.known_b)}"
+        if self.free_b is None:
+            return f"{needed}; free space unknown"
+        free = f"{needed}; {bytes_text(self.free_b)} are free"
+        if not (self.unknown and self.byte_hz and self.room):
+            return free
+        lasts_s = (self.free_b - RESERVE_B) / self.byte_hz
+        return f"{free}, for {duration(lasts_s)} of recording"
 
-    def _bytes(self, *, at_most: bool) -> int:
-        byte_hz = sum(rail.byte_hz for rail in self.rails)
-        spared_hz = sum(rail.spared_hz for rail in self.rails)
-        session_b: float = self.trials * self.steps * self.step_b + _SESSION_B
-        for row in self.rows:
-            row_s = row.total.most_s if at_most else row.total.known_s
-            row_b = byte_hz * row_s
-            if row.kind == Load.kind:
-                # Traces are thinned in loads only, and not near a mark.
-                row_b -= spared_hz * max(row_s - 2 * MARGIN_S * row.count, 0.0)
-            session_b += self._times(row, bool(self.interleaved)) * row_b
-        return round(session_b)
+    @property
+    def _word(self) -> str:
+        return "at least" if self.unknown else "about"
 
 
 def of_bench(
@@ -224,50 +197,46 @@ def of_plan(
     """Estimate a plan by the settings of its parts, and by the infos of `monitors`
     where they are open.
     """
-    sampled: dict[str, Sampling | None] = {}
+    rails = []
     for rail, choice in resolved.monitors.items():
         if monitors is None:
             kind = plugins.find("monitor", choice.kind)
-            sampled[rail] = kind.sampling(choice.settings)
+            sampling = kind.sampling(choice.settings)
         else:
             info = monitors[rail]
-            sampled[rail] = Sampling(info.sample_hz, info.edge_hz, info.sync)
-    pace = plugins.find("sut", resolved.sut.kind).pace(resolved.sut.settings)
-    if not pace.phases_s:
-        claimed_s = _claimed_s(resolved.claim, task)
-        pace = dataclasses.replace(pace, phases_s=claimed_s)
+            sampling = Sampling(info.sample_hz, info.edge_hz, info.sync)
+        rails.append(RailRate(rail, sampling))
+    stated_s = plugins.find("sut", resolved.sut.kind).step_s(resolved.sut.settings)
+    rates_s = dict(stated_s)
+    if (claimed_s := resolved.claim.get(_CLAIMED)) is not None:
+        rates_s.setdefault(Query.kind, claimed_s)
     seed = planning.trial_seed(resolved.bench.seed, 1)
-    rows = _timed(partial(_planned, scenario, task, seed), pace, _payload_b(task))
+    steps = [Sync(), *planning.steps(scenario, task, seed), Sync()]
     return Estimate(
-        name=resolved.bench.name,
         task=task.name,
         scenario=scenario.name,
         trials=trials,
-        rows=rows,
-        rails=tuple(_rail(name, each, resolved) for name, each in sampled.items()),
-        virtual=pace.virtual,
-        step_b=_STEP_B + _WIRE_B * pace.wired,
+        rows=_rows(steps, rates_s, scenario.windows_s),
+        rails=tuple(rails),
+        virtual=bool(stated_s),
         free_b=free_bytes(root),
         claim=dict(resolved.claim),
-        interleaved=scenario.interleaved,
+        interleaved=bool(scenario.interleaved),
     )
 
 
-def refuse_no_room(estimate: Estimate, root: Path) -> None:
-    """Raise StorageFull where the disk has no room for the known part of a plan."""
-    if estimate.room:
+def refuse_no_room(needed_b: int, folder: Path, what: str, try_next: str) -> None:
+    """Raise StorageFull where the disk of a folder has no room for `what`."""
+    free_b = free_bytes(folder)
+    if _has_room(needed_b, free_b):
         return
     raise StorageFull(
-        f"the disk of {root} has no room for this session",
+        f"the disk of {folder} has no room for {what}",
         evidence=(
-            f"it needs about {bytes_text(estimate.known_b)},"
-            f" {bytes_text(estimate.free_b or 0)} are free, of which"
-            f" {bytes_text(RESERVE_B)} are kept to close it; {estimate.trials} trials"
+            f"it needs about {bytes_text(needed_b)}, {bytes_text(free_b or 0)} are"
+            f" free, of which {bytes_text(RESERVE_B)} are kept to close it"
         ),
-        try_next=(
-            "free some room, another disk for the session, fewer trials, or a lower"
-            " sampling rate"
-        ),
+        try_next=try_next,
     )
 
 
@@ -286,121 +255,35 @@ def free_bytes(root: Path) -> int | None:
     return usage.free if usage.total else None
 
 
-def _total(durations: Iterable[Duration]) -> Duration:
-    return sum(durations, start=Duration(0.0, 0.0))
+def _has_room(needed_b: int, free_b: int | None) -> bool:
+    return free_b is None or needed_b + RESERVE_B <= free_b
 
 
-def _timed(
-    planned: Callable[[Pace], list[Step]], pace: Pace, payload_b: float
+def _rows(
+    steps: Sequence[Step], rates_s: Mapping[str, float], windows_s: float | None
 ) -> tuple[StepGroup, ...]:
-    """Group the steps of a trial with their times at this pace."""
-
-    def grouped(*phases_s: float) -> tuple[StepGroup, ...]:
-        at_pace = dataclasses.replace(pace, phases_s=phases_s)
-        return _rows(planned(at_pace), at_pace, payload_b)
-
-    if not pace.phases_s:
-        slow = grouped(_SLOW_S)
-        slow_s = _queries_s(slow, pace.overhead_s)
-        fast_s = _queries_s(grouped(_FAST_S), pace.overhead_s)
-        if abs(slow_s - fast_s) <= _EQUAL * fast_s:
-            return slow
-    return grouped(*pace.phases_s)
-
-
-def _queries_s(rows: Sequence[StepGroup], overhead_s: float) -> float:
-    """Add up the time of the queries alone, without their overhead."""
-    queries = [row for row in rows if row.kind == Query.kind]
-    return sum(row.total.known_s - row.count * overhead_s for row in queries)
-
-
-def _planned(scenario: Scenario, task: Task, seed: int, pace: Pace) -> list[Step]:
-    """List the steps of a trial for a device of this pace, with its two SYNC bursts."""
-    slots = pace.slots or _SLOTS
-    device = SutInfo(
-        "a device",
-        "",
-        simulated=False,
-        tick_hz=FORESEEN_HZ,
-        task="",
-        slots=slots,
-        batch_max=slots,
-        solves=True,
-        thresholds_max=16,
-        streams=True,
-        slot_bytes=1 << 30,
-    )
-    # A plan that no device suits is shown as it is set; the run refuses it.
-    with suppress(ConfigError):
-        scenario = scenario.fitted(device)
-    plan = planning.steps(scenario, task, seed, partial(_foreseen, pace))
-    return [Sync(), *plan, Sync()]
-
-
-def _foreseen(pace: Pace, step: Step) -> Completion:
-    """Predict the marks of a device of this pace, so that a plan that measures first
-    how long a query takes goes on as it will.
+    """Group the steps of a trial by kind, with their stated times; `windows_s` is the
+    least time of all queries, where the scenario measures first how many it needs.
     """
-    return kinds.of(step).foreseen(step, pace) if pace.phases_s else Completion(())
-
-
-def _rows(steps: Sequence[Step], pace: Pace, payload_b: float) -> tuple[StepGroup, ...]:
     groups: dict[str, list[Step]] = {}
     for step in steps:
-        groups.setdefault(kinds.of(step).group(step), []).append(step)
+        groups.setdefault(step.kind, []).append(step)
     rows = []
-    for group, of_group in groups.items():
-        kind = kinds.of(of_group[0])
+    for name, of_kind in groups.items():
+        kind = kinds.of(of_kind[0])
+        times_s = [kind.takes_s(step, rates_s) for step in of_kind]
+        known_s = sum(each_s for each_s in times_s if each_s is not None)
+        is_whole = None not in times_s
+        if windows_s is not None and name == Query.kind:
+            known_s = windows_s
+            is_whole = False
         row = StepGroup(
-            group=group,
-            kind=of_group[0].kind,
-            count=len(of_group),
-            total=_total(kind.duration(step, pace, payload_b) for step in of_group),
+            kind=name,
+            text=kind.total(of_kind),
+            count=len(of_kind),
+            known_s=known_s,
+            is_whole=is_whole,
             once=kind.loads or not kind.planned,
         )
         rows.append(row)
     return tuple(rows)
-
-
-def _payload_b(task: Task) -> float:
-    """Compute the mean length of some payloads."""
-    count = min(_PAYLOADS, len(task))
-    if not count:
-        return 0.0
-    indices = [len(task) * number // count for number in range(count)]
-    return sum(len(task.payload(index)) for index in indices) / count
-
-
-def _rail(name: str, sampling: Sampling | None, resolved: Config) -> RailRate:
-    """Compute the bytes a second that a rail writes, and spares in loads."""
-    if sampling is None:
-        return RailRate(name, None, 0.0)
-    analog_b = 2 * _FLOAT_B * sampling.sample_hz
-    line_b = 0.0
-    if sampling.sync == "digital":
-        line_b = sampling.edge_hz * _LEVELS_B
-    elif sampling.sync == "voltage":
-        line_b = sampling.sample_hz * _FLOAT_B
-    spared_b = 0.0
-    thinned = resolved.bench.between_windows == REDUCED_RATE
-    if thinned and may_be_thinned(sampling.sync, sampling.sample_hz):
-        spared_b = _INDEX * (analog_b - 3 * _FLOAT_B * MEAN_HZ)
-    return RailRate(name, sampling, _INDEX * (analog_b + line_b), spared_b)
-
-
-def _claimed_s(claim: Mapping[str, float], task: Task) -> tuple[float, ...]:
-    """Take the claimed times of the phases, or that of the whole: the latency that is
-    neither of a phase nor a percentile.
-    """
-    latencies = {
-        name.removeprefix(_LATENCY): value
-        for name, value in claim.items()
-        if name.startswith(_LATENCY)
-    }
-    phases = tuple(latencies[phase] for phase in task.phases if phase in latencies)
-    if len(phases) == len(task.phases):
-        return phases
-    for name, value in latencies.items():
-        if name not in task.phases and "_" not in name:
-            return (value,)
-    return ()

@@ -115,7 +115,15 @@ def run(
     bench_toml = bench.config.toml()
     about, queries = _prepared(bench, bench_toml)
     planned = _estimated(bench, trials, root)
-    estimate.refuse_no_room(planned, root)
+    estimate.refuse_no_room(
+        needed_b=planned.known_b,
+        folder=root,
+        what="this session",
+        try_next=(
+            "free some room, another disk for the session, fewer trials, or a lower"
+            " sampling rate"
+        ),
+    )
     kept = bench.task.kept()
     calibrations = {
         own_calibration.kept_name(rail): small_text.read_block(path)
@@ -265,6 +273,7 @@ def _session(
             keeper=keeper,
             emit=emit,
             time_left=TimeLeft(planned),
+            is_virtual=planned.virtual,
         )
         finished = _trials(running, stands)
         derived = results.derive(running.context, finished)

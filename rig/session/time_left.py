@@ -1,88 +1,74 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Progress of a running session, and the time that it has left: the estimate at first,
-then the mean time of the steps of the same group that were done.
-
-The memory is one row for each group of steps, for any number of them.
+"""Progress of a running session, and the time that it has left: unknown until the first
+trial, then the number of steps that are left times the measured mean time of their
+kind.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import Counter, defaultdict
 
-from rig.kinds import registry as kinds
 from rig.model.steps import Step
 from rig.session.estimate import Estimate
 
 
-@dataclass(slots=True)
-class _Group:
-    """Steps of one group: `due` in a trial, `done` in this one; `seen` of them took
-    `seen_s` in all.
-    """
-
-    due: int = 0
-    each_s: float | None = None
-    done: int = 0
-    seen: int = 0
-    seen_s: float = 0.0
-
-    @property
-    def next_s(self) -> float | None:
-        """Expected time of the next one."""
-        return self.seen_s / self.seen if self.seen else self.each_s
-
-
 class TimeLeft:
-    """Count the steps of a session by group, and tell the progress and the time left.
+    """Count the steps of a session by kind, and compute the progress and the time left.
 
-    Times are those of the caller's clock, in seconds. Of a device in virtual time only
-    steps that were done count. Interleaved trials have one recording and count as one.
+    Times are those of the caller's clock, in seconds. Interleaved trials have one
+    recording and count as one.
     """
 
     def __init__(self, estimate: Estimate) -> None:
-        turns = estimate.trials if estimate.interleaved else 1
-        self._groups: dict[str, _Group] = {}
-        for row in estimate.rows:
-            due = row.count * (1 if row.once else turns)
-            each_s = None if estimate.virtual else row.each.expected_s
-            self._groups[row.group] = _Group(due, each_s)
+        self._turns = estimate.trials if estimate.interleaved else 1
         self.trials = 1 if estimate.interleaved else estimate.trials
         self.finished = 0
-        self._running: tuple[_Group, float] | None = None
+        self._due: Counter[str] = Counter()
+        for row in estimate.rows:
+            self._due[row.kind] = row.count * (1 if row.once else self._turns)
+        self._done: Counter[str] = Counter()
+        self._seen: Counter[str] = Counter()
+        self._seen_s: defaultdict[str, float] = defaultdict(float)
+        self._has_ended = False
+        self._running: tuple[str, float] | None = None
 
     def trial(self, number: int) -> None:
         """Begin a trial, from 1; those before it are finished."""
         self.finished = number - 1
         self._running = None
-        for group in self._groups.values():
-            group.done = 0
+        self._done.clear()
 
     def finish(self) -> None:
-        """End a trial."""
+        """End a trial; the next ones have as many steps."""
+        self._due = self._done.copy()
+        self._has_ended = True
         self.trial(self.finished + 2)
 
     def begin(self, step: Step, at_s: float) -> None:
         """Begin a step; the one before it is over."""
         self.end(at_s)
-        self._running = (self._group(step), at_s)
+        self._running = (step.kind, at_s)
 
     def end(self, at_s: float) -> None:
         """End the running step, where there is one."""
         if self._running is None:
             return
-        group, begun_s = self._running
+        kind, begun_s = self._running
         self._running = None
-        group.done += 1
-        group.seen += 1
-        group.seen_s += at_s - begun_s
+        self._done[kind] += 1
+        self._seen[kind] += 1
+        self._seen_s[kind] += at_s - begun_s
 
     def skip(self, step: Step) -> None:
         """Count a step that was done before, in an earlier part of a resumed trial."""
-        self._group(step).done += 1
+        self._done[step.kind] += 1
 
-    def expected_s(self, step: Step) -> float | None:
-        """Return the expected time of a step, None where it is not known."""
-        return self._group(step).next_s
+    @property
+    def is_known(self) -> bool:
+        """Whether a trial was measured, or as many steps of interleaved ones."""
+        part_is_done = self._done.total() * self._turns >= self._due.total()
+        has_trial = self._has_ended or (self._turns > 1 and part_is_done)
+        return has_trial and all(self._seen[kind] for kind in self._due)
 
     @property
     def share(self) -> float:
@@ -91,32 +77,25 @@ class TimeLeft:
         """
         if self.finished >= self.trials:
             return 1.0
-        groups = [group for group in self._groups.values() if group.due]
-        timed = all(group.next_s is not None for group in groups)
-        trial = 0.0
-        done = 0.0
-        for group in groups:
-            weight = (group.next_s or 0.0) if timed else 1.0
-            trial += group.due * weight
-            done += min(group.done, group.due) * weight
-        return (self.finished + (done / trial if trial else 0.0)) / self.trials
+        # A plan may turn out to be longer.
+        due = self._sum(self._due)
+        part = self._sum(self._done & self._due) / due if due else 0.0
+        return (self.finished + part) / self.trials
 
     def left_s(self) -> float | None:
-        """Return the seconds that are left, with all of the running step; None where
-        only a limit is known of some steps.
+        """Return the seconds that are left, with all of the running step; None until
+        they are known.
         """
+        if not self.is_known:
+            return None
         trials_left = self.trials - self.finished
-        if trials_left <= 0:
-            return 0.0
-        total_s = 0.0
-        for group in self._groups.values():
-            # A plan may turn out to be longer.
-            in_trial = max(group.due - group.done, 0)
-            count = in_trial + (trials_left - 1) * group.due
-            if count and group.next_s is None:
-                return None
-            total_s += count * (group.next_s or 0.0)
-        return total_s
+        return trials_left * self._sum(self._due) - self._sum(self._done & self._due)
 
-    def _group(self, step: Step) -> _Group:
-        return self._groups.setdefault(kinds.of(step).group(step), _Group())
+    def _sum(self, steps: Counter[str]) -> float:
+        """Add up the mean times of steps; count them until those are known."""
+        if not self.is_known:
+            return steps.total()
+        return sum(
+            count * self._seen_s[kind] / self._seen[kind]
+            for kind, count in steps.items()
+        )

@@ -18,12 +18,13 @@ from rig.model.step_record import StepRecord
 from rig.model.steps import Load, Step, Sync
 from rig.model.trial import Trial
 from rig.results import results
+from rig.session import estimate
 from rig.session.execute import do, done
 from rig.session.open_parts import BenchParts
 from rig.session.resume import Begun
 from rig.session.time_left import TimeLeft
 from rig.session.turns import KeptSample, Turn, seed_of, turns
-from rig.store import sample_lines, session_folder
+from rig.store import inventory, sample_lines, session_folder
 from rig.store.events import (
     StepBegun,
     StepDone,
@@ -41,7 +42,8 @@ from rig.trace.thinning import Quiet, QuietTimes
 @dataclass(frozen=True, slots=True)
 class Running:
     """The state that trials of a running session share; `trials` is their planned
-    number.
+    number. `is_virtual`: recordings pass in virtual time, and not in that of
+    `time_left`.
     """
 
     trials: int
@@ -51,6 +53,7 @@ class Running:
     keeper: Store
     emit: Subscriber
     time_left: TimeLeft
+    is_virtual: bool
 
 
 class _MarkCount:
@@ -104,6 +107,22 @@ def run_trial(running: Running, number: int, begun: Begun | None = None) -> Tria
     return trial
 
 
+def _refuse_no_room(running: Running) -> None:
+    """Raise StorageFull where the disk has no room for the rest of a session that goes
+    on as it began.
+    """
+    folder = running.folder.path
+    files = inventory.files(folder).values()
+    recorded_b = sum(path.stat().st_size for path in files)
+    share = running.time_left.share
+    estimate.refuse_no_room(
+        needed_b=round(recorded_b * (1 - share) / share),
+        folder=folder,
+        what="the rest of this session",
+        try_next=f"free some room, then rig resume {folder}",
+    )
+
+
 def _make(place: Path) -> None:
     try:
         place.mkdir()
@@ -118,12 +137,14 @@ def _record(running: Running, number: int, seed: int, begun: Begun | None) -> No
     path = running.folder.trial(number)
     bench.context.state.trial = number
     place = path if begun is None else segment(path, begun.segment)
+    running.time_left.trial(number)
+    if begun is None and number > 1:
+        _refuse_no_room(running)
     _make(place)
     if begun is None:
         emit(TrialStarted(number, seed, path))
     else:
         emit(TrialResumed(number, begun.segment, begun.step, place, hashes(path)))
-    running.time_left.trial(number)
     times = QuietTimes() if bench.config.bench.between_windows == REDUCED_RATE else None
     count = _MarkCount(times, bench.sut.info.tick_hz)
     with ExitStack() as stack:
@@ -217,13 +238,18 @@ def _begin(running: Running, trial: int, number: int, step: Step) -> None:
     """
     running.bench.context.stop.check()
     left = running.time_left
+    was_known = left.is_known
     left.begin(step, time.monotonic())
+    # Interleaved trials are one recording, which is looked at where a trial's steps are
+    # done. A virtual device has stated its times before the run.
+    is_recorded_so_far = running.context.interleaved and not running.is_virtual
+    if is_recorded_so_far and left.is_known and not was_known:
+        _refuse_no_room(running)
     running.emit(
         StepBegun(
             trial=trial,
             number=number,
             step=step,
-            expected_s=left.expected_s(step) or 0.0,
             share=left.share,
             left_s=left.left_s(),
         )

@@ -123,17 +123,15 @@ class TrialKept:
 
 @dataclass(frozen=True, slots=True)
 class StepBegun:
-    """A step is about to be done, loads and SYNC bursts included; `expected_s` is how
-    long it should take by the clock on the wall, 0 where that is not known.
+    """A step is about to be done, loads and SYNC bursts included.
 
-    `share` is which part of the session is done, by time where that is known; `left_s`
-    is how long the rest should take, None where that is not known.
+    `share` is the part of the session that is done, by time where that is known;
+    `left_s` is the time that the rest should take, None until the first trial is done.
     """
 
     trial: int
     number: int
     step: Step
-    expected_s: float
     share: float = 0.0
     left_s: float | None = None
 

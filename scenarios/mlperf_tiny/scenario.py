@@ -113,6 +113,12 @@ class Tiny(Scenario):
         return Tiny(self.settings, info.tick_hz)
 
     @property
+    def windows_s(self) -> float | None:
+        """Least time of the windows; in accuracy mode each sample has a short one."""
+        settings = self.settings
+        return None if settings.mode == "accuracy" else INPUTS * settings.window_s
+
+    @property
     def needs_energy(self) -> bool:
         """Whether the result is an energy."""
         return self.settings.mode == "energy"

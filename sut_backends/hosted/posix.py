@@ -24,7 +24,6 @@ from rig.interfaces.context import BenchContext
 from rig.interfaces.sut import SutInfo
 from rig.model.finding import Finding
 from rig.model.need import Need, NeedKind
-from rig.model.pace import Pace
 from rig.model.wiring import Connection, Talk
 from rig.settings.declare import Count, Or, ProgramText
 from sut_backends.hosted.sync_wire import EdgeWire, Power
@@ -33,13 +32,8 @@ from sut_backends.lines.faults import FaultyLink
 from sut_backends.processes.child_process import ChildProcess, sha256_of
 from sut_backends.uart.backend import UartSut
 from sut_backends.uart.bring_up import probe
-from sut_backends.uart.connect import LinkSettings, PortSettings, open_line, pace
+from sut_backends.uart.connect import LinkSettings, PortSettings, open_line
 from sut_backends.uart.wiring import connections, overheard, talked
-
-#: Time of a byte of a payload on the way to the process (measured: 0.1 to 0.3 us).
-_BYTE_S = 2e-7
-#: Overhead of a step without the adapter of a line (measured: 1 to 3 ms).
-_STEP_S = 3e-3
 
 #: How long to listen to a device without supply.
 _SILENCE_NS = 200_000_000
@@ -179,11 +173,6 @@ class PosixSut(WatchedSut):
         tick_hz = info.tick_hz if is_text else settings.tick_hz
         stated = _stated(settings, info)
         return dataclasses.replace(stated, tick_hz=tick_hz, clock=clock)
-
-    @staticmethod
-    def pace(settings: PosixSut.Settings) -> Pace:
-        """Return the known times of its link, which has no line rate to wait for."""
-        return dataclasses.replace(pace(settings, _BYTE_S), overhead_s=_STEP_S)
 
     @classmethod
     def open(cls, settings: PosixSut.Settings, context: BenchContext) -> PosixSut:

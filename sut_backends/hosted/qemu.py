@@ -28,7 +28,6 @@ from rig.interfaces.context import BenchContext
 from rig.interfaces.sut import SutInfo
 from rig.model.finding import Finding
 from rig.model.need import Need, NeedKind
-from rig.model.pace import Pace
 from rig.model.wiring import Connection
 from rig.settings.declare import Number, ProgramText
 from sut_backends.hosted.guest_sync_wire import GuestWire
@@ -39,16 +38,13 @@ from sut_backends.lines.line import DutLine
 from sut_backends.lines.socket import SocketLine
 from sut_backends.processes.child_process import ChildProcess, sha256_of
 from sut_backends.uart.bring_up import examine
-from sut_backends.uart.connect import LinkSettings, pace
+from sut_backends.uart.connect import LinkSettings
 from sut_backends.uart.wiring import (
     BOOT_S,
     connections,
     overheard,
     words_at_power_up,
 )
-
-#: Time of a byte of a payload on the way to the process.
-_BYTE_S = 4.5e-5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,11 +150,6 @@ class EmulatedSut(WatchedSut):
         """Return an info with the settings of the emulation."""
         details = info.details | cls.details(settings)
         return dataclasses.replace(info, simulated=True, details=details)
-
-    @staticmethod
-    def pace(settings: EmulatedSettings) -> Pace:
-        """Return the known times of its link, which has no line rate to wait for."""
-        return pace(settings, _BYTE_S)
 
     @classmethod
     def open(cls, settings: EmulatedSettings, context: BenchContext) -> Self:

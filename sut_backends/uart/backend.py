@@ -12,10 +12,9 @@ from rig.interfaces.context import BenchContext
 from rig.interfaces.sut import SutInfo
 from rig.model.finding import Finding
 from rig.model.need import Need, NeedKind
-from rig.model.pace import Pace
 from rig.model.wiring import Connection, Talk
 from sut_backends.uart.bring_up import probe
-from sut_backends.uart.connect import PortSettings, open_line, pace
+from sut_backends.uart.connect import PortSettings, open_line
 from sut_backends.uart.shim_sut import ShimSut
 from sut_backends.uart.wiring import connections, overheard, talked, words_at_power_up
 
@@ -34,13 +33,6 @@ class UartSut(ShimSut):
     def simulates(settings: PortSettings) -> bool:
         """Check whether the bench file calls the device simulated."""
         return settings.simulated
-
-    @staticmethod
-    def pace(settings: PortSettings) -> Pace:
-        """Return the times that its line rate determines; those of a query only the
-        device knows.
-        """
-        return pace(settings)
 
     @classmethod
     def open(cls, settings: PortSettings, context: BenchContext) -> UartSut:

@@ -14,7 +14,6 @@ from rig.errors import DeadlineError, ProtocolError, RigError, SutError
 from rig.host.serial_port import SerialPort
 from rig.host.tls_port import Trust
 from rig.interfaces.context import BenchContext
-from rig.model.pace import Pace
 from rig.settings.declare import DEVICE, Count, Or, PathText
 from sut_backends.lines.faults import FaultyLink, LineFaults
 from sut_backends.lines.io_manager import IoManagerLine
@@ -23,19 +22,6 @@ from sut_backends.uart.dut import Dut, Pulses
 from sut_backends.uart.framed_dut import FramedDut
 from sut_backends.uart.text_client import TextClient
 from sut_backends.uart.text_dut import TextDut
-
-#: Bits on the line for each byte: start, eight, stop.
-_BITS = 10
-#: Bytes on the line for each byte of a payload: COBS, numbers and checks of a frame; or
-#: its hexadecimal digits, with the commands around them.
-_SYMBOLS_FRAMED = 1.02
-_SYMBOLS_TEXT = 2.3
-#: Time of a short request and its answer.
-_REQUEST_S = 2e-3
-#: Silent time around a window if the firmware knows GO; 40 ms without GO.
-_SILENT_S = 0.005
-#: Multiples of the SYNC period after each pulse: docs/reference/PROTOCOL.md section 4.
-_PATTERN = (1, 2, 1, 4)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,24 +68,6 @@ class LinkSettings:
     ] = 2.0
     faults: Annotated[LineFaults, doc("What spoils the line, on purpose.")] = field(
         default_factory=LineFaults
-    )
-
-
-def pace(settings: LinkSettings, byte_s: float | None = None) -> Pace:
-    """Return the times of a link; `byte_s` where its line rate does not determine that
-    of a byte.
-    """
-    text = settings.layer == "text"
-    baud = settings.baud if text else settings.frame_baud or settings.baud
-    symbols = _SYMBOLS_TEXT if text else _SYMBOLS_FRAMED
-    periods = sum(
-        _PATTERN[pulse % len(_PATTERN)] for pulse in range(settings.sync_count)
-    )
-    return Pace(
-        load_s=_REQUEST_S,
-        byte_s=_BITS * symbols / baud if byte_s is None else byte_s,
-        sync_s=periods * settings.sync_period_us * 1e-6,
-        overhead_s=_REQUEST_S + _SILENT_S,
     )
 
 

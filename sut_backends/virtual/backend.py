@@ -31,7 +31,6 @@ from rig.model.completion import (
     Completion,
     Mark,
 )
-from rig.model.pace import Pace
 from rig.model.steps import Idle, Load, Query, Solve, Step, Stream, Sync
 from rig.simulation.world import NS_PER_S
 from sut_backends.virtual.search import VirtualSearch
@@ -109,20 +108,16 @@ class VirtualSut(Backend):
         return (right, _wrong(right)) if settings.error_rate else (right,)
 
     @staticmethod
-    def pace(settings: Settings) -> Pace:
+    def step_s(settings: Settings) -> dict[str, float]:
         """Return the mean times that the settings give it, in virtual time."""
         periods = sum(
             _PATTERN[pulse % len(_PATTERN)] for pulse in range(settings.sync_count)
         )
-        return Pace(
-            load_s=settings.load_s,
-            sync_s=periods * settings.sync_period_us * 1e-6,
-            phases_s=(settings.preprocess.duration_s, settings.infer.duration_s),
-            overhead_s=_AFTER_S,
-            virtual=True,
-            wired=False,
-            slots=settings.slots,
-        )
+        return {
+            Sync.kind: periods * settings.sync_period_us * 1e-6,
+            Load.kind: settings.load_s,
+            Query.kind: settings.preprocess.duration_s + settings.infer.duration_s,
+        }
 
     @classmethod
     def open(cls, settings: Settings, context: BenchContext) -> Self:

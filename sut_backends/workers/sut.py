@@ -19,7 +19,6 @@ from rig.interfaces.plugin_classes import Backend
 from rig.interfaces.sut import HOST_CLOCK, SutInfo
 from rig.model.completion import DECIDED, END, IDLE, SYNC, Completion, Mark
 from rig.model.need import Need
-from rig.model.pace import Pace
 from rig.model.steps import Idle, Load, Query, Solve, Step, Stream, Sync
 from rig.simulation.world import NS_PER_S
 from sut_backends.uart.slots import SlotMap
@@ -95,12 +94,6 @@ class WorkerSut(Backend):
         """Return the interpreter of the worker, empty for the rig's own; ConfigError
         where there is none."""
         return ""
-
-    @classmethod
-    def pace(cls, settings: Any) -> Pace:
-        """Return a pace without a line: only the program knows the duration of a
-        query."""
-        return Pace(wired=False)
 
     @classmethod
     def restated(cls, settings: Any, info: SutInfo) -> SutInfo:

@@ -36,7 +36,6 @@ class Stopper:
         self.stop = Stop()
         self._kind = kind
         self._after_s = after_s
-        self.expected_s = 0.0
         self.asked_s = 0.0
         self.ended_s = 0.0
         self.status = ""

@@ -283,7 +283,7 @@ def _counts(session: Session) -> str:
         return BLOCKS
     with suppress(RigError):
         choice = config.load(session.path / BENCH).sut
-        if plugins.find("sut", choice.kind).pace(choice.settings).virtual:
+        if plugins.find("sut", choice.kind).step_s(choice.settings):
             return SETTING
     return ""
 

@@ -34,7 +34,7 @@ from rig.units import scale
 
 
 class _LeftColumn(ProgressColumn):
-    """Column of the remaining time, each step weighted by its estimated time."""
+    """Column of the remaining time, unknown until the first trial."""
 
     def __init__(self, running: RunningSession) -> None:
         self._running = running
@@ -44,7 +44,7 @@ class _LeftColumn(ProgressColumn):
         """Return hours, minutes and seconds."""
         left_s = self._running.state.left_s
         if left_s is None:
-            return Text("-:--:--", style="progress.remaining")
+            return Text("unknown", style="progress.remaining")
         return Text(str(timedelta(seconds=round(left_s))), style="progress.remaining")
 
 

@@ -87,7 +87,7 @@ def step(flight: Flight, number: int) -> None:
     """
     flight.console.add(WireLine(0.0, "tx", "RUN", "#1"))
     flight._take(
-        StepBegun(1, number, Query((number,)), 0.06, share=number / STEPS, left_s=60.0)
+        StepBegun(1, number, Query((number,)), share=number / STEPS, left_s=60.0)
     )
     if number % STEPS_OF_A_BLOCK == 0:
         flight._see(block(number // STEPS_OF_A_BLOCK))

@@ -42,12 +42,11 @@ def test_asc_single_stream_from_the_plan_to_the_verdict(run_at: At) -> None:
     at.planned()
     at.until(lambda: "5 trials of 28 steps" in at.screen.plan.text)
     assert "SIMULATED" in at.screen.plan.text
-    assert [row.group for row in at.screen.plan.table.rows] == [
-        "SYNC burst",
-        "idle 0.2 s",
-        "load",
-        "query, warm-up",
-        "query",
+    assert [row.text for row in at.screen.plan.table.rows] == [
+        "2 SYNC bursts",
+        "2 idle times (0.4 s)",
+        "12 loads",
+        "12 queries",
     ]
     at.start()
     at.until(lambda: len(at.screen.live.trials.rows) >= 1)

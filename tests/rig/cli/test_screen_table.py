@@ -127,7 +127,8 @@ TABLE = {
         " monitor-check-there",
     ),
     "plan": Screens(
-        "plan-virtual plan-no-room", "plan-no-bench plan-no-value plan-out-of-range"
+        "plan-virtual plan-device plan-no-room",
+        "plan-no-bench plan-no-value plan-out-of-range",
     ),
     "probe": Screens(
         "probe-undecided probe-virtual",

@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from rig.api.archive.listing import Listed
-from rig.bench import config, examples
+from rig.bench import examples
 from rig.bench.config import BenchSettings
 from rig.bench.doctor.row import DoctorRow, RowState
 from rig.bench.probe import probe as probe_bench
@@ -264,6 +264,11 @@ def plan_virtual(out: Terminal) -> None:
 
 
 @text
+def plan_device(out: Terminal) -> None:
+    _plan(out, free_b=80_000_000_000, bench=ROOT / "benches" / "pico-asc.toml")
+
+
+@text
 def plan_no_room(out: Terminal) -> None:
     _plan(out, free_b=1_000_000)
 
@@ -393,13 +398,11 @@ ERRORS = {
 }
 
 
-def _plan(out: Terminal, free_b: int) -> None:
-    scenario, task, resolved = planning.open_plan(VIRTUAL)
+def _plan(out: Terminal, free_b: int, bench: Path = VIRTUAL) -> None:
+    scenario, task, resolved = planning.open_plan(bench)
     steps = planning.steps(scenario, task, planning.trial_seed(resolved.bench.seed, 1))
     result = estimate.of_plan(scenario, task, resolved, 5, Path("nosuch"))
-    facts = stated(config.load(VIRTUAL)) | {
-        "task": {"samples": len(task)} | task.provenance()
-    }
+    facts = stated(resolved) | {"task": {"samples": len(task)} | task.provenance()}
     marked = labels.of_provenance(facts)
     plan.print_plan(out, steps[:5], steps, replace(result, free_b=free_b), marked)
 

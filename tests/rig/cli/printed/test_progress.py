@@ -39,7 +39,7 @@ def shown(root: Path, *settings: str) -> list[str]:
 
 def test_it_shows_trial_queries_time_and_the_metric_so_far(tmp_path: Path) -> None:
     seen = shown(tmp_path)
-    assert seen[0].startswith("trial 1 ") and "-:--:--" in seen[0]
+    assert seen[0].startswith("trial 1 ") and "left unknown" in seen[0]
     last = seen[-1]
     assert last.startswith("trial 2, ") and " ms " in last and "±" not in seen[0]
     assert "0:00:0" in last.partition("left")[2]
