@@ -28,6 +28,7 @@ from PySide6.QtGui import (
     QKeySequence,
     QPainter,
     QResizeEvent,
+    QShowEvent,
 )
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -224,6 +225,7 @@ class DataTable(QTableView):
         self.setModel(self._sorted)
         self.setItemDelegate(TableCells(self))
         self.setHorizontalHeader(Heads(self))
+        self._styled = False
         self._natural: list[int] = []
         self._fitted: list[tuple[int, int]] = []
         self.setSortingEnabled(True)
@@ -285,6 +287,16 @@ class DataTable(QTableView):
             max(self.sizeHintForColumn(last), head_px), _WIDEST_PX
         )
         self._fit()
+
+    def showEvent(self, event: QShowEvent) -> None:  # noqa: N802
+        """Measure the columns again: the style of the window widens cells, and it is
+        not known before.
+        """
+        super().showEvent(event)
+        if not self._styled:
+            self._styled = True
+            if self._natural:
+                self._measure()
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
         """Fit the columns into the new width, unless a person changed them."""

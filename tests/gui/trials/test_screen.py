@@ -232,6 +232,21 @@ def test_results_that_are_nonsense_are_a_notice(
     assert screen.tabs.isHidden()
 
 
+def test_no_number_of_the_table_is_cut(
+    window: MainWindow, qtbot: QtBot, virtual_session: Path
+) -> None:
+    from PySide6.QtWidgets import QTabWidget
+
+    from gui.widgets.table import DataTable
+
+    screen = opened(window, qtbot, virtual_session)
+    table = screen.findChild(DataTable, "trials-table")
+    assert table is not None
+    screen.findChild(QTabWidget).setCurrentWidget(table.parentWidget())
+    for number in (1, *range(7, table.model().columnCount())):
+        assert table.columnWidth(number) >= table.sizeHintForColumn(number), number
+
+
 def test_all_values_can_be_copied_as_a_table(
     window: MainWindow, qtbot: QtBot, virtual_session: Path
 ) -> None:
