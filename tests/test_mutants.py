@@ -36,6 +36,9 @@ def test_a_process_of_its_own_computes_the_same():
     assert subprocess.run(words, capture_output=True, text=True).stdout == "6\\n"
 """
 FILE = "tests/test_area.py"
+#: pytest imports the module before these tests.
+SETUP = "prepared/conftest.py"
+PREPARED = "prepared/test_area.py"
 POSITIVE, PRODUCT, PROCESS = (
     f"{FILE}::test_{name}"
     for name in (
@@ -73,12 +76,14 @@ def server(
         ("tiny/__init__.py", ""),
         ("tiny/area.py", AREA),
         (FILE, TESTS),
+        (SETUP, "import tiny.area\n"),
+        (PREPARED, TESTS),
     ):
         (copy / name).parent.mkdir(parents=True, exist_ok=True)
         (copy / name).write_text(text)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTEST_ADDOPTS", "-p no:rig")
-        started = mutants.Server(copy, [FILE])
+        started = mutants.Server(copy, [FILE, PREPARED])
     yield started
     started.close()
     assert (copy / "tiny/area.py").read_text() == AREA
@@ -114,6 +119,13 @@ def test_a_process_that_a_test_starts_has_the_mutant_too(server: Any) -> None:
 
 def test_a_mutant_that_cannot_be_imported_is_killed(server: Any) -> None:
     assert judge(server, "return a * b\nmissing", PRODUCT)["code"] == 2
+
+
+def test_a_mutant_that_no_conftest_can_import_is_killed(server: Any) -> None:
+    test = PRODUCT.replace(FILE, PREPARED)
+    assert judge(server, "return a * b", test)["code"] == 0
+    answer = judge(server, "return a * b\nmissing", test)
+    assert (answer["code"], answer["failed"]) == (1, ["tiny/area.py"])
 
 
 def test_a_mutant_that_never_ends_is_timed_out(server: Any) -> None:

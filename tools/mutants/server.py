@@ -204,6 +204,10 @@ def judged(copy: Path, job: dict[str, Any]) -> dict[str, Any]:
     plugin = Chosen(job["tests"])
     files = list(dict.fromkeys(name.partition("::")[0] for name in job["tests"]))
     code = pytest.main([*OPTIONS, "-x", *files], plugins=[plugin])
+    module = job["module"]
+    if code == pytest.ExitCode.USAGE_ERROR and not _can_be_imported(module):
+        # A conftest.py imports it, so pytest runs no test.
+        return {"code": 1, "failed": [module], "ran": 0, "loaded": True}
     loaded = {
         getattr(module, "__file__", None) for module in list(sys.modules.values())
     }
@@ -211,8 +215,16 @@ def judged(copy: Path, job: dict[str, Any]) -> dict[str, Any]:
         "code": int(code),
         "failed": plugin.failed[:1],
         "ran": plugin.ran,
-        "loaded": str(copy / job["module"]) in loaded,
+        "loaded": str(copy / module) in loaded,
     }
+
+
+def _can_be_imported(module: str) -> bool:
+    try:
+        importlib.import_module(module.removesuffix(".py").replace("/", "."))
+    except Exception:
+        return False
+    return True
 
 
 TASKS = {"judge": judged, "trace": traced}

@@ -97,3 +97,15 @@ def test_values_that_do_not_change_have_no_trend() -> None:
 def test_two_values_or_one_place_have_no_trend() -> None:
     assert trend([1.0, 2.0], [1.0, 2.0]) is None
     assert trend([1.0, 1.0, 1.0], [1.0, 2.0, 3.0]) is None
+
+
+@pytest.mark.parametrize(
+    ("values", "chance"), [((5.0,) * 5, 1.0), ((1.0, 2.0, 3.0, 4.0, 5.0), 0.0)]
+)
+def test_values_on_a_line_have_its_slope_without_a_doubt(
+    values: tuple[float, ...], chance: float
+) -> None:
+    result = trend([1.0, 2.0, 3.0, 4.0, 5.0], values)
+    assert result is not None
+    assert result.slope == result.low == result.high == values[1] - values[0]
+    assert result.chance == chance

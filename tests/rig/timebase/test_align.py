@@ -14,7 +14,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from rig.timebase.align import DEBOUNCE_HOLDS, RESIDUAL_LIMIT_PERIODS, Alignment, align
+from rig.timebase.align import (
+    DEBOUNCE_HOLDS,
+    RESIDUAL_LIMIT_PERIODS,
+    Alignment,
+    align,
+    debounce_s,
+)
 from tests.length import length
 
 pytestmark = pytest.mark.computes
@@ -483,3 +489,13 @@ def test_every_pair_is_a_true_pair_and_nearly_all_are_found(
     assert [problem.code for problem in alignment.problems] == (
         ["edges"] if len(kept) < marks or len(others) else []
     )
+
+
+@pytest.mark.parametrize(
+    ("hold_s", "edge_hz", "due_s"),
+    [(1e-3, 1e6, 1.25e-3), (1e-3, 2e3, 1e-3), (1e-3, 1e3, 0.0), (50e-6, 1e5, 62.5e-6)],
+)
+def test_bounces_end_before_the_next_mark_that_the_monitor_can_resolve(
+    hold_s: float, edge_hz: float, due_s: float
+) -> None:
+    assert debounce_s(hold_s, edge_hz) == pytest.approx(due_s)

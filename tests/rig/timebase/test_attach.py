@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rig.timebase.attach import _inverted, attach, shifted
+from rig.timebase.attach import _inverted, at_nominal_rate, attach, shifted
 from rig.trace.gaps import Gap
 from rig.trace.trace import Trace
 from rig.trace.writer import TraceWriter
@@ -106,6 +106,17 @@ def test_a_clock_that_both_read_ties_all_marks_to_the_nanosecond(
     assert timebase.interval_s(*ticks) == 1.0
     assert timebase.interval_u_s(*ticks) == 0.0
     assert (alignment.marks, alignment.edges, alignment.pairs) == (2, 0, 0)
+
+
+def test_without_a_monitor_the_device_s_clock_holds_within_its_stated_limit() -> None:
+    alignment = at_nominal_rate([500, 1_000_500, 3_000_500], TICK_HZ, 300.0)
+    timebase = alignment.timebase
+    assert timebase is not None and alignment.problems == ()
+    assert (alignment.marks, alignment.edges, alignment.pairs) == (3, 0, 0)
+    assert [timebase.seconds(tick) for tick in (500, 3_000_500)] == [0.0, 3.0]
+    assert timebase.interval_u_s(1_000_500, 3_000_500) == pytest.approx(
+        2 * 300e-6 / math.sqrt(3)
+    )
 
 
 def test_marks_of_another_clock_are_not_tied(tmp_path: Path) -> None:

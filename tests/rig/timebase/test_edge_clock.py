@@ -89,3 +89,12 @@ def test_a_stretched_clock_of_the_monitor_is_seen(stretch: float) -> None:
     )
     assert isinstance(problem, Problem)
     assert "the monitor's clock is wrong" in problem.detail
+
+
+def test_the_first_two_edges_that_do_not_fit_are_named() -> None:
+    later_s = (*PULSES_S[:4], *(at_s + 0.5 for at_s in PULSES_S[4:]))
+    late = host_of([0.0] * len(PULSES_S))
+    problem = ticks_of_edges(late, HOST_HZ, seen(later_s), EDGE_HZ)
+    assert isinstance(problem, Problem)
+    named = "edges 4 and 5 lie 1.500 s apart, the host saw 1.000 s between these marks"
+    assert problem.detail.startswith(named)
