@@ -6,7 +6,7 @@ from __future__ import annotations
 import functools
 import math
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Self
 
@@ -34,6 +34,7 @@ PERCENTILES = (50, 90, 99)
 #: percentile of latency.
 LOADGEN_PERCENT = 90.0
 EARLY_STOPPING = "latency_total_p90_early_stopping"
+TOTAL = "latency_total"
 
 
 class SingleStream(Scenario):
@@ -93,6 +94,10 @@ class SingleStream(Scenario):
         """Whether the trials take turns at each sample."""
         return self.settings.interleaved
 
+    def query_s(self, claim: Mapping[str, float]) -> float | None:
+        """Return the claimed mean latency of all phases."""
+        return claim.get(TOTAL)
+
     def plan(self, task: Task, seed: int) -> Plan:
         """Yield idle, warm-up, then load and query for each sample, and idle again."""
         order = list(range(len(task)))
@@ -139,7 +144,7 @@ class SingleStream(Scenario):
     ) -> DeclaredMetrics:
         """Declare latencies and energies of each phase and of all together."""
         metrics = {"accuracy": declared.SHARE}
-        for name in (*(f"latency_{phase}" for phase in phases), "latency_total"):
+        for name in (*(f"latency_{phase}" for phase in phases), TOTAL):
             metrics[name] = declared.LATENCY
             for percent in PERCENTILES:
                 metrics[f"{name}_p{percent}"] = declared.LATENCY
@@ -209,9 +214,7 @@ def _latencies(
         name = f"latency_{phase}"
         metrics |= _latency(name, latencies_s[:, place], with_errors=with_errors)
     totals_s = _row_sums(latencies_s)
-    metrics |= _latency(
-        "latency_total", totals_s, Prominence.HEADLINE, with_errors=with_errors
-    )
+    metrics |= _latency(TOTAL, totals_s, Prominence.HEADLINE, with_errors=with_errors)
     if not _no_estimate(columns.repeats.tolist()):
         estimate_s = early_stopping.estimate(totals_s.tolist(), LOADGEN_PERCENT)
         assert estimate_s is not None

@@ -92,6 +92,10 @@ class Scenario(ABC):
         """
         return None
 
+    def query_s(self, claim: Mapping[str, float]) -> float | None:
+        """Return the claimed time of a query; None where the claim states none."""
+        return None
+
     @property
     def needs_energy(self) -> bool:
         """True where the result is an energy: a bench without a monitor is refused."""

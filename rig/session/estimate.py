@@ -37,8 +37,6 @@ _INDEX = 1.04
 #: Bytes of the lines that a step leaves in completions.jsonl, samples.jsonl and
 #: uart.log.
 _STEP_B = 1000
-#: The claim that is taken for the time of a query.
-_CLAIMED = "latency_total"
 #: results.json, report.html and the small files of a session.
 _SESSION_B = 400_000
 
@@ -208,7 +206,7 @@ def of_plan(
         rails.append(RailRate(rail, sampling))
     stated_s = plugins.find("sut", resolved.sut.kind).step_s(resolved.sut.settings)
     rates_s = dict(stated_s)
-    if (claimed_s := resolved.claim.get(_CLAIMED)) is not None:
+    if (claimed_s := scenario.query_s(resolved.claim)) is not None:
         rates_s.setdefault(Query.kind, claimed_s)
     seed = planning.trial_seed(resolved.bench.seed, 1)
     steps = [Sync(), *planning.steps(scenario, task, seed), Sync()]

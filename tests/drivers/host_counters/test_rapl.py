@@ -473,6 +473,7 @@ class Scripted(HostClock):
         return (present - previous) * 1e-9
 
 
+@pytest.mark.paced
 def test_a_reading_that_took_long_is_left_out_counted_and_its_energy_comes_with_the_next(
     tmp_path: Path,
 ) -> None:

@@ -222,6 +222,7 @@ def test_no_current_flows_while_the_supply_is_off(bench: Bench) -> None:
     assert trace.mean_w(0.0, trace.duration_s) == 0.0
 
 
+@pytest.mark.paced
 @pytest.mark.parametrize("model", EVERY)
 def test_in_real_time_it_records_what_happened(bench: Bench, model: str) -> None:
     bench.live()
@@ -246,6 +247,7 @@ def test_in_real_time_it_records_what_happened(bench: Bench, model: str) -> None
     )
 
 
+@pytest.mark.paced
 @pytest.mark.parametrize("model", MODELS)
 def test_what_happened_before_the_end_is_in_the_trace_also_where_unfinished_blocks_are_discarded(
     bench: Bench, model: str

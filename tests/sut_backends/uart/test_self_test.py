@@ -247,6 +247,7 @@ def test_the_firmware_reports_all_parts_and_the_probe_passes(
     assert "1000000 Hz stated" in result["timer rate"].detail
 
 
+@pytest.mark.paced
 @pytest.mark.posix
 def test_a_timer_at_another_rate_than_stated_is_found(
     start_dut: Start, context: BenchContext
