@@ -90,6 +90,8 @@ def uart_text(
         UartSut.open(UartSut.Settings(port=port(), layer="text"), context),
         1,
         counts=False,
+        # A busy computer may look for the answer as late as 0.2 s.
+        too_many=10_000_000,
     )
 
 

@@ -400,7 +400,7 @@ def test_a_step_that_the_instrument_refuses_is_named(
     with pytest.raises(CommandRefused, match=f"refused: {step}") as reported:
         opened(
             faults=SimulatorFaults(refuse=header, refuse_error=error),
-            timeout_s=0.2,
+            timeout_s=1.0,
             **STEPS_OF.get(header, {}),
         )
     assert reported.value.code == int(error[:4])
