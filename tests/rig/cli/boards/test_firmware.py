@@ -440,6 +440,7 @@ def test_the_project_tells_its_next_steps_in_ten_lines_and_brings_benches_that_l
         assert code == 0, output
 
 
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize("board", ["pico", "stm32f405"])
 def test_a_board_that_an_emulator_has_is_probed_and_run_in_it(
     rig: Rig, tmp_path: Path, board: str, monkeypatch: pytest.MonkeyPatch
