@@ -37,7 +37,6 @@ from rig.results.budget_table import table as budget_table
 from rig.results.document import MetricResult, Results
 from rig.results.labels import Label
 from rig.results.replication import LIMIT
-from rig.results.result_lines import as_read
 from rig.results.results import read
 from rig.results.stated import stated
 from rig.results.verdict import Outcome
@@ -133,7 +132,6 @@ def templates() -> Environment:
         "percent": _percent,
         "share": share,
         "known": _known,
-        "as_read": as_read,
     }
     return environment
 

@@ -20,9 +20,6 @@ from rig.results import labels
 
 _NUMBER = re.compile(r"(?:(?<=[=:] )|(?<= is ))(?=[-+]?[\d.]+(?![\w.]))")
 
-#: "28 to 28": two numbers, each whole.
-_EQUAL_ENDS = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?) to \1(?!\w|\.\d)")
-
 
 def of_trial(
     provenance: Mapping[str, Any], lines: Sequence[str], faults: Sequence[Problem]
@@ -37,13 +34,6 @@ def of_trial(
     if faults:
         said = [f"no result: {problem.code}: {problem.detail}" for problem in faults]
     return tuple(one_line(f"{who}: {line}") for line in said)
-
-
-def as_read(line: str) -> str:
-    """Return a line as people read it: a range of equal numbers is that number. Stored
-    lines keep the range, so that sessions of all revisions can be compared.
-    """
-    return _EQUAL_ENDS.sub(r"\1", line)
 
 
 def unmarked(provenance: Mapping[str, Any], lines: Sequence[str]) -> tuple[str, ...]:

@@ -21,7 +21,6 @@ from rig.results import complexity, origins
 from rig.results.document import MetricResult, Results, TrialResult
 from rig.results.replication import LIMIT, deviation
 from rig.results.resolution import Resolution
-from rig.results.result_lines import as_read
 from rig.results.stated import Notes, stated
 from rig.store.provenance_file import DeviceClock
 from rig.units import quantity, share
@@ -148,9 +147,7 @@ def _print_lines(console: Console, trials: Sequence[TrialResult]) -> None:
     for trial in shown:
         for line in trial.lines:
             console.print(
-                f"trial {trial.number}  {escape(as_read(line))}",
-                soft_wrap=True,
-                highlight=False,
+                f"trial {trial.number}  {escape(line)}", soft_wrap=True, highlight=False
             )
     if len(shown) < len(with_lines):
         console.print(
