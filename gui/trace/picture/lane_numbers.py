@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from PySide6.QtCore import QRectF, Qt
+from PySide6.QtCore import QRectF
 from PySide6.QtGui import QFontMetricsF
 
 from gui.trace.shown.state import UNITS
@@ -94,10 +94,8 @@ def paint_head(painter: ThemedPainter, area: QRectF, parts: list[str]) -> None:
         last = number == len(parts) - 1
         more = 0.0 if last else metrics.horizontalAdvance("…") + 4
         if x + wide + more > area.right():
-            whole = part if last else f"{part}   …"
-            part = metrics.elidedText(
-                whole, Qt.TextElideMode.ElideRight, area.right() - x
-            )
+            # A number that is cut could be read as another one.
+            part = "…"
             last = True
             wide = area.right() - x
         box = QRectF(x, area.top() - HEAD_PX, wide, HEAD_PX)

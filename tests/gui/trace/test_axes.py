@@ -6,7 +6,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from PySide6.QtCore import QPoint, QRectF, Qt
@@ -170,8 +170,19 @@ def test_what_is_not_known_yet_is_reported() -> None:
     assert lane_numbers.texts("power", LaneNumbers("view", None)) == ["view: ..."]
 
 
-def test_what_has_no_room_above_a_plot_is_marked(qtbot: QtBot) -> None:
+def test_what_has_no_room_above_a_plot_is_marked(
+    qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    painted: list[str] = []
+    paint = ThemedPainter.text
+
+    def noted(painter: ThemedPainter, *words: Any) -> None:
+        painted.append(words[2])
+        paint(painter, *words)
+
+    monkeypatch.setattr(ThemedPainter, "text", noted)
     for wide in (40, 150, 300, 900):
+        painted.clear()
         image = QImage(wide, 40, QImage.Format.Format_RGB32)
         image.fill(0xFFFFFFFF)
         painter = ThemedPainter(image)
@@ -189,6 +200,9 @@ def test_what_has_no_room_above_a_plot_is_marked(qtbot: QtBot) -> None:
         inked = [x for x, y in pixels if image.pixel(x, y) != 0xFFFFFFFF]
         assert inked
         assert max(inked) < wide
+        # No number is cut.
+        whole = len(painted) - ("…" in painted)
+        assert painted == [*parts[:whole], *["…"] * (whole < len(parts))]
 
 
 @pytest.mark.parametrize("logarithmic", [False, True])
