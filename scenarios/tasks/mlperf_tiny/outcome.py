@@ -13,7 +13,6 @@ from rig.files import typed
 from rig.model.metric import Statistic
 from rig.results.document import MetricResult, Results
 from rig.results.labels import texts
-from rig.results.result_lines import as_read
 from rig.results.stated import stated
 from rig.results.verdict import Outcome
 
@@ -159,7 +158,7 @@ def lines(mode: str, results: Results, folder: Path) -> list[str]:
     text_lines += [f"  labels: {labels}"] if labels else []
     for trial in results.trials:
         # An invalid trial has its problems in their place.
-        text_lines += [f"  {as_read(line)}" for line in trial.lines]
+        text_lines += [f"  {line}" for line in trial.lines]
     streamed = results.provenance.task.name == _STREAMED
     words, others = SHOWN_OF_STREAM, "samples"
     if not streamed:
