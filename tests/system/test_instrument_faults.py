@@ -1152,6 +1152,8 @@ BEGUN: dict[str, Ending] = {
 #: The N6705 is asked for records four times a second: a device that takes no time would
 #: be through by then, so these are paced.
 PACED = ("n6705, connection lost", "n6705 trigger, two parameters are logged in secret")
+#: What a pulled cable still holds is lost: a busy computer has read less of it.
+READ_IN_TIME = ("lpm01a, unplugged",)
 #: Faults after which there is something to be measured: marks that have an edge.
 RECORDED = (
     *("js220, all streams end", "js110, all streams end", "js220, voltage ends"),
@@ -1175,7 +1177,7 @@ RECORDED = (
 
 
 def marks_of(case: str) -> tuple[pytest.MarkDecorator, ...]:
-    if case in PACED:
+    if case in (*PACED, *READ_IN_TIME):
         return (pytest.mark.paced,)
     return (pytest.mark.long,) if case == "lpm01a, falls silent" else ()
 
