@@ -52,6 +52,7 @@ def test_its_integer_program_gives_the_bytes_of_the_firmware(firmware: Path) -> 
             device.close()
 
 
+@pytest.mark.paced  # on a busy computer a counter is read too late
 def test_five_trials_by_its_energy_counter_are_valid_and_have_the_energy_that_the_counter_was_fed(
     tmp_path: Path,
 ) -> None:

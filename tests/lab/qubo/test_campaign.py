@@ -117,7 +117,7 @@ def test_a_campaign_runs_on_a_dask_cluster(tmp_path: Path) -> None:
             n_workers=1,
             threads_per_worker=1,
             processes=False,
-            dashboard_address=None,
+            dashboard_address="127.0.0.1:0",
             protocol="tcp",
             host="127.0.0.1",
         ) as cluster,
@@ -147,7 +147,7 @@ def test_a_cluster_without_workers_is_reported_within_its_limit() -> None:
         distributed.LocalCluster(
             n_workers=0,
             processes=False,
-            dashboard_address=None,
+            dashboard_address="127.0.0.1:0",
             protocol="tcp",
             host="127.0.0.1",
         ) as cluster,
