@@ -139,12 +139,10 @@ def read(path: Path, trace: Trace, marked: Marked | None) -> Annotations:
         # In the order of writing.
         pairs = zip(places, markers, strict=True)
         with suppress(TypeError, ValueError):
-            return _joined(
-                [
-                    replace(entry, at_s=float(at_s), y=y)
-                    for (at_s, y), (entry, _) in pairs
-                ]
-            )
+            placed = []
+            for (at_s, y), (entry, _) in pairs:
+                placed.append(replace(entry, at_s=float(at_s), y=y))
+            return _joined(placed)
     undated = [
         entry for entry, dated in markers if not dated and entry.kind != _HORIZONTAL
     ]
@@ -230,10 +228,8 @@ class _Clock:
             return int(stamps[0, 0]), int(stamps[0, 1]), nominal
         before = np.searchsorted(stamps[:, column], at) - 1
         place = int(np.clip(before, 0, len(stamps) - 2))
-        (sample, time), (later, end) = (
-            stamps[place].tolist(),
-            stamps[place + 1].tolist(),
-        )
+        sample, time = stamps[place].tolist()
+        later, end = stamps[place + 1].tolist()
         return (
             sample,
             time,
@@ -317,17 +313,11 @@ def _found(reader: Any, clock: _Clock) -> Iterator[tuple[_Entry, bool]]:
             utc = reader.sample_id_to_timestamp(signal.signal_id, at) if sampled else at
             at_s = clock.seconds(utc)
             name = signal.name if signal.name in _UNITS else _FIRST
-            yield (
-                _Entry(
-                    at_s=0.0 if at_s is None else at_s,
-                    kind=kind,
-                    signal=name,
-                    text=text,
-                    y=y,
-                    group=group,
-                ),
-                at_s is not None,
+            place_s = 0.0 if at_s is None else at_s
+            entry = _Entry(
+                at_s=place_s, kind=kind, signal=name, text=text, y=y, group=group
             )
+            yield entry, at_s is not None
 
 
 def _joined(entries: Sequence[_Entry]) -> Annotations:

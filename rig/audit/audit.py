@@ -67,7 +67,11 @@ def audited(
     reason = "it was not measured again"
     chain = ""
     others: tuple[str, ...] = ()
+    place = ""
+    labels: tuple[str, ...] = ()
+    trials = 0
     if session is not None:
+        place = session.relative_to(folder).as_posix()
         checked = check(session, read)
         chain = checked.head
         fault = first_difference(session, checked)
@@ -77,6 +81,8 @@ def audited(
             measured = document.finite(results.derive(context, checked.trials))
             others = _others(claimed, measured, context.config, chain)
             reason = others[0] if others else ""
+            labels = _labels(measured)
+            trials = len(measured.trials)
     if claimed.difference:
         reason = "the claim is not what its own raw data give"
     return AuditedSession(
@@ -86,10 +92,10 @@ def audited(
         difference=claimed.difference,
         lacking=claimed.lacking,
         unlike=others,
-        session="" if session is None else session.relative_to(folder).as_posix(),
+        session=place,
         audit_chain=chain,
-        audit_labels=() if measured is None else _labels(measured),
-        trials=0 if measured is None else len(measured.trials),
+        audit_labels=labels,
+        trials=trials,
         metrics=_metrics(claimed, measured, reason),
     )
 
@@ -142,11 +148,11 @@ def _claimed_metrics(claimed: ClaimedSession) -> dict[str, MetricResult]:
     stored = claimed.stored.metrics
     if claimed.claim is not None:
         return {name: stored[name] for name in claimed.claim.metrics}
-    return {
-        name: one
-        for name, one in stored.items()
-        if one.prominence is not Prominence.DETAIL and one.value is not None
-    }
+    claimed_metrics = {}
+    for name, metric in stored.items():
+        if metric.prominence is not Prominence.DETAIL and metric.value is not None:
+            claimed_metrics[name] = metric
+    return claimed_metrics
 
 
 def _of(found: Results | None, name: str) -> MetricResult | None:

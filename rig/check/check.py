@@ -111,14 +111,15 @@ def check(
             Finding(to_blame(error), False, detail),
         ]
         return Check(told.status, tuple(found), (), told.head)
-    return _Session(
+    session = _Session(
         folder=folder,
         journal=told,
         context=context,
         read=read,
         is_report_new=is_report_new,
         begun=begun,
-    ).checked(rails)
+    )
+    return session.checked(rails)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,29 +142,24 @@ class _Session:
         found += self._guarded(PROVENANCE, again.of_session)
         replay, of_replay = replay_of(self.context)
         found += of_replay
-        whole = [
-            number
-            for number in self.folder.trials()
-            if self.journal.of_trial("trial_finished", number)
-            and not files.changed(found, f"trial-{number}/")
-        ]
+        whole = []
+        for number in self.folder.trials():
+            finished = self.journal.of_trial("trial_finished", number)
+            if finished and not files.changed(found, f"trial-{number}/"):
+                whole.append(number)
         traces = {number: self._traces(number, rails) for number in whole}
         prints = self.read(list(chain.from_iterable(traces.values())))
+        monitors = self.context.provenance.monitors
+        may_be_reduced = self.context.config.bench.between_windows == REDUCED_RATE
         found += check_traces.findings(
-            self.folder.path,
-            self.context.provenance.monitors,
-            traces,
-            prints,
-            self.context.config.bench.between_windows == REDUCED_RATE,
+            self.folder.path, monitors, traces, prints, may_be_reduced
         )
         faults = {path: one.fault for path, one in prints.items() if one.fault}
-        sound = [
-            number
-            for number in whole
-            if not self.context.interleaved
-            and not files.changed(found, f"trial-{number}/")
-            and faults.keys().isdisjoint(traces[number])
-        ]
+        sound = []
+        for number in whole:
+            is_changed = interleaved or files.changed(found, f"trial-{number}/")
+            if not is_changed and faults.keys().isdisjoint(traces[number]):
+                sound.append(number)
         of_trials = Trials(self.folder, self.journal, self.context, replay, self.begun)
         trials = []
         with trial_processes.begun(self.folder.path, sound) as beside:

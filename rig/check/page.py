@@ -48,13 +48,12 @@ _PICTURE_ATTRIBUTES = """
     rx ry style
     title transform type viewBox width x x1 x2 xmlns y y1 y2
 """
-_ALLOWED = {
-    False: (frozenset(_TEXT_ELEMENTS.split()), frozenset(_TEXT_ATTRIBUTES.split())),
-    True: (
-        frozenset(_PICTURE_ELEMENTS.split()),
-        frozenset(_PICTURE_ATTRIBUTES.split()),
-    ),
-}
+_OF_TEXT = (frozenset(_TEXT_ELEMENTS.split()), frozenset(_TEXT_ATTRIBUTES.split()))
+_OF_PICTURE = (
+    frozenset(_PICTURE_ELEMENTS.split()),
+    frozenset(_PICTURE_ATTRIBUTES.split()),
+)
+_ALLOWED = {False: _OF_TEXT, True: _OF_PICTURE}
 #: Elements whose text stands in one word with the text around it.
 _IN_LINE = frozenset(
     ("a", "b", "code", "dfn", "em", "i", "small", "span", "strong", "sub", "sup")

@@ -133,28 +133,27 @@ def content(page: Element) -> Content:
     seen = [one for one in _seen(page) if one.name != "title"]
     names = [one.name for one in seen]
     above = seen[: names.index("table")] if "table" in names else seen
+    verdicts = {word: count for word in _VERDICTS if (count := _count(text, word))}
+    drawings = []
+    picture_sheets = []
+    for one in page.each():
+        if one.name == _PICTURE:
+            css_class = one.attributes.get("class", "")
+            drawings.append(Drawing(css_class, one, one.text("style")))
+        elif one.name == "style" and one is not sheets[0]:
+            picture_sheets.append(one.text())
     return Content(
         title=titles[0],
         shown=frozenset(one.text(_PICTURE) for one in above),
-        verdicts=Counter(
-            {word: count for word in _VERDICTS if (count := _count(text, word))},
-        ),
+        verdicts=Counter(verdicts),
         holds=Counter(said for one in seen if (said := one.text()) in _HOLDS),
         facts=tuple(_facts(page)),
         rows=tuple(_rows(page)),
         tiles=tuple(_tile(one) for one in every if one.is_of("tile")),
         words=tuple(_telling(" ".join((text, *page.hints())), units=False)),
-        drawings=tuple(
-            Drawing(one.attributes.get("class", ""), one, one.text("style"))
-            for one in page.each()
-            if one.name == _PICTURE
-        ),
+        drawings=tuple(drawings),
         sheet="".join(str(part) for part in sheets[0].inside),
-        picture_sheets=frozenset(
-            one.text()
-            for one in page.each()
-            if one.name == "style" and one is not sheets[0]
-        ),
+        picture_sheets=frozenset(picture_sheets),
     )
 
 
@@ -183,11 +182,8 @@ def _facts(
     in_provenance = in_provenance or element.is_of("tree")
     inside = [one for one in element.inside if isinstance(one, Element)]
     for term, stated in pairwise(inside):
-        if (
-            term.name == "dt"
-            and stated.name == "dd"
-            and not any(one.name == "dt" for one in stated.each())
-        ):
+        is_pair = term.name == "dt" and stated.name == "dd"
+        if is_pair and not any(one.name == "dt" for one in stated.each()):
             yield Fact(term.text(), stated.text(), at_head, in_provenance)
     for one in inside:
         yield from _facts(one, at_head, in_provenance)

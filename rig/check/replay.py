@@ -183,13 +183,7 @@ class Replay:
                 f"step {min(known)} is none of the plan of seed {seed}, which has"
                 f" {number}"
             )
-        elif (
-            not told
-            or told[0].number != 0
-            or kinds.planned(told[0].step)
-            or kinds.planned(told[-1].step)
-            or told[-1].number <= number
-        ):
+        elif not _is_between_bursts(told, number):
             yield "the trial does not begin and end with a SYNC burst"
 
     def phases(self, info: SutInfo, told: Sequence[StepRecord]) -> list[str]:
@@ -222,6 +216,15 @@ def _refuse_strange(item: StepRecord, samples: int) -> None:
             raise DataError(
                 f"step {item.number} asks for sample {index!r:.20} of {samples}"
             )
+
+
+def _is_between_bursts(told: Sequence[StepRecord], planned: int) -> bool:
+    """Decide whether a trial begins and ends with a SYNC burst outside its plan of
+    `planned` steps.
+    """
+    if not told or told[0].number != 0 or told[-1].number <= planned:
+        return False
+    return not kinds.planned(told[0].step) and not kinds.planned(told[-1].step)
 
 
 def _whose(trial: int) -> str:

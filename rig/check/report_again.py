@@ -249,13 +249,10 @@ def _tiles(page: Content, own: Content) -> Iterator[str]:
     for name, count in Counter(tile.about for tile in page.tiles).items():
         if count > 1:
             yield f"it has {count} tiles of {name[:60]!r}"
+    own_metrics = (*own.tiles, *own.rows)
     for tile in page.tiles:
         words = tile.whole.words
-        known = [
-            one.whole.words
-            for one in (*own.tiles, *own.rows)
-            if one.about == tile.about
-        ]
+        known = [one.whole.words for one in own_metrics if one.about == tile.about]
         if all(left_over(words, one) for one in known):
             yield f"its tile {tile.about[:60]!r} tells {' '.join(words)[:60]!r}"
 

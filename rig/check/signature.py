@@ -72,14 +72,10 @@ def verified(folder: Path, signers: Path, name: str = EVENTS) -> Finding:
     how = ["-n", NAMESPACE, "-s", signature, "-f", str(signers), "-I", names[0]]
     done = _run(["verify", *how], content)
     if done.returncode:
-        said = (
-            (done.stderr or done.stdout)
-            .decode(errors="replace")
-            .strip()
-            .split("\n")[-1]
-        )
-        said = f"is not of {name} as it is: {said[:200]}"
-        return Finding(signature_name, False, said)
+        output = (done.stderr or done.stdout).decode(errors="replace")
+        reason = output.strip().split("\n")[-1]
+        detail = f"is not of {name} as it is: {reason[:200]}"
+        return Finding(signature_name, False, detail)
     return Finding(signature_name, True, f"signed by {names[0]}")
 
 

@@ -32,6 +32,8 @@ from rig.trace.trace import TRACE
 
 #: A trial that cannot be recomputed is None.
 Recomputed = tuple[Trial | None, list[Finding]]
+#: Traces that cannot be read, with the reasons.
+_Broken = Mapping[Path, str]
 
 #: The claims of a journal may need any amount of time: only so many interleaved plans
 #: are made again.
@@ -65,7 +67,7 @@ class Trials:
         self,
         number: int,
         found: Sequence[Finding],
-        broken: Mapping[Path, str],
+        broken: _Broken,
     ) -> Recomputed:
         """Recompute a trial. `found` are the findings so far, `broken` its traces that
         cannot be read, with the reasons.
@@ -81,7 +83,7 @@ class Trials:
         self,
         number: int,
         found: Sequence[Finding],
-        broken: Mapping[Path, str],
+        broken: _Broken,
     ) -> Recomputed:
         path = self.folder.trial(number)
         recorded = self.folder.recorded(number)
@@ -148,7 +150,7 @@ class Trials:
         return schema_of(stored) < older_schema.METHODS_SINCE
 
     def _unread(
-        self, name: str, found: Sequence[Finding], broken: Mapping[Path, str]
+        self, name: str, found: Sequence[Finding], broken: _Broken
     ) -> Iterator[Finding]:
         """Yield the reasons why a trial's traces are not read, if there are any."""
         damaged = [

@@ -27,6 +27,9 @@ from rig.store.segments import segments
 from rig.store.session_folder import UART
 from rig.timebase.edge_clock import EDGE_CLOCK
 
+#: Whether a part of the log agrees, and what it is.
+_Comparisons = Iterator[tuple[bool, str]]
+
 #: Requests have whole microseconds.
 _REQUEST_S = 1e-6
 #: Stamps of the text layer, which make up bursts and idle times.
@@ -74,7 +77,7 @@ class UartAgain:
 
     def _compared(
         self, recount: Recount, records: Sequence[StepRecord], is_open: bool
-    ) -> Iterator[tuple[bool, str]]:
+    ) -> _Comparisons:
         told = self.context.provenance
         # A session of this revision has whole logs, also where its provenance is
         # edited.
@@ -117,7 +120,7 @@ def _other_facts(recount: Recount, sut: SutInfo) -> Iterator[str]:
 
 def _of_shortened(
     heard: Sequence[HeardStep], records: Sequence[StepRecord]
-) -> Iterator[tuple[bool, str]]:
+) -> _Comparisons:
     """Compare the requests and short answers of a log that has no long ones."""
     if len(heard) != len(records):
         yield (
@@ -148,7 +151,7 @@ def _of_whole(
     records: Sequence[StepRecord],
     is_open: bool,
     known: dict[int, int],
-) -> Iterator[tuple[bool, str]]:
+) -> _Comparisons:
     """Compare all answers, in order; the log of an open segment may have more of them
     than there are records. `known` are the CRC-32 of samples.
     """

@@ -106,9 +106,10 @@ def _by_openssl(own: str, token: Path, roots: Path, why: str) -> Finding:
 
 
 def _run(words: Sequence[str]) -> subprocess.CompletedProcess[bytes]:
+    command = [_PROGRAM, *words]
     try:
         return subprocess.run(
-            [_PROGRAM, *words],
+            command,
             stdin=subprocess.DEVNULL,
             capture_output=True,
             check=False,

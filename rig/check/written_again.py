@@ -162,10 +162,10 @@ def _stored(path: Path) -> str:
 def first_difference(stored: str, again: str) -> tuple[int, str, str]:
     """Return the number of the first line that differs, and both; 0 where none does."""
     pairs = zip_longest(stored.split("\n"), again.split("\n"), fillvalue="")
-    return next(
-        ((at, *pair) for at, pair in enumerate(pairs, start=1) if pair[0] != pair[1]),
-        (0, "", ""),
-    )
+    for number, (stored_line, line_again) in enumerate(pairs, start=1):
+        if stored_line != line_again:
+            return number, stored_line, line_again
+    return 0, "", ""
 
 
 def means(trial: Trial) -> str:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 
 from rig.check.check import Read
@@ -78,14 +77,13 @@ def judge(
         evidence.of_session(path, stated, read) for stated in submission.sessions
     )
     case = JudgedCase(path, submission, due, sessions)
-    rows = [
-        _form(submission, due),
-        *folder.findings(path, submission),
-        folder.signed(path, signers),
-        *chain.from_iterable(each.findings for each in sessions),
-        *requirements.rows(case),
-        *grid.rows(case, seeds, official),
-    ]
+    rows = [_form(submission, due)]
+    rows += folder.findings(path, submission)
+    rows.append(folder.signed(path, signers))
+    for each in sessions:
+        rows += each.findings
+    rows += requirements.rows(case)
+    rows += grid.rows(case, seeds, official)
     return Judgement(submission.benchmark, tuple(rows))
 
 

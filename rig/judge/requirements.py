@@ -121,14 +121,12 @@ def _differences(each: Evidence, due: Results) -> Iterator[str]:
     if stated.no_result != due.absent:
         odd = sorted(set(stated.no_result.items()) ^ set(due.absent.items()))
         yield f"no_result is not that of the session: {odd[0][0]}"
+    monitors = tuple(info.name for info in due.provenance.monitors.values())
     facts = {
         "bench_sha256": (stated.bench_sha256, due.provenance.bench_sha256),
         "scenario": (stated.scenario, due.scenario),
         "sut": (stated.sut, due.sut),
-        "monitors": (
-            stated.monitors,
-            tuple(info.name for info in due.provenance.monitors.values()),
-        ),
+        "monitors": (stated.monitors, monitors),
         "replication": (stated.replication, due.replication.judged),
     }
     for key, (told, own_fact) in facts.items():
@@ -309,7 +307,10 @@ def _wrong_cells(submission: Submission, page: str) -> Iterator[str]:
     due: dict[tuple[str, str], float | None] = {}
     for each in submission.sessions:
         due |= {(each.name, name): one.value for name, one in each.metrics.items()}
-    found = [(match[1], match[2], match[3].strip()) for match in _ROW.finditer(page)]
+    found = []
+    for match in _ROW.finditer(page):
+        session, name, value = match.groups()
+        found.append((session, name, value.strip()))
     for session, name, value in found:
         stated = due.get((session, name))
         if value != ("no result" if stated is None else repr(stated)):
@@ -366,11 +367,10 @@ def _versions(case: JudgedCase) -> Iterator[JudgedRow]:
             wrong.append(f"{each.stated.name} has no versions")
         elif due != (stated.neurorig, stated.revision, stated.python, stated.packages):
             wrong.append(f"{each.stated.name} was measured with other versions")
-    wrong += [
-        f"{key} of the submitter is empty"
-        for key in ("name", "contact", "licence")
-        if not getattr(case.submission.submitter, key).strip()
-    ]
+    submitter = case.submission.submitter
+    for key in ("name", "contact", "licence"):
+        if not getattr(submitter, key).strip():
+            wrong.append(f"{key} of the submitter is empty")
     good = "submitter and versions are stated"
     yield case.row("submitter and versions", wrong, good, "rules.md: replicability")
 

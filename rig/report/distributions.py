@@ -53,12 +53,8 @@ def distributions(what: str, trials: Sequence[TrialSamples], results: Results) -
             pooled[:, place][np.isfinite(pooled[:, place])] * factor,
             colour,
         )
-        _draw_ranges(
-            grid[1, place],
-            trials,
-            [each[:, place] * factor for each in values],
-            SERIES[place % len(SERIES)],
-        )
+        of_phase = [each[:, place] * factor for each in values]
+        _draw_ranges(grid[1, place], trials, of_phase, colour)
         grid[0, place].set_title(name)
         grid[1, place].set_xlabel(f"{what} ({shown})")
     grid[0, 0].set_ylabel("samples")

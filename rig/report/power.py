@@ -41,11 +41,10 @@ def open_trace(session: SessionFolder, number: int, name: str, hashed: bool) -> 
     """
     folder = session.recorded(number)
     path = folder / name
-    recorded = [
-        event.files.get(name)
-        for event in session.journal().events
-        if session.trial(event.trial) == folder
-    ]
+    recorded = []
+    for event in session.journal().events:
+        if session.trial(event.trial) == folder:
+            recorded.append(event.files.get(name))
     if not path.exists() or not (hashed or session_folder.sha256(path) in recorded):
         raise DataError(f"{path} is missing or was changed")
     return Trace.open(path)
@@ -74,13 +73,9 @@ def power(trace: Trace, trial: TrialSamples, results: Results) -> Plot:
     _draw_phases((axes, sync), trial, place, results.provenance.task.phases)
     _draw_gaps(axes, trace, view_s, zero_s)
     if trial.idle_w is not None:
-        axes.axhline(
-            trial.idle_w * factor,
-            color=INK,
-            ls=(0, (5, 3)),
-            lw=0.9,
-            label=f"idle power: {quantity(trial.idle_w, 'W')}",
-        )
+        idle = f"idle power: {quantity(trial.idle_w, 'W')}"
+        dashes = (0, (5, 3))
+        axes.axhline(trial.idle_w * factor, color=INK, ls=dashes, lw=0.9, label=idle)
     axes.set_ylim(0, axes.get_ylim()[1] * 1.12)
     _draw_sync(sync, trace, view_s, zero_s)
     figure.legend(
@@ -91,11 +86,7 @@ def power(trace: Trace, trial: TrialSamples, results: Results) -> Plot:
         f"Trial {trial.trial}, sample {place + 1} of {len(totals_s)}: the one nearest"
         f" to the median latency{runs}."
     )
-    rate_hz = trace.sample_hz
-    means = any(
-        span.start / rate_hz < view_s[1] and span.stop / rate_hz > view_s[0]
-        for span in trace.reduced
-    )
+    means = any(_is_in_view(span, trace, view_s) for span in trace.reduced)
     left = " Dots: means in place of samples." if means else ""
     return (
         svg(figure, "power", results.labels),
@@ -134,7 +125,9 @@ def draw_power(
             (at + 0.5) / trace.sample_hz, (at + count - 0.5) / trace.sample_hz
         )
         columns = power_w.reshape(-1, per_column)
-        block.append([columns.min(axis=1), columns.mean(axis=1), columns.max(axis=1)])
+        least_w = columns.min(axis=1)
+        average_w = columns.mean(axis=1)
+        block.append([least_w, average_w, columns.max(axis=1)])
     low_w, mean_w, high_w = np.concatenate(block, axis=1)
     factor, unit = scale(float(high_w.max()), "W")
     samples = first + per_column * (np.arange(len(mean_w)) + 0.5)
@@ -144,15 +137,13 @@ def draw_power(
     )
     axes.plot(times_ms, mean_w * factor, color=INK, lw=0.9, drawstyle="steps-mid")
     axes.set_ylabel(f"power ({unit})")
+    if per_column == 1:
+        return factor, ""
     return (
         factor,
         (
-            ""
-            if per_column == 1
-            else (
-                f"Line: means of {per_column} samples each; grey: the smallest and"
-                " largest of them."
-            )
+            f"Line: means of {per_column} samples each; grey: the smallest and"
+            " largest of them."
         ),
     )
 
@@ -160,31 +151,28 @@ def draw_power(
 def _draw_phases(
     both: Sequence[Axes], trial: TrialSamples, place: int, phases: Sequence[str]
 ) -> None:
-    starts_ms, stops_ms = (
-        (edge[place] - trial.start_s[place, 0]) * 1e3
-        for edge in (trial.start_s, trial.stop_s)
-    )
+    upper = both[0]
+    zero_s = trial.start_s[place, 0]
+    starts_ms = (trial.start_s[place] - zero_s) * 1e3
+    stops_ms = (trial.stop_s[place] - zero_s) * 1e3
     for number, name in enumerate(phases):
+        start_ms = starts_ms[number]
+        stop_ms = stops_ms[number]
         latency_s = float(trial.latency_s[place, number])
         energy_j = float(trial.energy_j[place, number])
         label = (
             f"{name}: {quantity(latency_s, 's')},"
             f" {quantity(energy_j / latency_s, 'W')}, {quantity(energy_j, 'J')}"
         )
-        both[0].axvspan(
-            starts_ms[number],
-            stops_ms[number],
-            color=SERIES[number % len(SERIES)],
-            alpha=0.22,
-            lw=0,
-            label=label,
-        )
-        if stops_ms[number] - starts_ms[number] > 0.08 * (stops_ms[-1] - starts_ms[0]):
-            at = ((starts_ms[number] + stops_ms[number]) / 2, 0.985)
-            both[0].annotate(
+        colour = SERIES[number % len(SERIES)]
+        upper.axvspan(start_ms, stop_ms, color=colour, alpha=0.22, lw=0, label=label)
+        if stop_ms - start_ms > 0.08 * (stops_ms[-1] - starts_ms[0]):
+            at = ((start_ms + stop_ms) / 2, 0.985)
+            units = ("data", "axes fraction")
+            upper.annotate(
                 name,
                 at,
-                xycoords=("data", "axes fraction"),
+                xycoords=units,
                 ha="center",
                 va="top",
                 weight="bold",
@@ -197,43 +185,35 @@ def _draw_phases(
 
 def _draw_gaps(axes: Axes, trace: Trace, view_s: View, zero_s: float) -> None:
     """Draw where samples are lost, and where means stand in their place."""
-    shown: list[tuple[Gap | ReducedSpan, str, str]] = [
-        (gap, BAD, "////") for gap in trace.gaps
-    ]
-    shown += [(span, FAINT, "....") for span in trace.reduced]
-    for stretch, colour, hatch in shown:
-        start_s = stretch.start / trace.sample_hz
-        stop_s = stretch.stop / trace.sample_hz
-        if start_s < view_s[1] and stop_s > view_s[0]:
-            axes.axvspan(
-                (start_s - zero_s) * 1e3,
-                (stop_s - zero_s) * 1e3,
-                facecolor="none",
-                edgecolor=colour,
-                hatch=hatch,
-                lw=0,
-            )
+    stretches: list[Gap | ReducedSpan] = [*trace.gaps, *trace.reduced]
+    for stretch in stretches:
+        if not _is_in_view(stretch, trace, view_s):
+            continue
+        start_ms = (stretch.start / trace.sample_hz - zero_s) * 1e3
+        stop_ms = (stretch.stop / trace.sample_hz - zero_s) * 1e3
+        colour, hatch = (BAD, "////") if isinstance(stretch, Gap) else (FAINT, "....")
+        axes.axvspan(
+            start_ms, stop_ms, facecolor="none", edgecolor=colour, hatch=hatch, lw=0
+        )
+
+
+def _is_in_view(stretch: Gap | ReducedSpan, trace: Trace, view_s: View) -> bool:
+    start_s = stretch.start / trace.sample_hz
+    stop_s = stretch.stop / trace.sample_hz
+    return start_s < view_s[1] and stop_s > view_s[0]
 
 
 def _draw_sync(axes: Axes, trace: Trace, view_s: View, zero_s: float) -> None:
-    edges = sorted(
-        [(at, 0) for at in trace.falls_s.tolist()]
-        + [(at, 1) for at in trace.rises_s.tolist()]
-    )
+    edges = [(at, 0) for at in trace.falls_s.tolist()]
+    edges += [(at, 1) for at in trace.rises_s.tolist()]
+    edges.sort()
     inside = [(at, level) for at, level in edges if view_s[0] <= at <= view_s[1]]
     before = 1 - inside[0][1] if inside else 1
-    points = [
-        (view_s[0], before),
-        *inside,
-        (view_s[1], inside[-1][1] if inside else before),
-    ]
-    axes.plot(
-        [(at - zero_s) * 1e3 for at, _ in points],
-        [level for _, level in points],
-        color=INK,
-        lw=0.9,
-        drawstyle="steps-post",
-    )
+    after = inside[-1][1] if inside else before
+    points = [(view_s[0], before), *inside, (view_s[1], after)]
+    times_ms = [(at - zero_s) * 1e3 for at, _ in points]
+    levels = [level for _, level in points]
+    axes.plot(times_ms, levels, color=INK, lw=0.9, drawstyle="steps-post")
     xlim = [(at - zero_s) * 1e3 for at in view_s]
     axes.set(
         ylim=(-0.25, 1.25),
@@ -273,9 +253,8 @@ def residuals(
     completions = completion_lines.read(session.recorded(number))
     marks = chain.from_iterable(done.completion.marks for done in completions)
     marks_s = np.array([timebase.seconds(mark.tick) for mark in marks])
-    nearest_s = trace.falls_s[
-        np.searchsorted((trace.falls_s[1:] + trace.falls_s[:-1]) / 2, marks_s)
-    ]
+    halfway_s = (trace.falls_s[1:] + trace.falls_s[:-1]) / 2
+    nearest_s = trace.falls_s[np.searchsorted(halfway_s, marks_s)]
     away_us = (nearest_s - marks_s) * 1e6
     paired = np.abs(away_us) <= timebase.residual_max_s * 1e6 + 1e-6
     limit_s = residual_limit_s(results)
@@ -283,13 +262,10 @@ def residuals(
     figure = Figure(figsize=(10.4, 2.5), layout="constrained")
     axes = figure.subplots()
     axes.axhspan(-limit_s * 1e6, limit_s * 1e6, color=GOOD, alpha=0.16, lw=0)
+    dense = len(marks_s) > _DENSE
+    colour = SERIES[0]
     axes.plot(
-        marks_s[paired],
-        away_us[paired],
-        "o",
-        ms=2.2,
-        color=SERIES[0],
-        rasterized=len(marks_s) > _DENSE,
+        marks_s[paired], away_us[paired], "o", ms=2.2, color=colour, rasterized=dense
     )
     axes.set(xlabel=f"time in trial {number} (s)", ylabel="edge minus fitted line (µs)")
     whose = f" of rail {rail}" if rail else ""

@@ -48,29 +48,21 @@ def dots(names: Sequence[str], results: Results) -> Plot:
     axes.axvspan(-LIMIT * 100, LIMIT * 100, color=GOOD, alpha=0.16, lw=0)
     axes.axvline(0, color=FAINT, lw=0.9)
     across = axes.get_yaxis_transform()
-    axes.hlines(
-        range(len(names)), 0, 1, color=FAINT, lw=0.4, alpha=0.6, transform=across
-    )
+    rows = range(len(names))
+    axes.hlines(rows, 0, 1, color=FAINT, lw=0.4, alpha=0.6, transform=across)
     _draw_dots(axes, away, shown, [trial.valid for trial in results.trials])
     for row, name in enumerate(names):
         if claims:
             of = metrics[name]
             distance = away_from(of.value, judged[name].claimed, of.deviation)
-            average = float(np.clip(distance, -shown, shown))
+            at = float(np.clip(distance, -shown, shown)) * 100
             axes.plot(
-                average * 100,
-                row,
-                "D",
-                ms=6,
-                color=INK,
-                mfc="none",
-                zorder=4,
-                clip_on=False,
+                at, row, "D", ms=6, color=INK, mfc="none", zorder=4, clip_on=False
             )
     ylim = (len(names) - 0.4, -0.6)
     xlim = (-shown * 100, shown * 100)
     axes.set(
-        yticks=range(len(names)),
+        yticks=rows,
         yticklabels=names,
         ylim=ylim,
         xlim=xlim,
@@ -107,14 +99,9 @@ def _draw_dots(
                 (at * 100, row + offset)
             )
     for (marker, colour, counts), places in alike.items():
-        axes.plot(
-            *np.array(places).T,
-            marker,
-            ms=4.2,
-            color=colour,
-            mfc=colour if counts else "none",
-            zorder=3,
-        )
+        across, down = np.array(places).T
+        fill = colour if counts else "none"
+        axes.plot(across, down, marker, ms=4.2, color=colour, mfc=fill, zorder=3)
 
 
 def away_from(value: float | None, reference: float | None, how: Deviation) -> float:

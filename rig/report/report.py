@@ -118,8 +118,9 @@ def templates() -> Environment:
     """Return the templates of rig/report, which escape every value, and the filters of
     numbers.
     """
+    loader = FunctionLoader(_source)
     environment = Environment(
-        loader=FunctionLoader(_source),
+        loader=loader,
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -159,6 +160,14 @@ def content(session: SessionFolder, results: Results) -> dict[str, Any]:
         {"rail": rail} | about for rail, about in provenance.get("monitors", {}).items()
     ]
     bench_toml = session.bench_text()
+    settings = tomllib.loads(bench_toml).get("scenario", {}).get(results.scenario, {})
+    problems = [
+        (problem, PROBLEM_CODES.get(problem.code, "")) for problem in results.problems
+    ]
+    tiles = []
+    for name in main:
+        if results.metrics[name].prominence is Prominence.HEADLINE:
+            tiles.append(name)
     return {
         "r": results,
         "palette": palette,
@@ -177,11 +186,7 @@ def content(session: SessionFolder, results: Results) -> dict[str, Any]:
         "monitors": monitors,
         "budget": budget_table(results),
         "resolution": results.resolution,
-        "tiles": [
-            name
-            for name in main
-            if results.metrics[name].prominence is Prominence.HEADLINE
-        ],
+        "tiles": tiles,
         "main": [_row(name, results) for name in main],
         "further": [_row(name, results) for name in further],
         "methods": _methods(results),
@@ -191,13 +196,8 @@ def content(session: SessionFolder, results: Results) -> dict[str, Any]:
             "cells": [comparison.shown(row) for row in targets if not row.workload],
             "workloads": [comparison.shown(row) for row in targets if row.workload],
         },
-        "problems": [
-            (problem, PROBLEM_CODES.get(problem.code, ""))
-            for problem in results.problems
-        ],
-        "settings": (
-            tomllib.loads(bench_toml).get("scenario", {}).get(results.scenario, {})
-        ),
+        "problems": problems,
+        "settings": settings,
         "hashes": [event for event in session.journal().measured if event.files],
         "head": session.journal().head,
     }
@@ -212,11 +212,11 @@ def _split(results: Results) -> tuple[list[str], list[str]]:
     """Divide the metrics into rows and details; a metric that is claimed or beyond the
     limit is a row.
     """
-    telling = {
-        name
-        for name, row in results.replication.per_metric.items()
-        if results.audit is not None or not (row.ok or math.isnan(row.mean))
-    } | set(results.replication.drawn)
+    claims = results.audit is not None
+    telling = set(results.replication.drawn)
+    for name, row in results.replication.per_metric.items():
+        if claims or not (row.ok or math.isnan(row.mean)):
+            telling.add(name)
     main = [
         name
         for name, metric in results.metrics.items()
@@ -233,6 +233,14 @@ def _row(name: str, results: Results) -> dict[str, Any]:
     shown = stated(metric)
     factor = shown.factor
     decimals = shown.decimals
+    claimed = None
+    if judged and results.audit:
+        claimed = f"{judged.claimed * factor:.6g}"
+    limited = compared is not None
+    trials = [
+        _cell(metric, single.value, factor, decimals, limited=limited)
+        for single in metric.per_trial
+    ]
     return {
         "name": name,
         "unit": shown.unit,
@@ -243,13 +251,8 @@ def _row(name: str, results: Results) -> dict[str, Any]:
         "binomial": metric.binomial,
         "verdict": judged,
         "drawn": drawn is not None,
-        "claimed": (
-            f"{judged.claimed * factor:.6g}" if judged and results.audit else None
-        ),
-        "trials": [
-            _cell(metric, single.value, factor, decimals, limited=compared is not None)
-            for single in metric.per_trial
-        ],
+        "claimed": claimed,
+        "trials": trials,
     }
 
 

@@ -47,13 +47,8 @@ class TrialSamples:
         windows = chain.from_iterable(line.windows for line in lines)
         table = np.array(list(map(_NUMBERS, windows)), dtype=np.float64)
         columns = np.moveaxis(table.reshape(len(lines), phases, 4), 2, 0)
-        return cls(
-            trial.number,
-            trial.valid,
-            max((line.repeat for line in lines), default=1),
-            _idle_w(every.idles),
-            *columns,
-        )
+        repeat = max((line.repeat for line in lines), default=1)
+        return cls(trial.number, trial.valid, repeat, _idle_w(every.idles), *columns)
 
 
 def _idle_w(idles: Sequence[WindowLine]) -> float | None:

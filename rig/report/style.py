@@ -32,9 +32,8 @@ FAINT = "#8a8a8b"
 BAD = "#d55e01"
 GOOD = "#009e74"
 SERIES = palette.LIGHT
-_VARIABLES = {INK: "ink", FAINT: "faint", BAD: "bad", GOOD: "good"} | {
-    colour: f"c{i}" for i, colour in enumerate(SERIES)
-}
+_VARIABLES = {INK: "ink", FAINT: "faint", BAD: "bad", GOOD: "good"}
+_VARIABLES |= {colour: f"c{i}" for i, colour in enumerate(SERIES)}
 STYLE: dict[str, Any] = {
     "svg.fonttype": "none",
     "text.parse_math": False,
@@ -149,9 +148,9 @@ def label(figure: Figure, marked: str, session: str = "") -> None:
     colour, weight = (BAD, "bold") if marked else (FAINT, "normal")
     if above:
         # A legend beside the axes has the first line.
-        line = "\n" if session and figure.legends else ""
+        text = f"\n{above}" if session and figure.legends else above
         figure.suptitle(
-            line + above,
+            text,
             x=0.997,
             ha="right",
             color=colour,

@@ -172,6 +172,9 @@ def _stated(
     for name, group in by_bench.items():
         stated = [entries.stated(each, request.raw or HERE) for each in group]
         configurations.append(SubmittedConfiguration(name, tuple(stated)))
+    images = [each for each in files if each.startswith(f"{FIRMWARE}/images/")]
+    sources = [each for each in files if each.startswith(f"{FIRMWARE}/sources/")]
+    versions = {session.name: session.versions for session in request.sessions}
     return Submission(
         created_utc=utc_now(),
         benchmark=benchmark,
@@ -185,11 +188,9 @@ def _stated(
         configurations=tuple(configurations),
         no_result=about.no_result,
         largest=LARGEST if request.largest is not None else "",
-        images=tuple(each for each in files if each.startswith(f"{FIRMWARE}/images/")),
-        sources=tuple(
-            each for each in files if each.startswith(f"{FIRMWARE}/sources/")
-        ),
-        versions={session.name: session.versions for session in request.sessions},
+        images=tuple(images),
+        sources=tuple(sources),
+        versions=versions,
         files={},
     )
 
@@ -204,10 +205,10 @@ def _sections(request: SubmissionRequest) -> dict[str, str]:
         for key, section in _OF_METADATA.items()
     }
     own = request.about.sections
-    return {
-        key: own[key] or of_benches.get(key, "") or of_sessions.get(key, "")
-        for key in report.KEYS
-    }
+    sections = {}
+    for key in report.KEYS:
+        sections[key] = own[key] or of_benches.get(key, "") or of_sessions.get(key, "")
+    return sections
 
 
 def _of_benches(request: SubmissionRequest, key: str) -> tuple[str, ...]:

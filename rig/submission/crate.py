@@ -32,6 +32,7 @@ def text(folder: Path, submission: Submission, started_utc: Mapping[str, str]) -
     files.append({"@id": SUBMISSION, "@type": "File", "name": SUBMISSION})
     actions = [_action(name, began, submission) for name, began in started_utc.items()]
     author = submission.submitter
+    author_name = author.name or "not stated"
     root = {
         "@id": "./",
         "@type": "Dataset",
@@ -46,7 +47,7 @@ def text(folder: Path, submission: Submission, started_utc: Mapping[str, str]) -
     person = {
         "@id": "#submitter",
         "@type": "Person",
-        "name": author.name or "not stated",
+        "name": author_name,
         "affiliation": author.organisation,
         "email": author.contact,
     }
@@ -64,11 +65,12 @@ def text(folder: Path, submission: Submission, started_utc: Mapping[str, str]) -
 def _file(folder: Path, name: str, digest: str) -> dict[str, Any]:
     path = folder / name
     kind = _TYPES.get(path.suffix) or mimetypes.guess_type(name)[0]
+    size_b = str(path.stat().st_size)
     return {
         "@id": name,
         "@type": "File",
         "name": name,
-        "contentSize": str(path.stat().st_size),
+        "contentSize": size_b,
         "encodingFormat": kind or "application/octet-stream",
         "sha256": digest,
     }

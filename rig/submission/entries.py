@@ -88,7 +88,10 @@ def benchmark_of(sessions: Sequence[FinishedSession]) -> str:
 def stated(session: FinishedSession, raw: str) -> SubmittedSession:
     """State a session: all of its numbers, and its labels."""
     own = session.results
-    counts = own.samples.per_trial
+    monitors = tuple(info.name for info in own.provenance.monitors.values())
+    trials = []
+    for trial, count in zip(own.trials, own.samples.per_trial, strict=True):
+        trials.append(SubmittedTrial(trial.number, trial.seed, count, trial.valid))
     return SubmittedSession(
         name=session.name,
         raw=raw,
@@ -96,13 +99,10 @@ def stated(session: FinishedSession, raw: str) -> SubmittedSession:
         bench_sha256=own.provenance.bench_sha256,
         scenario=own.scenario,
         sut=own.sut,
-        monitors=tuple(info.name for info in own.provenance.monitors.values()),
+        monitors=monitors,
         labels=tuple(label.text for label in own.labels),
         replication=own.replication.judged,
-        trials=tuple(
-            SubmittedTrial(trial.number, trial.seed, count, trial.valid)
-            for trial, count in zip(own.trials, counts, strict=True)
-        ),
+        trials=tuple(trials),
         metrics={name: _metric(metric) for name, metric in own.metrics.items()},
         no_result=own.absent,
     )
