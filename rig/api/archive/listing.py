@@ -104,19 +104,11 @@ class Listed:
     def text(self) -> str:
         """All that a search looks at, in small letters."""
         verdict = "none" if self.verdict is None else self.verdict.replace(" ", "-")
-        words = [
-            *(
-                self.name,
-                self.bench,
-                self.task,
-                self.scenario,
-                self.device,
-                self.monitors,
-            ),
-            *(self.created_utc, self.outcome, self.reason, *self.labels),
-            *(f"#{tag}" for tag in self.tags),
-            *(f"status:{self.status}", f"verdict:{verdict}"),
-        ]
+        words = [self.name, self.bench, self.task, self.scenario, self.device]
+        words += [self.monitors, self.created_utc, self.outcome, self.reason]
+        words += self.labels
+        words += [f"#{tag}" for tag in self.tags]
+        words += [f"status:{self.status}", f"verdict:{verdict}"]
         return " ".join(words).lower()
 
 
@@ -185,11 +177,10 @@ def _keep(root: Path, rows: Mapping[Path, tuple[str, Listed]]) -> None:
     A session that cannot be read is not kept: the next command may be able to.
     """
     values = operator.attrgetter(*_KEPT_FIELDS)
-    kept = {
-        path.name: (stamp, values(row))
-        for path, (stamp, row) in rows.items()
-        if row.status != UNREADABLE
-    }
+    kept = {}
+    for path, (stamp, row) in rows.items():
+        if row.status != UNREADABLE:
+            kept[path.name] = (stamp, values(row))
     kept_rows.save(root, kept)
 
 
@@ -217,11 +208,9 @@ def search(rows: Iterable[Listed], words: str) -> list[Listed]:
 def is_session(path: Path) -> bool:
     """Check whether a folder is a session's, in any state."""
     folder = SessionFolder(path)
-    return (
-        any(os.path.lexists(path / mark) for mark in _MARKS)
-        or folder.is_denied()
-        or (path.is_dir() and folder.is_unbegun())
-    )
+    if any(os.path.lexists(path / mark) for mark in _MARKS) or folder.is_denied():
+        return True
+    return path.is_dir() and folder.is_unbegun()
 
 
 def _matches(row: Listed, words: Iterable[str]) -> bool:
@@ -293,31 +282,37 @@ def _with_provenance(row: Listed, folder: SessionFolder) -> Listed:
         return row
     sut = facts.get("sut")
     monitors = facts.get("monitors")
-    names = (
-        [_text(info, "name") for info in monitors.values()]
-        if isinstance(monitors, Mapping)
-        else []
-    )
+    names = []
+    if isinstance(monitors, Mapping):
+        names = [_text(info, "name") for info in monitors.values()]
+    task = _text(facts.get("task"), "name")
+    device = _text(sut, "name")
+    created_utc = _text(facts, "created_utc")
+    label_texts = tuple(label.text for label in labels.of_provenance(facts))
     return replace(
         row,
-        task=_text(facts.get("task"), "name"),
-        device=_text(sut, "name"),
+        task=task,
+        device=device,
         monitors=", ".join(filter(None, names)),
-        created_utc=_text(facts, "created_utc"),
-        labels=tuple(label.text for label in labels.of_provenance(facts)),
+        created_utc=created_utc,
+        labels=label_texts,
     )
 
 
 def _with_journal(row: Listed, journal: Journal) -> Listed:
     finished = [event for event in journal.events if event.event == "trial_finished"]
     last = journal.measured[-1]
+    status = _now(journal.status, row.path)
+    trials = len(finished)
+    trials_due = journal.events[0].trials
+    problems = sum(len(event.problems) for event in finished)
     return replace(
         row,
-        status=_now(journal.status, row.path),
+        status=status,
         reason=last.reason,
-        trials=len(finished),
-        trials_due=journal.events[0].trials,
-        problems=sum(len(event.problems) for event in finished),
+        trials=trials,
+        trials_due=trials_due,
+        problems=problems,
     )
 
 

@@ -144,12 +144,11 @@ def agreement(theirs: Answers, reference: Answers, task: Task | None) -> Agreeme
         for index, same in zip(common, decided, strict=True)
         if not same
     ]
-    return Agreement(
-        Agreed("decisions", sum(decided), len(common)),
-        Agreed("outputs", sum(whole), len(common)),
-        tuple(_parts({index: theirs[index] for index in common}, ours, task)),
-        tuple(differing[:_NAMED]),
-    )
+    shared = {index: theirs[index] for index in common}
+    decisions = Agreed("decisions", sum(decided), len(common))
+    outputs = Agreed("outputs", sum(whole), len(common))
+    parts = tuple(_parts(shared, ours, task))
+    return Agreement(decisions, outputs, parts, tuple(differing[:_NAMED]))
 
 
 def _all(theirs: Sequence[Answer], ours: Answer, what: str) -> bool:
@@ -161,9 +160,7 @@ def _words(theirs: Sequence[Answer]) -> str:
 
 
 def _parts(
-    theirs: Mapping[int, Sequence[Answer]],
-    ours: Mapping[int, Answer],
-    task: Task | None,
+    theirs: Answers, ours: Mapping[int, Answer], task: Task | None
 ) -> Iterator[Agreed]:
     """Yield the agreement of each part of an output that the task can tell."""
     if task is None:
@@ -187,13 +184,8 @@ def _parts(
             distances += away
         known = [each for each in distances if each is not None]
         whole = len(known) == len(distances)
-        yield Agreed(
-            name,
-            equal,
-            len(read),
-            max(known, default=0.0) if whole else None,
-            _told(pairs),
-        )
+        largest = max(known, default=0.0) if whole else None
+        yield Agreed(name, equal, len(read), largest, _told(pairs))
 
 
 def _numbers_of_all(

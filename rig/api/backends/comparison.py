@@ -87,15 +87,15 @@ def compare(
         beside_name = AS_FILE if second.file else AS_INTEGERS
         quantisation = reference.agreement(second.answers, second.kept)
     facts = first.provenance.task
+    source = first.data.statement or first.data.source
+    reference_name = reference.name(facts.model) if reference else _NO_REFERENCE
     return ModelComparison(
         model=facts.model,
         task=first.task,
         scenario=first.scenario,
         samples=facts.samples,
-        data=", ".join(
-            filter(None, (first.data.statement or first.data.source, facts.subset))
-        ),
-        reference=reference.name(facts.model) if reference else _NO_REFERENCE,
+        data=", ".join(filter(None, (source, facts.subset))),
+        reference=reference_name,
         rows=tuple(rows),
         beside=beside_name,
         quantisation=quantisation,
@@ -236,6 +236,7 @@ def _row(
 ) -> BackendRow:
     results = session.results
     sut = results.provenance.sut
+    labels = (*results.labels, *changed.mark(session.changed))
     return BackendRow(
         name=name,
         session=session.path,
@@ -246,9 +247,7 @@ def _row(
         valid=session.valid,
         verdict=session.verdict.outcome,
         reason=session.verdict.reason,
-        labels=tuple(
-            label.text for label in (*results.labels, *changed.mark(session.changed))
-        ),
+        labels=tuple(label.text for label in labels),
         rule=_rule(sut.details),
         counts=_counts(session),
         instructions=_instructions(results),
@@ -301,11 +300,11 @@ def _instructions(results: Results) -> float | None:
 
 
 def _figures(results: Results) -> list[Figure]:
-    return [
-        figure_of(name, metric, results)
-        for name, metric in results.metrics.items()
-        if metric.prominence is Prominence.HEADLINE
-    ]
+    figures = []
+    for name, metric in results.metrics.items():
+        if metric.prominence is Prominence.HEADLINE:
+            figures.append(figure_of(name, metric, results))
+    return figures
 
 
 def figure_of(name: str, metric: MetricResult, results: Results) -> Figure:

@@ -89,22 +89,17 @@ def cells(row: BackendRow, comparison: ModelComparison) -> list[str]:
     why."""
     if row.failure is not None:
         return [row.name, f"did not run: {row.failure.cause}"]
-    figures = [row.figure(name) for name in comparison.main_metrics]
-    return [
-        row.name,
-        agreed_text(row.agreement.decisions if row.agreement else None),
-        *(agreed_text(part_of(row.agreement, name)) for name in part_names(comparison)),
-        *([agreed_text(row.beside)] if comparison.beside else []),
-        *(figure_text(one) if one else "-" for one in figures),
-        *(
-            [count_text(comparison.per_operation(row))]
-            if comparison.counts_instructions
-            else []
-        ),
-        origin_of(row, "s"),
-        origin_of(row, "J"),
-        row.rule or "-",
-    ]
+    agreement = row.agreement
+    line = [row.name, agreed_text(agreement.decisions if agreement else None)]
+    line += [agreed_text(part_of(agreement, name)) for name in part_names(comparison)]
+    if comparison.beside:
+        line.append(agreed_text(row.beside))
+    for name in comparison.main_metrics:
+        figure = row.figure(name)
+        line.append(figure_text(figure) if figure else "-")
+    if comparison.counts_instructions:
+        line.append(count_text(comparison.per_operation(row)))
+    return [*line, origin_of(row, "s"), origin_of(row, "J"), row.rule or "-"]
 
 
 def quantisation_cells(comparison: ModelComparison) -> list[str]:
@@ -244,10 +239,11 @@ def markdown(found: Page) -> str:
 
 def _wrapped(text: str, bullet: str = "") -> str:
     """Return a line of prose, or of a list, in the width of a page."""
+    indent = " " * len(bullet)
     return textwrap.fill(
         bullet + _line(text),
         _PAGE_COLUMNS,
-        subsequent_indent=" " * len(bullet),
+        subsequent_indent=indent,
         break_long_words=False,
         break_on_hyphens=False,
     )

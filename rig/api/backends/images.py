@@ -129,9 +129,10 @@ def _built(folder: Path, name: str, workload: str, header: str) -> Path:
     make = toolchain.find("make")
     toolchain.find(port.compiler)
     goal = projects.goals(port, workload)[-1]
+    command: list[str | Path] = [make, "-C", folder, goal]
     try:
         made = subprocess.run(
-            [make, "-C", folder, goal],
+            command,
             check=False,
             capture_output=True,
             text=True,

@@ -45,17 +45,15 @@ def _cells(row: NetworkRow, model: ModelComparison) -> list[str]:
     if line.failure is not None:
         return [row.system, row.network, f"did not run: {line.failure.cause}"]
     agreement, counted = line.agreement, model.complexity
+    decisions = forms.agreed_text(agreement.decisions if agreement else None)
+    figures = [forms.figure_text(one) if one else "-" for one in row.figures]
+    cells = [row.system, row.network, decisions, *figures]
+    cells.append(f"{counted.effective:,.0f}" if counted else "-")
+    cells.append(forms.count_text(row.per_operation))
     time = forms.origin_of(line, "s")
-    return [
-        row.system,
-        row.network,
-        forms.agreed_text(agreement.decisions if agreement else None),
-        *(forms.figure_text(one) if one else "-" for one in row.figures),
-        f"{counted.effective:,.0f}" if counted else "-",
-        forms.count_text(row.per_operation),
-        f"{time}: {line.counts}" if line.counts else time,
-        forms.origin_of(line, "J"),
-    ]
+    cells.append(f"{time}: {line.counts}" if line.counts else time)
+    cells.append(forms.origin_of(line, "J"))
+    return cells
 
 
 def _remarks(comparison: NetworksComparison) -> Iterator[str]:

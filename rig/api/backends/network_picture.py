@@ -121,31 +121,20 @@ def _point(
 ) -> None:
     place = list(comparison.networks).index(row.network)
     colour, height = _colour(row, comparison), _height(row, comparison)
-    axes.plot(
-        value,
-        height,
-        _MARKERS[place % len(_MARKERS)],
-        color=colour,
-        markerfacecolor=colour if filled else _PAPER,
-        markersize=5,
-    )
+    marker = _MARKERS[place % len(_MARKERS)]
+    fill = colour if filled else _PAPER
+    axes.plot(value, height, marker, color=colour, markerfacecolor=fill, markersize=5)
+    at, above = (value, height), (0, 4.5)
     axes.annotate(
-        text, (value, height), xytext=(0, 4.5), ha="center",
+        text, at, xytext=above, ha="center",
         textcoords="offset points", size=7.5, color=INK,
     )  # fmt: skip
 
 
 def _say(axes: Axes, height: float, text: str) -> None:
     """Write why there is no point, at the left of a row."""
-    axes.text(
-        0.02,
-        height,
-        text,
-        va="center",
-        size=7.5,
-        color=FAINT,
-        transform=axes.get_yaxis_transform(),
-    )
+    across = axes.get_yaxis_transform()
+    axes.text(0.02, height, text, va="center", size=7.5, color=FAINT, transform=across)
 
 
 def _height(row: NetworkRow, comparison: NetworksComparison) -> float:
@@ -168,16 +157,11 @@ def _write_around(figure: Drawing, comparison: NetworksComparison) -> None:
         effective = (
             f", {model.complexity.effective:,.0f} op." if model.complexity else ""
         )
-        handles.append(
-            Line2D(
-                [],
-                [],
-                color=_COLOURS[place % len(_COLOURS)],
-                marker=_MARKERS[place % len(_MARKERS)],
-                linewidth=1.6,
-                label=visible(f"{name}{effective}"),
-            )
-        )
+        colour = _COLOURS[place % len(_COLOURS)]
+        marker = _MARKERS[place % len(_MARKERS)]
+        label = visible(f"{name}{effective}")
+        line = Line2D([], [], color=colour, marker=marker, linewidth=1.6, label=label)
+        handles.append(line)
     figure.legend(handles=handles, loc="outside lower left", ncols=4)
     figure.supxlabel(
         "hollow: simulated; bars: 95 %; a word: verdict that is not PASS",

@@ -103,17 +103,14 @@ def compare(networks: Mapping[str, ModelComparison]) -> NetworksComparison:
     rows: list[NetworkRow] = []
     for system in _systems(networks.values()):
         for name, model in networks.items():
-            rows += [
-                NetworkRow(
-                    system,
-                    name,
-                    row,
-                    figures=_figures(row, metrics, every),
-                    per_operation=model.per_operation(row),
+            for row in model.rows:
+                if row.name != system:
+                    continue
+                figures = _figures(row, metrics, every)
+                count = model.per_operation(row)
+                rows.append(
+                    NetworkRow(system, name, row, figures=figures, per_operation=count)
                 )
-                for row in model.rows
-                if row.name == system
-            ]
     contrasts = tuple(_contrasts(rows, metrics, first))
     return NetworksComparison(
         networks=networks,
@@ -223,12 +220,14 @@ def _contrast(
     if one is None or two is None or one.value is None or two.value is None:
         return Contrast(*names, "", reason="not measured of both")
     reason = next(filter(None, map(_no_result, (row, base), (two, one))), "")
+    factor = two.value / one.value if one.value else None
+    are_apart = apart(one, two) and not reason
     return Contrast(
         *names,
-        unit=one.unit,
+        one.unit,
         difference=two.value - one.value,
-        factor=two.value / one.value if one.value else None,
-        apart=apart(one, two) and not reason,
+        factor=factor,
+        apart=are_apart,
         reason=reason,
     )
 

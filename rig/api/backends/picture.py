@@ -23,9 +23,8 @@ from rig.model.origin import Origin
 from rig.report.style import BAD, FAINT, INK, SERIES, STYLE
 from rig.units import quantity
 
-_COLOURS = dict(
-    zip(map(str, Origin), (SERIES[0], SERIES[2], SERIES[3], SERIES[1]), strict=True)
-)
+_OF_ORIGINS = (SERIES[0], SERIES[2], SERIES[3], SERIES[1])
+_COLOURS = dict(zip(map(str, Origin), _OF_ORIGINS, strict=True))
 #: Distinguishable without colours.
 _MARKERS = dict(zip(map(str, Origin), "osD^", strict=True))
 _ROW_IN = 0.34
@@ -124,8 +123,10 @@ def _draw(axes: Axes, title: str, unit: str, values: Panel) -> None:
         axes.hlines(place, low, high, color=colour, linewidth=1.6)
         axes.plot(middle, place, _MARKERS.get(origin, "o"), color=colour, markersize=5)
         if unit != "1":
+            text = quantity(middle, unit)
+            at, above = (middle, place), (0, 5)
             axes.annotate(
-                quantity(middle, unit), (middle, place), xytext=(0, 5), ha="center",
+                text, at, xytext=above, ha="center",
                 textcoords="offset points", size=7, color=INK,
             )  # fmt: skip
     known = [value for value in values if value is not None]
@@ -165,18 +166,13 @@ def _no_result(axes: Axes, place: int, row: BackendRow) -> None:
 def _legend(figure: Drawing, panels: list[Axes], comparison: ModelComparison) -> None:
     figures = chain.from_iterable(row.figures for row in comparison.rows)
     used = {shown.origin for shown in figures}
-    handles = [
-        Line2D(
-            [],
-            [],
-            color=_COLOURS[name],
-            marker=_MARKERS[name],
-            linewidth=1.6,
-            label=name,
-        )
-        for name in _COLOURS
-        if name in used
-    ]
+    handles = []
+    for name, colour in _COLOURS.items():
+        if name in used:
+            marker = _MARKERS[name]
+            handles.append(
+                Line2D([], [], color=colour, marker=marker, linewidth=1.6, label=name)
+            )
     labels = dict.fromkeys(chain.from_iterable(row.labels for row in comparison.rows))
     figure.legend(handles=handles, loc="outside lower left", ncols=4)
     bars = (

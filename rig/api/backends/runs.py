@@ -122,12 +122,9 @@ def plan(name: str, requested: RequestedRuns) -> Planned:
     scenario = bench_tables.get("scenario") or tree.get("scenario", {})
     if "scenario" not in bench_tables and scenario.keys() != _SCENARIO.keys():
         scenario = _SCENARIO
-    bench = {
-        **tree.get("bench", {}),
-        **bench_tables.get("bench", {}),
-        "name": f"compare-{requested.model.stem}-{Path(name).stem}"[:80],
-        "trials": requested.trials,
-    }
+    bench = {**tree.get("bench", {}), **bench_tables.get("bench", {})}
+    bench_name = f"compare-{requested.model.stem}-{Path(name).stem}"[:80]
+    bench |= {"name": bench_name, "trials": requested.trials}
     tree |= {
         "task": {task_kind: task},
         "scenario": scenario,
@@ -184,19 +181,12 @@ def _of_example(name: str, requested: RequestedRuns) -> Config:
     task, _ = _task({}, requested)
     known = examples.examples()
     named = [one for one in known if one.name == name]
-    of_kind = [
-        one
-        for one in known
-        if (one.sut, one.task) == (name, task) and not _is_variant(one.name, name, task)
-    ]
-    of_kind.sort(
-        key=lambda one: (
-            not one.name.startswith(name),
-            "virtual" not in one.monitor,
-            not one.name.endswith(f"-{task}"),
-            one.name,
-        )
-    )
+    of_kind = []
+    for one in known:
+        is_of_kind = (one.sut, one.task) == (name, task)
+        if is_of_kind and not _is_variant(one.name, name, task):
+            of_kind.append(one)
+    of_kind.sort(key=lambda one: _preference(one, name, task))
     of_task = [one for one in known if one.name == f"{name}-{task}"]
     if candidates := [*named, *of_kind, *of_task]:
         return config.load(candidates[0].path)
@@ -229,6 +219,18 @@ def _bare(sut: dict[str, Any]) -> Config:
         "task": {"null": {}},
     }
     return config.parsed(tomli_w.dumps(bare), Path.cwd())
+
+
+def _preference(
+    one: examples.Example, kind: str, task: str
+) -> tuple[bool, bool, bool, str]:
+    """Return the place of an example bench among those of a kind, the first to take
+    smallest.
+    """
+    has_other_name = not one.name.startswith(kind)
+    needs_instrument = "virtual" not in one.monitor
+    has_suffix = not one.name.endswith(f"-{task}")
+    return has_other_name, needs_instrument, has_suffix, one.name
 
 
 def _is_variant(bench: str, kind: str, task: str) -> bool:

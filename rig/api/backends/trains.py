@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rig.api.backends.agreement import Agreed, farthest
 from rig.api.sessions.session import Session
+from rig.arrays import Float64s
 from rig.bench import config
 from rig.bench.parts import open_part, open_task
 from rig.errors import DataError, NotInSession
@@ -37,7 +37,7 @@ WHAT = "spike trains"
 _LAG_MAX = 4
 _LIMIT_S = 600.0
 
-Trains = Mapping[int, NDArray[np.float64]]
+Trains = Mapping[int, Float64s]
 
 
 def gives_trains(session: Session) -> bool:
@@ -101,7 +101,7 @@ def of_task(task: Task | None, indices: Sequence[int]) -> Trains:
     """Return the trains of the task's own answers; none where it tells none."""
     if task is None:
         return {}
-    trains: dict[int, NDArray[np.float64]] = {}
+    trains: dict[int, Float64s] = {}
     try:
         for index in indices:
             train = task.trains(task.payload(index))
@@ -134,9 +134,8 @@ def agreed(theirs: Trains, ours: Trains) -> Agreed | None:
     return Agreed(WHAT, count, len(common), largest, lag_steps=lag)
 
 
-def _equal(theirs: NDArray[np.float64], ours: NDArray[np.float64], lag: int) -> bool:
+def _equal(theirs: Float64s, ours: Float64s, lag: int) -> bool:
     if theirs.shape != ours.shape or lag >= len(ours):
         return False
-    return (
-        np.array_equal(theirs[lag:], ours[: len(ours) - lag]) and not theirs[:lag].any()
-    )
+    due = ours[: len(ours) - lag]
+    return np.array_equal(theirs[lag:], due) and not theirs[:lag].any()

@@ -333,8 +333,5 @@ def _refuse_other_hash(path: Path, digest: str, host: str) -> None:
 
 
 def _free(root: Path, name: str) -> Path:
-    return next(
-        path
-        for number in range(1, 1000)
-        if not (path := root / (name if number == 1 else f"{name}-{number}")).exists()
-    )
+    names = [name, *(f"{name}-{number}" for number in range(2, 1000))]
+    return next(root / one for one in names if not (root / one).exists())

@@ -239,9 +239,10 @@ def cells(grid: Grid, most: int) -> list[GridCell]:
     for place, repetition in _order(grid.settings, len(combinations)):
         values = combinations[place]
         bench = values.get(BENCH, next(iter(grid.benches)))
+        base = bases[bench]
         cell = _cell(
             grid=grid,
-            base=bases[bench],
+            base=base,
             bench=bench,
             values=values,
             name=f"{names[place]}-r{repetition}",

@@ -21,14 +21,12 @@ COMPONENTS = "components_included"
 
 def obstacle(one: Results, other: Results, unit: str) -> str:
     """Return why a metric of two sessions cannot be compared; empty where it can."""
-    whole = (
-        ("tasks", one.task, other.task),
-        ("scenarios", one.scenario, other.scenario),
-        ("data", one.data.source, other.data.source),
-    )
-    for subject, *values in whole:
-        if values[0] != values[1]:
-            return _differ(subject, values)
+    if one.task != other.task:
+        return _differ("tasks", (one.task, other.task))
+    if one.scenario != other.scenario:
+        return _differ("scenarios", (one.scenario, other.scenario))
+    if one.data.source != other.data.source:
+        return _differ("data", (one.data.source, other.data.source))
     times, energies = _quantities(unit)
     found = [
         each.origins or origins.of_facts(each.provenance.stored)

@@ -101,13 +101,14 @@ def _shared_rails(first: Provenance, second: Provenance) -> tuple[str, ...]:
     """Return the rails that one and the same instrument measured in both sessions: of
     one kind and with one serial number.
     """
-    return tuple(
-        rail
-        for rail, one in first.monitors.items()
-        if (other := second.monitors.get(rail)) is not None
-        and one.serial
-        and (one.kind, one.serial) == (other.kind, other.serial)
-    )
+    shared = []
+    for rail, one in first.monitors.items():
+        other = second.monitors.get(rail)
+        if other is None or not one.serial:
+            continue
+        if (one.kind, one.serial) == (other.kind, other.serial):
+            shared.append(rail)
+    return tuple(shared)
 
 
 def _same_samples(
@@ -176,6 +177,7 @@ def _pairs(
     several = len(one.provenance.monitors) > 1 or len(other.provenance.monitors) > 1
     for name in dict.fromkeys((*one.metrics, *other.metrics)):
         first, second = one.metrics.get(name), other.metrics.get(name)
+        why_not = obstacle(one, other, first.unit) if first is not None else ""
         yield pair(
             name,
             first,
@@ -184,5 +186,5 @@ def _pairs(
             several,
             same_samples=same,
             comparisons=comparisons,
-            why_not=obstacle(one, other, first.unit) if first is not None else "",
+            why_not=why_not,
         )

@@ -178,13 +178,8 @@ def _by_intervals(
         return ComparisonOutcome.UNKNOWN, f"its interval is {not_known(missing[0])}"
     if difference == 0:
         return ComparisonOutcome.EQUAL, "the same value"
-    low, high = (
-        [-math.inf if interval.low is None else interval.low for interval in intervals],
-        [
-            math.inf if interval.high is None else interval.high
-            for interval in intervals
-        ],
-    )
+    low = [-math.inf if each.low is None else each.low for each in intervals]
+    high = [math.inf if each.high is None else each.high for each in intervals]
     if max(low) > min(high):
         return ComparisonOutcome.DIFFERS, "the 95 % intervals do not meet"
     return ComparisonOutcome.NOT_SHOWN, "the 95 % intervals meet"

@@ -40,13 +40,11 @@ def changes(first: Path, second: Path) -> Iterator[ProvenanceChange]:
     provenance, with the ordinary ones last.
     """
     before, after = (flat(_content(folder)) for folder in (first, second))
-    found = [
-        ProvenanceChange(
-            path, before.get(path, ABSENT), after.get(path, ABSENT), path in _ORDINARY
-        )
-        for path in dict.fromkeys((*before, *after))
-        if before.get(path) != after.get(path)
-    ]
+    found = []
+    for path in dict.fromkeys((*before, *after)):
+        if before.get(path) != after.get(path):
+            values = before.get(path, ABSENT), after.get(path, ABSENT)
+            found.append(ProvenanceChange(path, *values, path in _ORDINARY))
     yield from sorted(found, key=lambda change: change.ordinary)
 
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
 
@@ -199,11 +199,13 @@ def against_baseline(
     )
     tested = list(_names(new, names))
     level = false_alarms / max(len(tested), 1)
+    paths = tuple(each.listed.path for each in before)
+    metrics = tuple(_tested(name, new, before, level) for name in tested)
     return SessionRegression(
         session=session,
-        baseline=tuple(each.listed.path for each in before),
+        baseline=paths,
         false_alarms=false_alarms,
-        metrics=tuple(_tested(name, new, before, level) for name in tested),
+        metrics=metrics,
         labels=new.listed.labels,
     )
 
@@ -304,11 +306,9 @@ def _judged(
         outcome = Regressed.NOT_TESTED
     elif worse_by > threshold:
         outcome = Regressed.WORSE
-    return MetricRegression(
-        name=found.name,
-        unit=found.unit,
+    return replace(
+        found,
         baseline=baseline,
-        value=found.value,
         worse_by=worse_by,
         threshold=threshold,
         outcome=outcome,
@@ -363,9 +363,8 @@ def _freedom(metric: MetricResult) -> float:
     shapes = [
         part.shape for part in metric.budget if part.counted and part.type == _TYPE_A
     ]
-    found = [
-        float(shape[1:]) for shape in shapes if shape[:1] == "t" and shape[1:].isdigit()
-    ]
+    degrees = [shape[1:] for shape in shapes if shape[:1] == "t"]
+    found = [float(number) for number in degrees if number.isdigit()]
     return min(found, default=_MANY)
 
 

@@ -23,7 +23,8 @@ from rig.results.stated import Notes
 SCHEMA = "neurorig-differences-1"
 HEADS = ("session", "value", "difference", "± 95 %", "outcome")
 REFERENCE = "the first"
-
+#: A note, and the numbers of the sessions that it is about.
+_SessionsNote = tuple[str, tuple[int, ...]]
 
 #: Outcomes whose sessions a reader looks for.
 _TELLING = (
@@ -133,7 +134,7 @@ class SeveralSessions:
     sessions: tuple[NumberedSession, ...]
     comparisons: tuple[SessionComparison, ...]
     metrics: tuple[ComparedMetric, ...]
-    notes: tuple[tuple[str, tuple[int, ...]], ...]
+    notes: tuple[_SessionsNote, ...]
 
     @property
     def statement(self) -> str:
@@ -241,7 +242,7 @@ def _metric(
 
 def _notes(
     others: Sequence[NumberedSession], comparisons: Sequence[SessionComparison]
-) -> Iterator[tuple[str, tuple[int, ...]]]:
+) -> Iterator[_SessionsNote]:
     """Yield each note once, with the numbers of the sessions that it is about."""
     numbers: dict[str, list[int]] = {}
     for other, found in zip(others, comparisons, strict=True):
@@ -272,13 +273,10 @@ def cells(
     outcome = pair.outcome.value
     if pair.first is None:
         outcome = f"not in {REFERENCE}"
-    texts = (
-        each.name,
-        value_text(pair, row, notes, with_interval=interval),
-        difference_text(pair, with_relative=relative),
-        spread_text(pair, pair.apart),
-        outcome,
-    )
+    value = value_text(pair, row, notes, with_interval=interval)
+    difference = difference_text(pair, with_relative=relative)
+    spread = spread_text(pair, pair.apart)
+    texts = (each.name, value, difference, spread, outcome)
     return dict(zip(HEADS, texts, strict=True))
 
 

@@ -18,11 +18,8 @@ def factor(pair: MetricPair) -> tuple[float, str]:
     """Return the factor for the values of a pair and the unit in which they are shown:
     that of the larger one.
     """
-    values = [
-        abs(row.value)
-        for row in (pair.first, pair.second)
-        if row and row.value is not None
-    ]
+    rows = (pair.first, pair.second)
+    values = [abs(row.value) for row in rows if row and row.value is not None]
     return scale(max(values, default=None), pair.unit)
 
 

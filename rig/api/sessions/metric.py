@@ -201,16 +201,11 @@ class SessionMetric:
     def _range(self, interval: Interval) -> str:
         if not interval.known:
             return not_known(interval.reason or "the value is not finite")
-        sizes = [
-            abs(end)
-            for end in (self.value, interval.low, interval.high)
-            if math.isfinite(end)
-        ]
-        shown = (
-            abs(self.value)
-            if math.isfinite(self.value) and self.value
-            else max(sizes, default=None)
-        )
+        values = (self.value, interval.low, interval.high)
+        sizes = [abs(value) for value in values if math.isfinite(value)]
+        shown = max(sizes, default=None)
+        if math.isfinite(self.value) and self.value:
+            shown = abs(self.value)
         factor, unit = scale(shown, self.unit)
         return (
             f"{ends(interval.low, interval.high, self.value, factor)} {unit}".rstrip()

@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from rig.api.traces.spans import Spans
 from rig.problems import Problem
@@ -60,14 +60,15 @@ def placed(
         at_s = moment_of(mark)
         times_s = None if at_s is None else (at_s, at_s)
     start_s, stop_s = times_s or (None, None)
-    return dataclasses.replace(
+    edge = _number(_EDGE, text)
+    return replace(
         problem,
         rail=rail,
         segment=segment,
         step=step,
         start_s=start_s,
         stop_s=stop_s,
-        edge=_number(_EDGE, text),
+        edge=edge,
     )
 
 

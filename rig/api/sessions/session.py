@@ -105,10 +105,10 @@ class Session:
         if (self.path / RESULTS).exists():
             return document.read(self.path / RESULTS)
         context = reduction.Context.of(self._folder)
-        trials = [
-            reduction.reduce_trial(context, self._folder.recorded(number), number, seed)
-            for number, seed in self._finished()
-        ]
+        trials = []
+        for number, seed in self._finished():
+            folder = self._folder.recorded(number)
+            trials.append(reduction.reduce_trial(context, folder, number, seed))
         return reduction.derive(context, trials)
 
     @property
@@ -123,13 +123,10 @@ class Session:
         judged = {name: one.ok for name, one in verdict.per_metric.items()}
         judged |= {name: one.ok for name, one in verdict.drawn.items()}
         marked = self.labels
-        return Metrics(
-            {
-                name: SessionMetric.of(name, row, judged.get(name), marked)
-                for name, row in self.results.metrics.items()
-            },
-            self.results.absent,
-        )
+        metrics = {}
+        for name, row in self.results.metrics.items():
+            metrics[name] = SessionMetric.of(name, row, judged.get(name), marked)
+        return Metrics(metrics, self.results.absent)
 
     @cached_property
     def problems(self) -> tuple[SessionProblem, ...]:

@@ -35,20 +35,18 @@ def column(name: str, unit: str) -> str:
 def trial_rows(results: Results) -> Iterator[Row]:
     """Yield a row for each trial: how it went, and its value of each metric."""
     for place, trial in enumerate(results.trials):
+        problems = [f"{problem.code}: {problem.detail}" for problem in trial.problems]
         row: Row = {
             "trial": trial.number,
             "seed": trial.seed,
             "valid": trial.valid,
             "samples": trial.samples,
             "retransmissions": trial.retransmissions,
-            "problems": "; ".join(
-                f"{problem.code}: {problem.detail}" for problem in trial.problems
-            ),
+            "problems": "; ".join(problems),
         }
-        yield row | {
-            column(name, metric.unit): metric.per_trial[place].value
-            for name, metric in results.metrics.items()
-        }
+        for name, metric in results.metrics.items():
+            row[column(name, metric.unit)] = metric.per_trial[place].value
+        yield row
 
 
 def sample_rows(trial: int, lines: TrialLines) -> Iterator[Row]:

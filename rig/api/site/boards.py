@@ -135,12 +135,13 @@ def _metric(name: str, sessions: Sequence[Collected]) -> BoardMetric:
     values = [metric.value for metric in found if metric.value is not None]
     least = min(values, default=0.0)
     wide = least > 0 and max(values) / least > _WIDE
+    is_corrected = _are_wider(_ranked(name, sessions))
     return BoardMetric(
         name=name,
         better=better,
         question=question,
         is_logarithmic=wide,
-        is_corrected=_are_wider(_ranked(name, sessions)),
+        is_corrected=is_corrected,
     )
 
 
@@ -185,15 +186,15 @@ def _column(
     axis = _Axis.of([metric for metric in found if metric], is_logarithmic)
     ranks = _ranks(name, sessions)
     are_ranked = any(rank is not None for rank in ranks)
-    keys = [
-        _key(session, metric, is_unranked=are_ranked and rank is None)
-        for session, metric, rank in zip(sessions, found, ranks, strict=True)
-    ]
+    keys = []
+    for session, metric, rank in zip(sessions, found, ranks, strict=True):
+        is_unranked = are_ranked and rank is None
+        keys.append(_key(session, metric, is_unranked=is_unranked))
     order = sorted(range(len(sessions)), key=keys.__getitem__)
-    return [
-        _cell(metric, axis, place=order.index(at), rank=ranks[at])
-        for at, metric in enumerate(found)
-    ]
+    cells = []
+    for at, metric in enumerate(found):
+        cells.append(_cell(metric, axis, place=order.index(at), rank=ranks[at]))
+    return cells
 
 
 def _key(
@@ -247,13 +248,13 @@ def _is_known(metric: MetricResult) -> bool:
 
 def _ranked_metric(metric: MetricResult, count: int) -> _Ranked:
     interval = shown_interval(metric)
+    low = -math.inf if interval.low is None else interval.low
+    high = math.inf if interval.high is None else interval.high
+    together = held_together(metric, interval, count)
     return _Ranked(
         higher_is_better=metric.higher_is_better is True,
-        alone=(
-            -math.inf if interval.low is None else interval.low,
-            math.inf if interval.high is None else interval.high,
-        ),
-        together=held_together(metric, interval, count),
+        alone=(low, high),
+        together=together,
     )
 
 

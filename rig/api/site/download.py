@@ -63,8 +63,9 @@ def _add(made: zipfile.ZipFile, session: Path, name: str) -> None:
     # A trace has no more to compress.
     is_trace = name.endswith(TRACE)
     about.compress_type = zipfile.ZIP_STORED if is_trace else zipfile.ZIP_DEFLATED
+    path = session / name
     with (
-        foreign_files.opened(session / name, session) as source,
+        foreign_files.opened(path, session) as source,
         made.open(about, "w", force_zip64=True) as target,
     ):
         while block := source.read(1 << 20):

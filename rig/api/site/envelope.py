@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from rig.api.traces.samples import blocks
 from rig.api.traces.spans import WARM_UP, Spans
-from rig.arrays import Float32s
+from rig.arrays import Float32s, Float64s, Int64s
 from rig.trace import reduce
 from rig.trace.trace import Trace
 
@@ -67,10 +67,9 @@ class PowerColumns:
 
 def of_trace(trace: Trace) -> PowerColumns:
     """Read a trace once."""
-    tables = [
-        reduce.of_samples(current, voltage, at, LEAST_WIDTH)
-        for at, current, voltage in blocks(trace, 0, trace.length, _BLOCK)
-    ]
+    tables = []
+    for at, current, voltage in blocks(trace, 0, trace.length, _BLOCK):
+        tables.append(reduce.of_samples(current, voltage, at, LEAST_WIDTH))
     rows = reduce.joined(tables).rows[reduce.POWER_ROW :: 2].astype(np.float32)
     return PowerColumns(LEAST_WIDTH, rows[0], rows[1])
 
@@ -110,14 +109,15 @@ class DrawnWindows:
         kept = np.flatnonzero(spans.kind != WARM_UP)
         if len(kept) > _WINDOWS_MOST:
             return cls((), 0, "")
-        borders = (spans.start_s[kept], spans.stop_s[kept])
-        starts, stops = (
-            np.maximum(np.rint(border * sample_hz), 0).astype(np.int64)
-            for border in borders
-        )
+        starts = _sample_numbers(spans.start_s[kept], sample_hz)
+        stops = _sample_numbers(spans.stop_s[kept], sample_hz)
         parts = [np.diff(starts, prepend=0), stops - starts, spans.phase[kept]]
         numbers = np.concatenate(parts).astype(np.uint32)
         return cls(spans.phases, len(kept), _packed(numbers, SAMPLE_BYTES))
+
+
+def _sample_numbers(times_s: Float64s, sample_hz: float) -> Int64s:
+    return np.maximum(np.rint(times_s * sample_hz), 0).astype(np.int64)
 
 
 def _cut(values: Float32s, *, down: bool) -> Bits:
@@ -130,7 +130,8 @@ def _cut(values: Float32s, *, down: bool) -> Bits:
     farther = (bits + np.uint32((1 << _CUT) - 1)) & mask
     is_nearer = np.signbit(values) != down
     cut = np.where(is_nearer, nearer, farther)
-    found: Bits = np.where(np.isfinite(values), cut, np.float32("nan").view(np.uint32))
+    unknown = np.float32("nan").view(np.uint32)
+    found: Bits = np.where(np.isfinite(values), cut, unknown)
     return found
 
 

@@ -21,11 +21,11 @@ _LEAST = 2
 _COMMIT = 10
 _DATE = 16
 _Series = tuple[str, ...]
+#: The page of each session.
+_Pages = Mapping[Path, str]
 
 
-def histories(
-    sessions: Sequence[Collected], pages: Mapping[Path, str]
-) -> list[dict[str, Any]]:
+def histories(sessions: Sequence[Collected], pages: _Pages) -> list[dict[str, Any]]:
     """Return the history of each bench and device with two sessions or more that count,
     as the page's script has it; `pages` are the pages of the sessions.
     """
@@ -44,7 +44,7 @@ def script(found: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _history(
-    key: _Series, group: Sequence[TableRow], pages: Mapping[Path, str]
+    key: _Series, group: Sequence[TableRow], pages: _Pages
 ) -> dict[str, Any] | None:
     """Return the history of a group; None where no metric has two values."""
     bench, device, task, scenario, monitor = key
@@ -65,9 +65,7 @@ def _history(
     }
 
 
-def _metric(
-    name: str, found: Sequence[TableRow], pages: Mapping[Path, str]
-) -> dict[str, Any]:
+def _metric(name: str, found: Sequence[TableRow], pages: _Pages) -> dict[str, Any]:
     largest = max(abs(each.metric.value or 0.0) for each in found)
     factor, unit = scale(largest, found[0].row.unit)
     return {
@@ -77,7 +75,7 @@ def _metric(
     }
 
 
-def _point(each: TableRow, factor: float, pages: Mapping[Path, str]) -> dict[str, Any]:
+def _point(each: TableRow, factor: float, pages: _Pages) -> dict[str, Any]:
     row = each.row
     value, low, high = (number * factor for number in numbers_of(each.metric))
     text = stated(each.metric)

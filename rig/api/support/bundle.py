@@ -71,9 +71,8 @@ class Bundle:
         block = io.BytesIO()
         with zipfile.ZipFile(block, "w", zipfile.ZIP_DEFLATED) as archive:
             for file in self.files:
-                archive.writestr(
-                    zipfile.ZipInfo(file.name, (1980, 1, 1, 0, 0, 0)), file.text
-                )
+                entry = zipfile.ZipInfo(file.name, (1980, 1, 1, 0, 0, 0))
+                archive.writestr(entry, file.text)
         write_bytes(path, block.getvalue())
         return path
 
@@ -119,10 +118,10 @@ def collect(
         files.append(BundleFile("scan.json", "what is attached", rows + "\n"))
     if session is not None:
         files += _of_session(session)
-    clean = [
-        replace(one, text=redaction.text(visible(one.text), one is not files[0]))
-        for one in files
-    ]
+    clean = []
+    for one in files:
+        text = redaction.text(visible(one.text), one is not files[0])
+        clean.append(replace(one, text=text))
     return Bundle(tuple(clean), keep_serials)
 
 

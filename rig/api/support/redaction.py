@@ -118,10 +118,8 @@ class Redaction:
             for home in {self.home, self.home.replace("\\", "\\\\")}:
                 content = re.sub(rf"{re.escape(home)}(?![\w-])", HOME, content)
         content = _HOMES.sub(HOME, content)
-        for name, instead in (
-            (self.user, USER),
-            *((host, HOST) for host in self.hosts),
-        ):
+        names = [(self.user, USER), *((host, HOST) for host in self.hosts)]
+        for name, instead in names:
             if len(name) >= _NAME_MIN and name.lower() not in _ORDINARY_NAMES:
                 content = _word(name).sub(instead, content)
         for serial in sorted(self.serials, key=len, reverse=True):

@@ -8,13 +8,13 @@ They are for display only: numbers come from `SessionTrace.statistics`.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rig.api.traces import file_index
 from rig.api.traces.samples import signals
+from rig.arrays import Int64s, Reals
 from rig.trace import reduce
 from rig.trace.levels import ENTRY, Hidden, Levels, borders
 from rig.trace.reduce import CURRENT_ROW, POWER_ROW, VOLTAGE_ROW, Table
@@ -120,7 +120,7 @@ def summary(
     return content
 
 
-def _of_index(bounds: NDArray[np.int64], known: Array) -> Table:
+def _of_index(bounds: Int64s, known: Array) -> Table:
     rows = np.full((9, len(bounds) - 1), np.nan)
     rows[:POWER_ROW] = known
     return Table(rows, np.diff(bounds))
@@ -128,7 +128,7 @@ def _of_index(bounds: NDArray[np.int64], known: Array) -> Table:
 
 def _read(
     trace: Trace, hidden: Hidden, first: int, last: int, count: int
-) -> tuple[NDArray[np.int64], Table]:
+) -> tuple[Int64s, Table]:
     bounds = borders(first, last, count, 1)
     width = int(bounds[1] - bounds[0])
     end = min(int(bounds[-1]), trace.length)
@@ -143,7 +143,7 @@ def _read(
 
 def _named(
     trace: Trace,
-    bounds: NDArray[np.int64],
+    bounds: Int64s,
     table: Table,
     has_current: bool,
     whole: bool = True,
@@ -154,18 +154,20 @@ def _named(
     if not has_current and not whole:
         # Of power alone the file has the power in the place of the current.
         power = _band(table.rows, CURRENT_ROW)
+    start_s, stop_s = times_s[:-1], times_s[1:]
+    current = _band(table.rows, CURRENT_ROW) if has_current else None
+    voltage = _band(table.rows, VOLTAGE_ROW) if has_current else None
+    known = table.known / wide if whole else None
     return Columns(
-        start_s=times_s[:-1],
-        stop_s=times_s[1:],
-        current=_band(table.rows, CURRENT_ROW) if has_current else None,
-        voltage=_band(table.rows, VOLTAGE_ROW) if has_current else None,
+        start_s=start_s,
+        stop_s=stop_s,
+        current=current,
+        voltage=voltage,
         power=power,
-        known=table.known / wide if whole else None,
+        known=known,
     )
 
 
-def _band(rows: NDArray[np.floating[Any]], row: int) -> Band:
-    least, mean, most = (
-        rows[row + part].astype(np.float64, copy=False) for part in range(3)
-    )
+def _band(rows: Reals, row: int) -> Band:
+    least, mean, most = rows[row : row + 3].astype(np.float64, copy=False)
     return Band(least, mean, most)

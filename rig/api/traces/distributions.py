@@ -183,13 +183,15 @@ def spectrum(samples: SignalSamples, segment: int | None) -> Spectrum:
             evidence=f"all {left_out} segments of {segment} samples have lost ones",
             try_next="another stretch, or shorter segments",
         )
+    density = total / used
+    segment_s = segment / sample_hz
     return Spectrum(
         signal=samples.signal,
         frequency_hz=frequency_hz,
-        density=total / used,
+        density=density,
         segments=used,
         left_out=left_out,
-        segment_s=segment / sample_hz,
+        segment_s=segment_s,
     )
 
 
@@ -198,7 +200,8 @@ def _limits(samples: SignalSamples) -> tuple[float, float]:
     for values in samples.blocks():
         known = values[np.isfinite(values)]
         if len(known):
-            least, most = min(least, float(known.min())), max(most, float(known.max()))
+            least = min(least, float(known.min()))
+            most = max(most, float(known.max()))
     if least > most:
         raise DataError(
             f"no sample of the {samples.signal} is known here",

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from rig.arrays import Bools
 from rig.timebase.align import RESIDUAL_LIMIT_PERIODS
 
 Array = NDArray[np.float64]
@@ -49,7 +50,7 @@ class EdgeTimes:
         seen_s = np.concatenate([falls_s, rises_s])
         order = np.argsort(seen_s, kind="stable")
         self.seen_s: Array = seen_s[order]
-        self.falls: NDArray[np.bool_] = order < len(falls_s)
+        self.falls: Bools = order < len(falls_s)
         #: The standard uncertainty of an edge as it was seen: anywhere within a period
         #: of SYNC's samples, and what SYNC's path delays against that of the current at
         #: most.
@@ -77,9 +78,8 @@ class EdgeTimes:
         near = [place for place in (after - 1, after) if 0 <= place < len(places)]
         if not near:
             return None
-        return self.edge(
-            int(places[min(near, key=lambda place: abs(seen_s[place] - at_s))])
-        )
+        nearest = min(near, key=lambda place: abs(seen_s[place] - at_s))
+        return self.edge(int(places[nearest]))
 
     def next(self, at_s: float, falls: bool | None = None) -> Edge | None:
         """Return the first edge after an instant: not the one that a marker there is
@@ -88,12 +88,11 @@ class EdgeTimes:
         # Where a marker belongs may be a little before or after where the edge was
         # seen.
         first = int(np.searchsorted(seen_s, at_s - self._reach_s))
-        later = (
-            edge
-            for place in places[first:]
-            if (edge := self.edge(int(place))).at_s > at_s
-        )
-        return next(later, None)
+        for place in places[first:]:
+            edge = self.edge(int(place))
+            if edge.at_s > at_s:
+                return edge
+        return None
 
     def previous(self, at_s: float, falls: bool | None = None) -> Edge | None:
         """Return the last edge before an instant: not the one that a marker there is

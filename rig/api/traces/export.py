@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from rig.api.traces.place import TracePlace
 from rig.api.traces.samples import blocks, levels_at
+from rig.arrays import Float64s, Uint8s
 from rig.errors import ConfigError, DataError, StorageFull, storage_error
 from rig.files import table_file
 from rig.files.plain_text import one_line
@@ -261,11 +262,8 @@ def _here_and_there(
     """Return so many short stretches of a long one, else the stretch itself."""
     if stretch.count <= rows * places:
         return [stretch]
-    firsts = (
-        np.linspace(stretch.first, stretch.last - rows, places)
-        .astype(np.int64)
-        .tolist()
-    )
+    evenly = np.linspace(stretch.first, stretch.last - rows, places)
+    firsts = evenly.astype(np.int64).tolist()
     return [dataclasses.replace(stretch, first=at, last=at + rows) for at in firsts]
 
 
@@ -308,9 +306,8 @@ def _tables(
     samples."""
     trace = stretch.trace
     for at, current, voltage in blocks:
-        times_s: NDArray[np.float64] = (
-            np.arange(at, at + len(current), dtype=np.float64) + 0.5
-        )
+        times_s = np.arange(at, at + len(current), dtype=np.float64)
+        times_s += 0.5
         times_s /= trace.sample_hz
         columns: dict[str, NDArray[Any]] = {"time_s": times_s}
         if stretch.has_current:
@@ -321,7 +318,7 @@ def _tables(
         yield columns
 
 
-def _sync(trace: Trace, times_s: NDArray[np.float64]) -> NDArray[np.uint8]:
+def _sync(trace: Trace, times_s: Float64s) -> Uint8s:
     return levels_at(trace.falls_s, trace.rises_s, times_s)
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rig.arrays import Int64s
 from rig.importers.tables.numeral import without_no_readings
 from rig.trace.gaps import Gap, joined
 from rig.trace.levels import borders
@@ -18,6 +19,8 @@ from rig.trace.reduced import CURRENT_MEAN, VOLTAGE_MEAN, Reduced
 from rig.trace.trace import Trace, reading
 
 Array = NDArray[np.float64]
+#: Borders of columns, and rows of values of the columns.
+_PlacedColumns = tuple[Int64s, Array]
 
 #: Of so many columns with lost samples the rest is looked up, where time is
 #: short.
@@ -34,7 +37,7 @@ _ROW = [_LEAST, _MEAN, _MOST]
 
 def quick(
     trace: Trace, first: int, last: int, count: int, most: int = _QUICK
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+) -> _PlacedColumns:
     """Return borders of columns, and least, mean and most of current and of voltage,
     six rows, as the file's index has them. Of columns with lost samples at most `most`
     are looked up. Of a trace with reduced spans, least and most are those of its means.
@@ -55,10 +58,11 @@ def quick(
 
 def _of_means(
     reader: Any, reduced: Reduced, length: int, first: int, last: int, count: int
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+) -> _PlacedColumns:
     every = reduced.thinning.every
     bounds = borders(first, last, count, every)
-    begin, end = int(bounds[0]) // every, min(int(bounds[-1]) // every, reduced.means)
+    begin = int(bounds[0]) // every
+    end = min(int(bounds[-1]) // every, reduced.means)
     starts = np.minimum(bounds[:-1] // every - begin, max(end - begin - 1, 0))
     rows = []
     for signal in (CURRENT_MEAN, VOLTAGE_MEAN):
@@ -75,9 +79,7 @@ def _of_means(
     return np.minimum(bounds, length), np.array(rows, dtype=np.float64)
 
 
-def aligned(
-    reader: Any, trace: Trace, first: int, last: int, count: int
-) -> NDArray[np.int64]:
+def aligned(reader: Any, trace: Trace, first: int, last: int, count: int) -> Int64s:
     """Return the borders of at most `count` columns that are whole entries of the
     current's index, aligned to absolute multiples.
     """
@@ -97,9 +99,7 @@ def aligned(
         width = step + 1
 
 
-def columns(
-    reader: Any, trace: Trace, bounds: NDArray[np.int64], most: int
-) -> NDArray[np.float64]:
+def columns(reader: Any, trace: Trace, bounds: Int64s, most: int) -> Array:
     """Return six rows with the index's values of each column; of `most` columns in
     which samples are lost, or that are no whole entries, the values of the parts on
     both sides.
@@ -122,7 +122,7 @@ def columns(
     else:
         places = (bounds + layout.voltage_at) / layout.times
         voltage = _overlapping(reader, layout.voltage, places)
-    rows: NDArray[np.float64] = np.concatenate([current.T, voltage.T])
+    rows: Array = np.concatenate([current.T, voltage.T])
     return (
         rows if layout.cleaned is None else without_no_readings(rows).astype(np.float64)
     )
@@ -131,7 +131,7 @@ def columns(
 def _track(
     reader: Any,
     trace: Trace,
-    bounds: NDArray[np.int64],
+    bounds: Int64s,
     signal: int,
     at: int,
     most: int,
@@ -173,7 +173,7 @@ def _track(
     return found
 
 
-def _of_entries(rows: NDArray[np.float64]) -> Array:
+def _of_entries(rows: Array) -> Array:
     """Return least, mean and most of columns of entries; those without a number do not
     count."""
     known = np.isfinite(rows).all(axis=2)
@@ -181,16 +181,12 @@ def _of_entries(rows: NDArray[np.float64]) -> Array:
     total = np.where(known, rows[:, :, 1], 0.0).sum(axis=1)
     out = np.full(len(rows), np.nan)
     mean = np.divide(total, count, out=out, where=count > 0)
-    return np.column_stack(
-        [
-            np.fmin.reduce(rows[:, :, 0], axis=1),
-            mean,
-            np.fmax.reduce(rows[:, :, 2], axis=1),
-        ]
-    )
+    least = np.fmin.reduce(rows[:, :, 0], axis=1)
+    most = np.fmax.reduce(rows[:, :, 2], axis=1)
+    return np.column_stack([least, mean, most])
 
 
-def _lost(gaps: Sequence[Gap], bounds: NDArray[np.int64]) -> NDArray[np.int64]:
+def _lost(gaps: Sequence[Gap], bounds: Int64s) -> Int64s:
     """Return how many samples of each column lie in gaps, which are in order and do not
     touch."""
     starts = np.array([gap.start for gap in gaps], dtype=np.int64)
@@ -204,7 +200,7 @@ def _lost(gaps: Sequence[Gap], bounds: NDArray[np.int64]) -> NDArray[np.int64]:
         until = until - np.maximum(starts[last] + lengths[last] - bounds, 0) * (
             place > 0
         )
-    lost: NDArray[np.int64] = np.diff(until)
+    lost: Int64s = np.diff(until)
     return lost
 
 
@@ -222,9 +218,8 @@ def _overlapping(reader: Any, signal: int, places: Array) -> Array:
     if begin < 0 or end <= begin:
         return np.full((len(places) - 1, 3), np.nan)
     rows = reader.fsr_statistics(signal, begin * unit, unit, end - begin)[:, _ROW]
-    starts = np.clip(
-        np.floor(places[:-1] / unit).astype(np.int64) - begin, 0, len(rows) - 1
-    )
+    starts = np.floor(places[:-1] / unit).astype(np.int64) - begin
+    starts = np.clip(starts, 0, len(rows) - 1)
     stops = np.ceil(places[1:] / unit).astype(np.int64) - begin
     stops = np.clip(stops, starts + 1, len(rows))
     # Of each two borders the first stretch counts, and the one between two columns does
@@ -232,13 +227,10 @@ def _overlapping(reader: Any, signal: int, places: Array) -> Array:
     pairs = np.column_stack([starts, stops]).reshape(-1)
     rows = np.concatenate([rows, rows[-1:]])
     counts = (stops - starts).astype(np.float64)
-    return np.column_stack(
-        [
-            np.fmin.reduceat(rows[:, 0], pairs)[::2],
-            np.add.reduceat(rows[:, 1], pairs)[::2] / counts,
-            np.fmax.reduceat(rows[:, 2], pairs)[::2],
-        ]
-    )
+    least = np.fmin.reduceat(rows[:, 0], pairs)[::2]
+    mean = np.add.reduceat(rows[:, 1], pairs)[::2] / counts
+    greatest = np.fmax.reduceat(rows[:, 2], pairs)[::2]
+    return np.column_stack([least, mean, greatest])
 
 
 def _signal(reader: Any, signal: int) -> Any:
@@ -267,10 +259,8 @@ def _column(
     """
     parts: list[Array] = []
     at = start
-    for gap in (
-        *(gap for gap in gaps if gap.stop > start and gap.start < stop),
-        Gap(stop, stop, ""),
-    ):
+    inside = [gap for gap in gaps if gap.stop > start and gap.start < stop]
+    for gap in (*inside, Gap(stop, stop, "")):
         while at < gap.start:
             found, at = _part(reader, signal, units, at, gap.start)
             parts.append(found)
@@ -280,7 +270,8 @@ def _column(
     if not len(rows):
         return np.full(3, np.nan)
     mean = float(np.average(rows[:, 1], weights=rows[:, 3]))
-    return np.array([rows[:, 0].min(), mean, rows[:, 2].max()])
+    least, most = rows[:, 0].min(), rows[:, 2].max()
+    return np.array([least, mean, most])
 
 
 def _part(
@@ -302,4 +293,5 @@ def _part(
     values = values[np.isfinite(values)]
     if not len(values):
         return np.zeros((1, 4)), until
-    return np.array([[values.min(), values.mean(), values.max(), len(values)]]), until
+    row = [values.min(), values.mean(), values.max(), len(values)]
+    return np.array([row]), until

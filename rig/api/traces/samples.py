@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from rig.arrays import Float32s
+from rig.arrays import Float32s, Uint8s
 from rig.trace.levels import Hidden, Stopped
 from rig.trace.trace import SYNC, Trace, reading
 
@@ -68,9 +68,7 @@ def signals(trace: Trace, hidden: Hidden, first: int, last: int) -> tuple[Array,
     return current, voltage
 
 
-def sync_levels(
-    trace: Trace, first: int, last: int, rate_hz: float
-) -> NDArray[np.uint8]:
+def sync_levels(trace: Trace, first: int, last: int, rate_hz: float) -> Uint8s:
     """Return the levels of SYNC, 0 or 1, of samples first <= k < last at this rate;
     where they were not recorded, they are made of the edges.
     """
@@ -92,7 +90,7 @@ def between(times_s: Array, start: float, stop: float) -> Array:
     return times_s[(times_s >= start) & (times_s < stop)]
 
 
-def levels_at(falls_s: Array, rises_s: Array, times_s: Array) -> NDArray[np.uint8]:
+def levels_at(falls_s: Array, rises_s: Array, times_s: Array) -> Uint8s:
     """Return the level at each time: as the last edge left it; before the first, the
     opposite."""
     edges = np.concatenate([falls_s, rises_s])

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from rig.arrays import Int64s
+
 Array = NDArray[np.float64]
 
 #: Kinds of spans.
@@ -47,12 +49,21 @@ class TrialSpan:
     @property
     def flags(self) -> tuple[str, ...]:
         """Return what there is to say of it: "warm-up", "wrong", "no energy"."""
+        has_no_energy = self.energy_j is None and not self.warm_up
         states = {
             "warm-up": self.warm_up,
             "wrong": self.correct is False,
-            "no energy": self.energy_j is None and not self.warm_up,
+            "no energy": has_no_energy,
         }
         return tuple(word for word, holds in states.items() if holds)
+
+
+def _known_value(value: float) -> float | None:
+    return None if np.isnan(value) else float(value)
+
+
+def _known_count(count: int) -> int | None:
+    return None if count == NONE else int(count)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,40 +80,33 @@ class Spans:
     start_s: Array
     stop_s: Array
     reached_s: Array
-    kind: NDArray[np.int64]
-    phase: NDArray[np.int64]
-    step: NDArray[np.int64]
-    sample: NDArray[np.int64]
-    repeat: NDArray[np.int64]
+    kind: Int64s
+    phase: Int64s
+    step: Int64s
+    sample: Int64s
+    repeat: Int64s
     latency_s: Array
     energy_j: Array
     energy_u_j: Array
-    correct: NDArray[np.int64]
+    correct: Int64s
 
     def __len__(self) -> int:
         return len(self.start_s)
 
     def __getitem__(self, place: int) -> TrialSpan:
-        energy_j, energy_u_j, latency_s = (
-            None if np.isnan(column[place]) else float(column[place])
-            for column in (self.energy_j, self.energy_u_j, self.latency_s)
-        )
-        step, sample = (
-            None if column[place] == NONE else int(column[place])
-            for column in (self.step, self.sample)
-        )
+        correct = _known_count(self.correct[place])
         return TrialSpan(
             kind=KINDS[int(self.kind[place])],
             phase=self.phases[int(self.phase[place])],
             start_s=float(self.start_s[place]),
             stop_s=float(self.stop_s[place]),
-            step=step,
-            sample=sample,
+            step=_known_count(self.step[place]),
+            sample=_known_count(self.sample[place]),
             repeat=int(self.repeat[place]),
-            latency_s=latency_s,
-            energy_j=energy_j,
-            energy_u_j=energy_u_j,
-            correct=None if self.correct[place] == NONE else bool(self.correct[place]),
+            latency_s=_known_value(self.latency_s[place]),
+            energy_j=_known_value(self.energy_j[place]),
+            energy_u_j=_known_value(self.energy_u_j[place]),
+            correct=None if correct is None else bool(correct),
         )
 
     def __iter__(self) -> Iterator[TrialSpan]:

@@ -7,13 +7,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rig.api.traces.samples import Cancelled
-from rig.arrays import Float32s
+from rig.arrays import Float32s, Float64s, Reals
 from rig.errors import DataError
 from rig.trace.gaps import Gap, joined, unreadable
 from rig.trace.levels import Hidden, Stopped
@@ -184,19 +182,16 @@ def _moments(
     stretch, and which of them are lost.
     """
     start, stop = trace.place(start_s), trace.place(stop_s)
-    first, last = (
-        math.floor(start),
-        min(max(math.ceil(stop), math.floor(start) + 1), trace.length),
-    )
+    first = math.floor(start)
+    last = min(max(math.ceil(stop), first + 1), trace.length)
     weights = {first: 1 - (start - first), last - 1: 1 - (last - stop)}
     if last - first == 1:
         weights = {first: stop - start}
     hidden = Hidden(trace.gaps)
-    gaps = [
-        Gap(max(gap.start, first), min(gap.stop, last), gap.cause)
-        for gap in trace.gaps
-        if gap.start < last and gap.stop > first
-    ]
+    gaps = []
+    for gap in trace.gaps:
+        if gap.start < last and gap.stop > first:
+            gaps.append(Gap(max(gap.start, first), min(gap.stop, last), gap.cause))
     moments = Moments(), Moments(), Moments()
     buffer = np.empty(_BLOCK)
     with reading(trace.path) as reader:
@@ -216,7 +211,7 @@ def _moments(
 
 def _add(
     moments: tuple[Moments, ...],
-    buffer: NDArray[np.float64],
+    buffer: Float64s,
     signals: tuple[Float32s, Float32s],
     at: int,
     weights: dict[int, float],
@@ -224,7 +219,7 @@ def _add(
     """Add a block whose first sample has number `at`; the samples in `weights` count
     for less."""
     power = np.multiply(*signals, out=buffer[: len(signals[0])], dtype=np.float64)
-    rows: tuple[NDArray[np.floating[Any]], ...] = (power, *signals)
+    rows: tuple[Reals, ...] = (power, *signals)
     for place, weight in ((number - at, weight) for number, weight in weights.items()):
         if 0 <= place < len(power):
             values = [float(row[place]) for row in rows]

@@ -30,6 +30,7 @@ from rig.api.traces.place import TracePlace
 from rig.api.traces.spans import Spans
 from rig.api.traces.statistics import StatisticEnds, TraceStatistics
 from rig.api.traces.surroundings import Surroundings
+from rig.arrays import Uint8s
 from rig.errors import DataError
 from rig.importers import digital_lines
 from rig.importers.open import open_any
@@ -143,7 +144,7 @@ class SessionTrace:
         current, voltage = self._signals(start, stop)
         return current * voltage
 
-    def sync(self, start: float = 0.0, stop: float = math.inf) -> NDArray[np.uint8]:
+    def sync(self, start: float = 0.0, stop: float = math.inf) -> Uint8s:
         """Return the level of SYNC, 0 or 1, at `sync_hz`; where it was not recorded as
         levels, it is made of the edges.
         """
@@ -184,11 +185,10 @@ class SessionTrace:
         """
         if self._levels is None or not self._levels.unknown:
             return self._trace.gaps
-        silent = [
-            gap
-            for gap in self._levels.unknown
-            if not len(self._hidden.touch(gap.start, gap.stop))
-        ]
+        silent = []
+        for gap in self._levels.unknown:
+            if not len(self._hidden.touch(gap.start, gap.stop)):
+                silent.append(gap)
         return (*self._trace.gaps, *silent)
 
     @property
@@ -234,8 +234,8 @@ class SessionTrace:
             self._trace,
             self._levels,
             self._hidden,
-            first=first,
-            last=last,
+            first,
+            last,
             count=count,
             has_current=self.has_current,
         )
@@ -268,8 +268,8 @@ class SessionTrace:
             self._trace,
             self._levels,
             self._hidden,
-            first=first,
-            last=last,
+            first,
+            last,
             count=columns,
         )
         frame = pandas.DataFrame(content)
@@ -462,13 +462,15 @@ class SessionTrace:
         self.prepare()
         limits_s = max(start, 0.0), min(stop, self.duration_s)
         hz = self.sample_hz
+        gaps_s = tuple((gap.start / hz, gap.stop / hz) for gap in self.gaps)
+        columns = self.columns(*limits_s, trace_picture.COLUMNS)
         content = trace_picture.DrawnTrace(
             name=self.path.name,
             place=self.place,
             limits_s=limits_s,
-            columns=self.columns(*limits_s, trace_picture.COLUMNS),
+            columns=columns,
             edges=self._edge_times if self.has_sync else None,
-            gaps_s=tuple((gap.start / hz, gap.stop / hz) for gap in self.gaps),
+            gaps_s=gaps_s,
             spans=self.spans,
         )
         return trace_picture.drawn(content)

@@ -84,16 +84,11 @@ def drawn(trace: DrawnTrace) -> Picture:
 
 def _draw_signal(axes: Axes, columns: Columns, band: Band, name: str) -> None:
     colour = palette.SIGNALS[name]
+    at_s = columns.middle_s
     axes.fill_between(
-        columns.middle_s,
-        band.least,
-        band.most,
-        step="mid",
-        color=colour,
-        alpha=0.35,
-        lw=0,
+        at_s, band.least, band.most, step="mid", color=colour, alpha=0.35, lw=0
     )
-    axes.plot(columns.middle_s, band.mean, color=colour, lw=0.9)
+    axes.plot(at_s, band.mean, color=colour, lw=0.9)
     axes.set_ylabel(f"{name} ({UNITS[name]})")
     axes.yaxis.set_major_formatter(EngFormatter(UNITS[name]))
 
@@ -126,14 +121,9 @@ def _draw_phases(figure: Figure, lanes: list[Axes], trace: DrawnTrace) -> None:
         number = palette.place(name, of_task) % len(SERIES)
         name = "warm-up" if spans.kind[place] == WARM_UP else name
         colours[name] = FAINT if is_plain else SERIES[number]
+        start_s, stop_s = spans.start_s[place], spans.stop_s[place]
         for axes in lanes:
-            axes.axvspan(
-                spans.start_s[place],
-                spans.stop_s[place],
-                color=colours[name],
-                alpha=_SHARE,
-                lw=0,
-            )
+            axes.axvspan(start_s, stop_s, color=colours[name], alpha=_SHARE, lw=0)
     handles = [
         Patch(color=colour, alpha=0.5, label=name) for name, colour in colours.items()
     ]

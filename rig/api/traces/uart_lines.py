@@ -28,6 +28,8 @@ from rig.store.segments import counted, segments
 from rig.store.session_folder import UART, SessionFolder
 
 Array = NDArray[np.float64]
+#: Start and stop of each step, by its number.
+_StepTimes = Mapping[int, tuple[float, float]]
 
 #: The clocks of host and monitor run at rates that differ by less than this: a system
 #: slews its clock by up to 500 ppm (adjtimex), and quartz oscillators add 100 ppm each.
@@ -97,16 +99,19 @@ def of_trial(
         return None
     at_s, limit_s = found
     inside = np.flatnonzero(np.isfinite(limit_s))
-    shown = [
-        UartLine(
-            at_s=float(at_s[place]),
-            limit_s=float(limit_s[place]),
-            direction=lines[place].direction,
-            text=_text(lines[place]),
-            ok=lines[place].ok,
+    shown = []
+    for place in inside:
+        line = lines[place]
+        text = _text(line)
+        line_s, line_limit_s = float(at_s[place]), float(limit_s[place])
+        uart_line = UartLine(
+            at_s=line_s,
+            limit_s=line_limit_s,
+            direction=line.direction,
+            text=text,
+            ok=line.ok,
         )
-        for place in inside
-    ]
+        shown.append(uart_line)
     return UartLines(tuple(shown), len(lines) - len(shown))
 
 
@@ -117,10 +122,10 @@ def placed(ties: Sequence[Tie], host_s: Array) -> tuple[Array, Array] | None:
     """
     if not ties:
         return None
-    asked_s, answered_s, first_s, last_s = np.array(
-        [(tie.asked_s, tie.answered_s, tie.first_s, tie.last_s) for tie in ties]
-    ).T
-    if (np.diff(asked_s) < 0).any() or (last_s[:-1] > first_s[1:]).any():
+    rows = [(tie.asked_s, tie.answered_s, tie.first_s, tie.last_s) for tie in ties]
+    asked_s, answered_s, first_s, last_s = np.array(rows).T
+    is_disordered = (np.diff(asked_s) < 0).any()
+    if is_disordered or (last_s[:-1] > first_s[1:]).any():
         return None
     # A line after an answer is after its marks; before a request, before those.
     ends_s = np.concatenate([[-np.inf], last_s])
@@ -165,7 +170,7 @@ def _highest(bounds_s: Array, from_s: Array, at_s: Array) -> Array:
     return np.maximum(earlier_s, later_s)
 
 
-def _marked(spans: Spans) -> Mapping[int, tuple[float, float]]:
+def _marked(spans: Spans) -> _StepTimes:
     """Return the first start and the last stop of each step's windows."""
     marked: dict[int, tuple[float, float]] = {}
     is_window = (spans.step != NONE) & (spans.kind != CROSSING)
@@ -180,7 +185,7 @@ def _marked(spans: Spans) -> Mapping[int, tuple[float, float]]:
 def _ties(
     heard: Sequence[HeardStep],
     records: Sequence[StepRecord],
-    marked: Mapping[int, tuple[float, float]],
+    marked: _StepTimes,
 ) -> Iterator[Tie]:
     """Yield a tie for each step of the log whose marks are those of a record."""
     modulus = max((step.mark_modulus for step in heard), default=0)

@@ -133,13 +133,12 @@ def drifts(results: Results) -> Drifts:
     odd: dict[str, OddTrial] = {}
     slopes: dict[str, Drift] = {}
     for name, metric in tested.items():
-        known = [
-            (single.trial, single.value)
-            for single in metric.per_trial
-            if single.trial in valid and single.value is not None
-        ]
-        numbers = [number for number, _ in known]
-        values = [value for _, value in known]
+        numbers = []
+        values = []
+        for single in metric.per_trial:
+            if single.trial in valid and single.value is not None:
+                numbers.append(single.trial)
+                values.append(single.value)
         noise = noise_of(metric)
         one = odd_one(values, noise)
         if one is not None:
@@ -172,12 +171,11 @@ def noise_of(metric: MetricResult) -> float:
     scattered = any(
         part.component == SCATTER and part.counted for part in metric.budget
     )
-    mine = [
-        part.standard_uncertainty
-        for part in metric.budget
-        if part.component != SCATTER
-        and (not part.counted if scattered else part.shape == "normal")
-    ]
+    mine = []
+    for part in metric.budget:
+        is_noise = not part.counted if scattered else part.shape == "normal"
+        if is_noise and part.component != SCATTER:
+            mine.append(part.standard_uncertainty)
     return math.hypot(*mine) * math.sqrt(len(metric.per_trial))
 
 
@@ -196,12 +194,10 @@ def percent(share: float, signed: bool = True) -> str:
 
 
 def _tested(metric: MetricResult) -> bool:
-    return (
-        metric.repeatability is Repeatability.REPEATED
-        and metric.prominence is not Prominence.DETAIL
-        and metric.statistic is not Statistic.SHARE
-        and bool(metric.budget)
-    )
+    if metric.repeatability is not Repeatability.REPEATED or not metric.budget:
+        return False
+    is_detail = metric.prominence is Prominence.DETAIL
+    return not is_detail and metric.statistic is not Statistic.SHARE
 
 
 def _pointed(
@@ -215,10 +211,8 @@ def _pointed(
         return None
     trial = min(found, key=lambda one: one.chance).trial
     mine = [one for one in found if one.trial == trial]
-    return min(
-        mine,
-        key=lambda one: (
-            _ORDER.index(metrics[one.metric].prominence),
-            -abs(one.deviation),
-        ),
-    )
+
+    def preference(one: OddTrial) -> tuple[int, float]:
+        return _ORDER.index(metrics[one.metric].prominence), -abs(one.deviation)
+
+    return min(mine, key=preference)

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from rig.api.sessions.session import Session
 
 Array = NDArray[np.float64]
+#: Kind, sample and repetition.
+_Identity = tuple[str, int | None, int]
 
 _BLOCK = 1 << 20
 #: A sample is shown with so much of its length before and after.
@@ -57,7 +59,7 @@ class Occasion:
     stop_s: float
 
     @property
-    def identity(self) -> tuple[str, int | None, int]:
+    def identity(self) -> _Identity:
         """The identity that trials have in common: kind, sample and
         repetition."""
         return self.kind, self.sample, self.repetition
@@ -167,24 +169,25 @@ def overlay(
         ]
     )
     distances_w, odd = _odd(rows, list(places))
-    laid = tuple(
-        OverlaidTrial(
+    laid = []
+    for at, (trial, place) in enumerate(places.items()):
+        difference_w = rows[at] - _mean_of_others(rows, at)
+        overlaid = OverlaidTrial(
             trial=trial,
             segment=place.segment,
             step=place.step,
             start_s=place.start_s,
             stop_s=place.stop_s,
             power_w=rows[at],
-            difference_w=rows[at] - _mean_of_others(rows, at),
+            difference_w=difference_w,
             distance_w=distances_w[at],
         )
-        for at, (trial, place) in enumerate(places.items())
-    )
+        laid.append(overlaid)
     missing = [trial for trial in trials if trial not in places]
     remark = _remark(laid, odd, missing)
     starts_s, stops_s = borders_s[:-1], borders_s[1:]
     return Overlay(
-        name, *identity, starts_s, stops_s, laid, odd, remark, session.labels
+        name, *identity, starts_s, stops_s, tuple(laid), odd, remark, session.labels
     )
 
 
@@ -249,7 +252,7 @@ def mean_power(trace: Trace, borders_s: Array, stopped: Stopped | None = None) -
 
 
 def _occasion(
-    session: Session, trial: int, rail: str, identity: tuple[str, int | None, int]
+    session: Session, trial: int, rail: str, identity: _Identity
 ) -> Occasion | None:
     every = occasions(session, trial, rail)
     return next((one for one in every if one.identity == identity), None)

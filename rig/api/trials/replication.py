@@ -192,12 +192,14 @@ def of_results(measured: Results, note: str = "") -> SessionTrials:
     """Return the trials of results."""
     found = drifts(measured)
     metrics = tuple(_metric(name, measured, found) for name in measured.metrics)
+    rule = measured.replication.rule
     audit = measured.audit
+    audit_rule = audit.rule if audit is not None else replication.AUDIT
     return SessionTrials(
         results=measured,
         metrics=metrics,
-        replication=measured.replication.rule,
-        audit=audit.rule if audit is not None else replication.AUDIT,
+        replication=rule,
+        audit=audit_rule,
         drifts=found,
         note=note,
     )
@@ -206,14 +208,11 @@ def of_results(measured: Results, note: str = "") -> SessionTrials:
 def what_if(measured: Results, name: str, claimed: float) -> WhatIf:
     """Return what both rules say of a metric if this value is claimed."""
     metric = measured.metrics[name]
-    known = DeclaredMetric(
-        metric.unit,
-        metric.higher_is_better,
-        metric.statistic in _BOUNDED,
-        any((single.value or 0.0) < 0 for single in metric.per_trial)
-        or metric.unit in ("W", "J")
-        or metric.deviation is Deviation.COST,
-    )
+    is_bounded = metric.statistic in _BOUNDED
+    is_signed = metric.unit in ("W", "J") or metric.deviation is Deviation.COST
+    if any((single.value or 0.0) < 0 for single in metric.per_trial):
+        is_signed = True
+    known = DeclaredMetric(metric.unit, metric.higher_is_better, is_bounded, is_signed)
     try:
         claim.refuse_impossible(name, claimed, known, name)
     except ConfigError as error:
@@ -242,10 +241,8 @@ def claims_that_hold(
         return None
     cost = measured.metrics[name].deviation is Deviation.COST
     size = abs(1.0 - centre if cost else centre) or 1.0
-    return (
-        _end(passes, centre, -size if cost or centre <= 0 else -size * (1 - 1e-12)),
-        _end(passes, centre, size),
-    )
+    down = -size if cost or centre <= 0 else -size * (1 - 1e-12)
+    return _end(passes, centre, down), _end(passes, centre, size)
 
 
 def _claimed(measured: Results, name: str, value: float) -> Verdicts:
@@ -305,22 +302,23 @@ def _metric(name: str, measured: Results, found: Drifts) -> MetricTrials:
     average = mean(values)
     reference = average if claimed is None else claimed
     valid = {trial.number: trial.valid for trial in measured.trials}
-    dots = tuple(
-        TrialDot(
+    dots = []
+    for single, value in zip(row.per_trial, values, strict=True):
+        deviation = replication.deviation(value, reference, row.deviation)
+        dot = TrialDot(
             trial=single.trial,
             value=value,
             standard_uncertainty=single.standard_uncertainty,
-            deviation=replication.deviation(value, reference, row.deviation),
+            deviation=deviation,
             valid=valid.get(single.trial, False),
             limited=judged is not None,
         )
-        for single, value in zip(row.per_trial, values, strict=True)
-    )
+        dots.append(dot)
     metric = SessionMetric.of(name, row, None if compared is None else compared.ok)
     return MetricTrials(
         metric=metric,
         row=row,
-        dots=dots,
+        dots=tuple(dots),
         mean=average,
         claimed=claimed,
         reference=reference,

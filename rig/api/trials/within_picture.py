@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from rig.api.trials.within import RULE, WithinTrial, sentences
+from rig.arrays import Float64s
 from rig.model.picture import Picture
 from rig.report.style import FAINT, SERIES
 
@@ -60,13 +61,9 @@ def picture(rows: Sequence[WithinTrial]) -> Picture | None:
     return Picture(NAME, TITLE, figure, f"{text} {RULE}")
 
 
-def _thinned(
-    times_s: np.ndarray[tuple[int], np.dtype[np.float64]],
-    values: np.ndarray[tuple[int], np.dtype[np.float64]],
-) -> tuple[list[float], list[float]]:
+def _thinned(times_s: Float64s, values: Float64s) -> tuple[list[float], list[float]]:
     """Return means of neighbours, where there are many points."""
     parts = min(len(times_s), _POINTS)
-    return (
-        [float(part.mean()) for part in np.array_split(times_s, parts)],
-        [float(part.mean()) for part in np.array_split(values, parts)],
-    )
+    mean_times_s = [float(part.mean()) for part in np.array_split(times_s, parts)]
+    mean_values = [float(part.mean()) for part in np.array_split(values, parts)]
+    return mean_times_s, mean_values
