@@ -51,11 +51,8 @@ class AscCodec:
 
 def open_codec(bank: Mapping[str, Any]) -> AscCodec:
     """Return the codec of a filter bank, whose numbers are lists."""
-    return AscCodec(
-        FilterBank(
-            **{name: np.array(bank[name], kind) for name, kind in _KINDS.items()}
-        )
-    )
+    arrays = {name: np.array(bank[name], kind) for name, kind in _KINDS.items()}
+    return AscCodec(FilterBank(**arrays))
 
 
 def arguments(bank: FilterBank) -> dict[str, Any]:
@@ -68,7 +65,6 @@ def answer(fired: Any, membrane: Any) -> bytes:
     to a whole number within 16 bits.
     """
     whole = np.clip(np.rint(membrane), -STATE_MAX - 1, STATE_MAX)
-    output: bytes = (
-        (np.asarray(fired) * _SPIKE + whole + STATE_MAX + 1).astype("<i4").tobytes()
-    )
+    words = np.asarray(fired) * _SPIKE + whole + STATE_MAX + 1
+    output: bytes = words.astype("<i4").tobytes()
     return output

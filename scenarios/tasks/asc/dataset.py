@@ -180,12 +180,8 @@ def open_dataset(folder: Path) -> TauDataset:
             f"{folder}: no recording of device {DEVICE} and the four classes to "
             f"{'test' if train else 'train'} with"
         )
-    return TauDataset(
-        folder,
-        layout.name,
-        tuple(clip(on_disk[name], True) for name in train),
-        tuple(test),
-    )
+    trained_on = tuple(clip(on_disk[name], True) for name in train)
+    return TauDataset(folder, layout.name, trained_on, tuple(test))
 
 
 def find_layout(folder: Path) -> DatasetLayout:

@@ -75,9 +75,9 @@ def mix(scene: str, rng: Rng) -> Signal:
         out += gain(rng.uniform(-9, -2)) * OWN[scene](rng)
     if rng.random() < 0.8:
         foreign = FOREIGN[scene]
-        out += gain(rng.uniform(-13, -4)) * foreign[int(rng.integers(len(foreign)))](
-            rng
-        )
+        loud = gain(rng.uniform(-13, -4))
+        layer = foreign[int(rng.integers(len(foreign)))]
+        out += loud * layer(rng)
     out = sounds.coloured(out, sounds.slope(float(rng.uniform(-3, 3))))
     out = sounds.unit(out) * gain(rng.uniform(-38, -18))
     return np.clip(out, -1.0, 1.0 - 2.0**-23)

@@ -44,7 +44,9 @@ def envelopes(bank: FilterBank, audio: NDArray[np.int16]) -> Ints:
     padded = np.zeros((slices, SLICE_SAMPLES + 2), np.int64)
     padded[:, 2:] = audio.astype(np.int64) << AUDIO_FRACTION_BITS
     difference = padded[:, 2:] - padded[:, :-2]
-    b0, a1, a2 = (array.astype(np.int64) for array in (bank.b0, bank.a1, bank.a2))
+    b0 = bank.b0.astype(np.int64)
+    a1 = bank.a1.astype(np.int64)
+    a2 = bank.a2.astype(np.int64)
     half = np.int64(1 << (COEFFICIENT_FRACTION_BITS - 1))
     total = np.zeros((slices, STEPS, CHANNELS), np.int64)
     driven = np.empty((HOP_SAMPLES, slices, CHANNELS), np.int64)
@@ -84,11 +86,8 @@ def logarithms(envelope: Ints) -> Ints:
     """Take the base-2 logarithm in sixteenths, linear between powers of two; 0 of 0."""
     mantissa, exponent = np.frexp(envelope.astype(np.float64))
     sixteenths = np.floor((2 * mantissa - 1) * 2**LOG_FRACTION_BITS).astype(np.int64)
-    return np.where(
-        envelope > 0,
-        (exponent.astype(np.int64) - 1) * 2**LOG_FRACTION_BITS + sixteenths,
-        0,
-    )
+    octaves = exponent.astype(np.int64) - 1
+    return np.where(envelope > 0, octaves * 2**LOG_FRACTION_BITS + sixteenths, 0)
 
 
 def centred_levels(bank: FilterBank, audio: NDArray[np.int16]) -> Ints:
@@ -106,9 +105,10 @@ def spike_counts(bank: FilterBank, audio: NDArray[np.int16]) -> NDArray[np.uint8
     # Integrate and fire without a leak: what stays below the threshold is carried to
     # the next step.
     fired: Ints = np.cumsum(current, axis=1) // 2**SPIKE_SHIFT_BITS
-    counts: NDArray[np.uint8] = np.minimum(
-        np.diff(fired, axis=1, prepend=0), INPUT_SPIKES_MAX
-    ).astype(np.uint8)
+    fired_in_step = np.diff(fired, axis=1, prepend=0)
+    counts: NDArray[np.uint8] = np.minimum(fired_in_step, INPUT_SPIKES_MAX).astype(
+        np.uint8
+    )
     return counts
 
 
@@ -130,12 +130,11 @@ def run_layer(
     """Run a layer over spikes (slices, steps, inputs) -> spikes (slices, steps,
     neurons), last membrane (slices, neurons).
     """
-    drive = (spikes.astype(np.float64) @ layer.weight.astype(np.float64).T).astype(
-        np.int64
-    )
-    dash_syn, dash_mem, threshold = (
-        a.astype(np.int64) for a in (layer.dash_syn, layer.dash_mem, layer.threshold)
-    )
+    weight = layer.weight.astype(np.float64)
+    drive = (spikes.astype(np.float64) @ weight.T).astype(np.int64)
+    dash_syn = layer.dash_syn.astype(np.int64)
+    dash_mem = layer.dash_mem.astype(np.int64)
+    threshold = layer.threshold.astype(np.int64)
     current = np.zeros((spikes.shape[0], layer.neurons), np.int64)
     membrane = np.zeros_like(current)
     out = np.zeros(drive.shape, np.uint8)

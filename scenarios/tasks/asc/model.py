@@ -61,14 +61,11 @@ class FilterBank:
                     evidence=f"wanted ({CHANNELS},)",
                 )
         unity = 1 << COEFFICIENT_FRACTION_BITS
-        stable = (np.abs(self.a2.astype(np.int64)) < unity) & (
-            np.abs(self.a1.astype(np.int64)) < unity + self.a2.astype(np.int64)
-        )
-        if (
-            not bool(np.all(stable))
-            or bool(np.any(self.b0 <= 0))
-            or bool(np.any(self.b0 > unity))
-        ):
+        a1 = self.a1.astype(np.int64)
+        a2 = self.a2.astype(np.int64)
+        stable = (np.abs(a2) < unity) & (np.abs(a1) < unity + a2)
+        fits = (self.b0 > 0) & (self.b0 <= unity)
+        if not np.all(stable & fits):
             raise DataError(
                 "filter bank: a filter is not stable",
                 evidence=f"a1 {self.a1.tolist()}, a2 {self.a2.tolist()}",

@@ -9,7 +9,9 @@ firmware on the host, [sut.posix] with host_clock.
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from rig.interfaces.cpu_program import Program, Routine
 from rig.interfaces.network_task import NetworkWorkload
@@ -44,11 +46,11 @@ def network(path: Path, model: AscModel) -> NetworkWorkload:
 def integer(path: str) -> Routine:
     """Return the integer model: the firmware's bytes."""
     model = read_model(Path(path))
-    return Routine(
-        load=AscCodec(model.bank).load,
-        phases=(
-            lambda audio: spike_counts(model.bank, audio),
-            lambda counts: infer(model, counts),
-        ),
-        output=lambda result: answer(result[0][0], result[1][0]),
-    )
+
+    def output(result: Any) -> bytes:
+        fired, membrane = result
+        return answer(fired[0], membrane[0])
+
+    features = partial(spike_counts, model.bank)
+    inference = partial(infer, model)
+    return Routine(AscCodec(model.bank).load, (features, inference), output)

@@ -49,9 +49,12 @@ def slope(db_per_octave: float) -> Callable[[Signal], Signal]:
 def band(centre_hz: float, octaves: float) -> Callable[[Signal], Signal]:
     """Return a bell over the logarithm of frequency, `octaves` wide at one standard
     deviation."""
-    return lambda hz: np.exp(
-        -0.5 * (np.log2(np.maximum(hz, 1.0) / centre_hz) / octaves) ** 2
-    )
+
+    def gain(hz: Signal) -> Signal:
+        away = np.log2(np.maximum(hz, 1.0) / centre_hz) / octaves
+        return np.exp(-0.5 * away**2)
+
+    return gain
 
 
 def noise(rng: Rng, gain: Callable[[Signal], Signal]) -> Signal:
@@ -111,49 +114,43 @@ def voice(rng: Rng) -> Signal:
     """Make one talker: voiced pulses and breath, in syllables, with pauses between
     phrases."""
     pitch = float(rng.uniform(95, 230)) * np.exp2(0.15 * wander(rng, 3))
-    first, second, third = (
-        band(float(rng.uniform(low, high)), width) for low, high, width in FORMANTS
-    )
+    formants = []
+    for low, high, width in FORMANTS:
+        formants.append(band(float(rng.uniform(low, high)), width))
+    first, second, third = formants
     second_gain = float(rng.uniform(0.3, 0.7))
     third_gain = float(rng.uniform(0.15, 0.4))
-    syllables = bumps(rng, float(rng.uniform(3.2, 5.5)), 0.05) * (
-        wander(rng, 0.7) > -0.8
-    )
+    syllables = bumps(rng, float(rng.uniform(3.2, 5.5)), 0.05)
+    syllables *= wander(rng, 0.7) > -0.8
     source = pulses(pitch, 12.0) + 0.12 * rng.standard_normal(SAMPLES_PER_FILE)
     spoken = source * stretched(syllables)
-    return unit(
-        coloured(
-            spoken,
-            lambda hz: first(hz) + second_gain * second(hz) + third_gain * third(hz),
-        )
-    )
+
+    def formant_gain(hz: Signal) -> Signal:
+        return first(hz) + second_gain * second(hz) + third_gain * third(hz)
+
+    return unit(coloured(spoken, formant_gain))
 
 
 def babble(rng: Rng) -> Signal:
     """Make a hall with several talkers and the murmur of many more."""
-    near = sum(
-        (rng.uniform(0.5, 1.0) * voice(rng) for _ in range(int(rng.integers(2, 4)))),
-        np.zeros(SAMPLES_PER_FILE),
-    )
-    murmur = noise(rng, band(float(rng.uniform(450, 750)), 0.9)) * stretched(
-        1 + 0.3 * np.abs(wander(rng, 4))
-    )
-    return reverberant(
-        rng, unit(near) + rng.uniform(0.3, 0.7) * murmur, float(rng.uniform(0.4, 1.2))
-    )
+    near = np.zeros(SAMPLES_PER_FILE)
+    for _ in range(int(rng.integers(2, 4))):
+        near += rng.uniform(0.5, 1.0) * voice(rng)
+    murmur = noise(rng, band(float(rng.uniform(450, 750)), 0.9))
+    murmur *= stretched(1 + 0.3 * np.abs(wander(rng, 4)))
+    hall = unit(near) + rng.uniform(0.3, 0.7) * murmur
+    return reverberant(rng, hall, float(rng.uniform(0.4, 1.2)))
 
 
 def chime(rng: Rng) -> Signal:
     """Make announcement chimes: two or three falling tones, once or twice."""
     out = np.zeros(SAMPLES_PER_FILE)
     for start_s in rng.uniform(0, 8, int(rng.integers(1, 3))):
-        for step, hz in enumerate(
-            np.sort(rng.uniform(400, 1100, int(rng.integers(2, 4))))[::-1]
-        ):
+        tones_hz = rng.uniform(400, 1100, int(rng.integers(2, 4)))
+        for step, hz in enumerate(np.sort(tones_hz)[::-1]):
             after_s = np.maximum(TIME_S - start_s - 0.45 * step, 0)
-            out += (
-                np.sin(2 * np.pi * hz * after_s) * np.exp(-4 * after_s) * (after_s > 0)
-            )
+            decaying = np.sin(2 * np.pi * hz * after_s) * np.exp(-4 * after_s)
+            out += decaying * (after_s > 0)
     return unit(out)
 
 
@@ -170,10 +167,9 @@ def cars(rng: Rng, rate_hz: float) -> Signal:
 def horn(rng: Rng) -> Signal:
     """Make one or two car horns: two harmonic tones, a third of a second."""
     low_hz = float(rng.uniform(330, 450))
-    tone = pulses(np.full_like(CONTROL_S, low_hz), 4.0) + pulses(
-        np.full_like(CONTROL_S, low_hz * 1.25), 4.0
-    )
-    return unit(tone * stretched(bumps(rng, 0.15, 0.15)))
+    low = pulses(np.full_like(CONTROL_S, low_hz), 4.0)
+    high = pulses(np.full_like(CONTROL_S, low_hz * 1.25), 4.0)
+    return unit((low + high) * stretched(bumps(rng, 0.15, 0.15)))
 
 
 def engine(rng: Rng, idle_hz: float) -> Signal:
@@ -182,10 +178,8 @@ def engine(rng: Rng, idle_hz: float) -> Signal:
     """
     rate = idle_hz * np.exp2(0.35 * wander(rng, 0.4))
     firing = pulses(rate, 20.0)
-    gated = coloured(
-        np.abs(firing) * rng.standard_normal(SAMPLES_PER_FILE),
-        band(float(rng.uniform(300, 700)), 1.2),
-    )
+    combustion = np.abs(firing) * rng.standard_normal(SAMPLES_PER_FILE)
+    gated = coloured(combustion, band(float(rng.uniform(300, 700)), 1.2))
     body = coloured(firing, band(float(rng.uniform(110, 190)), 0.8))
     return unit(unit(body) + rng.uniform(0.3, 0.6) * unit(gated))
 
@@ -212,17 +206,12 @@ def birds(rng: Rng, rate_hz: float) -> Signal:
         loud = float(rng.uniform(0.4, 1.0))
         for chirp in range(int(rng.integers(3, 9))):
             start = int((at_s + chirp * gap_s) * RATE_HZ)
-            local_s = TIME_S[
-                : max(0, min(int(chirp_s * RATE_HZ), SAMPLES_PER_FILE - start))
-            ]
-            phase = (
-                2
-                * np.pi
-                * (centre_hz * local_s + 0.5 * sweep_hz * local_s**2 / chirp_s)
-            )
-            out[start : start + local_s.size] += (
-                loud * np.sin(phase) * np.sin(np.pi * local_s / chirp_s)
-            )
+            length = min(int(chirp_s * RATE_HZ), SAMPLES_PER_FILE - start)
+            local_s = TIME_S[: max(0, length)]
+            cycles = centre_hz * local_s + 0.5 * sweep_hz * local_s**2 / chirp_s
+            tone = loud * np.sin(2 * np.pi * cycles)
+            end = start + local_s.size
+            out[start:end] += tone * np.sin(np.pi * local_s / chirp_s)
         at_s += float(rng.exponential(1 / rate_hz))
     return unit(out)
 

@@ -250,9 +250,8 @@ class AscTask(SpikingTask):
     def payload(self, index: int) -> bytes:
         """Return one second of audio: 8000 x int16, little endian."""
         sample = self._samples[index]
-        payload: bytes = (
-            self._reader.slices(sample.clip.path)[sample.second].astype("<i2").tobytes()
-        )
+        second = self._reader.slices(sample.clip.path)[sample.second]
+        payload: bytes = second.astype("<i2").tobytes()
         self._lately.append(payload)
         return payload
 
@@ -279,19 +278,19 @@ class AscTask(SpikingTask):
         """Return the samples that do not follow the one before in time although it is
         of the same recording.
         """
-        pairs = enumerate(pairwise(self._samples), start=1)
-        return [
-            index
-            for index, (early, late) in pairs
-            if early.clip == late.clip and late.second != early.second + 1
-        ]
+        holes = []
+        for index, (early, late) in enumerate(pairwise(self._samples), start=1):
+            if early.clip == late.clip and late.second != early.second + 1:
+                holes.append(index)
+        return holes
 
     def catalogue(self) -> list[Entry]:
         """Return class, recording and city of every sample."""
-        return [
-            Entry(CLASSES[sample.clip.label], sample.clip.path.stem, sample.clip.city)
-            for sample in self._samples
-        ]
+        entries = []
+        for sample in self._samples:
+            clip = sample.clip
+            entries.append(Entry(CLASSES[clip.label], clip.path.stem, clip.city))
+        return entries
 
     def score(self, index: int, output: bytes) -> Score:
         """Take the class with the most spikes, then the highest membrane, then the

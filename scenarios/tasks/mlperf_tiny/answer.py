@@ -72,12 +72,8 @@ def parse(output: str) -> tuple[int, Format]:
     DataError."""
     count, _, form = output.partition(" x ")
     forms: tuple[Format, ...] = get_args(Format)
+    is_whole = count.isascii() and count.isdigit()
     for known in forms:
-        if (
-            known == form
-            and count.isascii()
-            and count.isdigit()
-            and 1 <= int(count[:6]) <= 100_000
-        ):
+        if known == form and is_whole and 1 <= int(count[:6]) <= 100_000:
             return int(count[:6]), known
     raise DataError(f"outputs of {output[:40]!r}: no count and form that this task has")

@@ -118,10 +118,8 @@ def _windows(label: int, rng: random.Random) -> bytes:
     level = rng.gauss(12_000 + 2_500 * label, 2_000)
     frames = []
     for _ in range(FRAMES):
-        frames.append(
-            struct.pack("<i", max(round(level + rng.gauss(0, 500)), 1))
-            + rng.randbytes(STRIDE_B - 4)
-        )
+        score = max(round(level + rng.gauss(0, 500)), 1)
+        frames.append(struct.pack("<i", score) + rng.randbytes(STRIDE_B - 4))
     return b"".join(frames)
 
 

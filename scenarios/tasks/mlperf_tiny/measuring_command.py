@@ -103,8 +103,9 @@ def prepare(requested: TinyRun) -> MadeBenches:
 def _chosen(requested: TinyRun) -> TensorBenchmark | WakeWordBenchmark:
     """Open the model and look for the data."""
     if requested.benchmark in REFERENCES:
+        reference = REFERENCES[requested.benchmark]
         return TensorBenchmark.of(
-            REFERENCES[requested.benchmark],
+            reference,
             requested.clone,
             requested.inputs,
             on=requested.on,
@@ -125,12 +126,15 @@ def _filled(
         image, machine = _image(requested, chosen, kept)
     about, tables = chosen.tables(folder, kept.name)
     for mode in MODES:
+        sut = chosen.sut(image, machine, mode)
+        monitor = chosen.monitor(requested.monitor, mode)
+        mode_tables = tables(mode)
         text = benches.bench(
             benchmark=chosen.benchmark,
             mode=mode,
-            sut=chosen.sut(image, machine, mode),
-            monitor=chosen.monitor(requested.monitor, mode),
-            tables=tables(mode),
+            sut=sut,
+            monitor=monitor,
+            tables=mode_tables,
         )
         (folder / f"{mode}.toml").write_text(text, encoding="utf-8")
     title = (

@@ -113,18 +113,16 @@ def routine(read: IntegerNetwork, values: Values) -> Routine:
     if values != "reals":
         return plain.routine(read)
 
+    def load(payload: bytes) -> Any:
+        return distance.reals_of(read, payload)
+
     def infer(reals: Any) -> Any:
         return distance.distances(read, reals[None])[0]
 
     def together(samples: Sequence[Any]) -> Sequence[Any]:
         return list(distance.distances(read, np.stack(samples)))
 
-    return Routine(
-        load=lambda payload: distance.reals_of(read, payload),
-        phases=(infer,),
-        output=lambda found: found.tobytes(),
-        batch=together,
-    )
+    return Routine(load, (infer,), output=lambda found: found.tobytes(), batch=together)
 
 
 def _refuse_other(path: Path, read: IntegerNetwork, known: Benchmark) -> None:

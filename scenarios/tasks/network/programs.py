@@ -25,11 +25,14 @@ NAME = "network"
 def codec_arguments(fixed: FixedNetwork) -> dict[str, Any]:
     """Return what `open_codec` wants, as JSON has it."""
     output = fixed.node(fixed.outputs[0])
-    shape = fixed.node(fixed.inputs[0]).shape_out
+    first_input = fixed.node(fixed.inputs[0])
+    shape = [fixed.channels]
+    if len(fixed.inputs) == 1:
+        shape = list(map(int, first_input.shape_out))
     return {
-        "shape": list(map(int, shape)) if len(fixed.inputs) == 1 else [fixed.channels],
+        "shape": shape,
         "input_b": fixed.input_b,
-        "input_scale": float(fixed.node(fixed.inputs[0]).scale),
+        "input_scale": float(first_input.scale),
         "sum_scale": float(output.scale),
         "last_scale": membrane_unit(fixed),
     }
@@ -70,6 +73,9 @@ def integer(text: str) -> Routine:
     fixed = from_text(text, Path(NAME))
     kind = "<u1" if fixed.input_b == 1 else "<i2"
 
+    def load(payload: bytes) -> Any:
+        return whole_numbers(payload, kind, fixed.channels)
+
     def infer(inputs: Any) -> Any:
         sums, last = run(fixed, inputs[None]).answers(fixed)
         return sums[0], last[0]
@@ -80,9 +86,4 @@ def integer(text: str) -> Routine:
         sums, last = run(fixed, np.stack(inputs)).answers(fixed)
         return list(zip(sums, last, strict=True))
 
-    return Routine(
-        load=lambda payload: whole_numbers(payload, kind, fixed.channels),
-        phases=(infer,),
-        output=lambda found: answer(*found),
-        batch=infer_all,
-    )
+    return Routine(load, (infer,), output=lambda found: answer(*found), batch=infer_all)

@@ -222,12 +222,16 @@ class NetworkTask(Task):
         model = user_files.path_of(folder, settings.model) or EXAMPLE
         inputs = user_files.path_of(folder, settings.inputs)
         labels = user_files.path_of(folder, settings.labels)
+        values = data.samples(inputs, model)
+        inputs_sha256 = user_files.digest(inputs) if inputs else ""
+        array = user_files.array(labels, "task.network.labels") if labels else None
+        labels_sha256 = user_files.digest(labels) if labels else ""
         files = _Files(
             model,
-            values=data.samples(inputs, model),
-            inputs_sha256=user_files.digest(inputs) if inputs else "",
-            labels=user_files.array(labels, "task.network.labels") if labels else None,
-            labels_sha256=user_files.digest(labels) if labels else "",
+            values=values,
+            inputs_sha256=inputs_sha256,
+            labels=array,
+            labels_sha256=labels_sha256,
             inputs=inputs,
         )
         return cls(settings, files)
@@ -237,14 +241,11 @@ class NetworkTask(Task):
         self._model, values = files.model, files.values
         self._files = replace(files, values=None)  # they may be large
         self._model_sha256 = user_files.digest(self._model)
+        choice = choice_of(settings)
         self._fixed, self._same = data.fixed_network(
-            self._model,
-            values,
-            settings.dt_s or None,
-            choice_of(settings),
-            settings.bits,
+            self._model, values, settings.dt_s or None, choice, settings.bits
         )
-        self._reset_is_stated = data.reset_is_stated(self._model, choice_of(settings))
+        self._reset_is_stated = data.reset_is_stated(self._model, choice)
         if len(self._fixed.outputs) != 1:
             raise ConfigError(
                 f"the network has {len(self._fixed.outputs)} outputs, a decision is"

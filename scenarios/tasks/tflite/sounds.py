@@ -39,7 +39,8 @@ def _voice(rng: np.random.Generator) -> _Reals:
     """Return a word's like: harmonics of a moving pitch in three formants, in the
     middle of faint noise.
     """
-    pitch_hz = rng.uniform(80, 250) * (1 + 0.1 * np.sin(2 * np.pi * 3 * _TIMES_S))
+    vibrato = 1 + 0.1 * np.sin(2 * np.pi * 3 * _TIMES_S)
+    pitch_hz = rng.uniform(80, 250) * vibrato
     phase = 2 * np.pi * np.cumsum(pitch_hz) / SAMPLE_HZ
     formants_hz = rng.uniform(300, 3500, 3)
     sound = np.zeros(SAMPLE_HZ)
