@@ -143,11 +143,13 @@ class Offline(Scenario):
         no part of it.
         """
         samples = measured.samples
+        rate = of_ratio(
+            _counts(samples), _times_s(samples), "1/s", higher_is_better=True
+        )
+        no_energy = all(sample.windows[0].energy_j is None for sample in samples)
+        # Where there are energies, their budgets have the clock's part as well.
         throughput = replace(
-            of_ratio(_counts(samples), _times_s(samples), "1/s", higher_is_better=True),
-            prominence=Prominence.HEADLINE,
-            # Where there are energies, their budgets have the clock's part as well.
-            budget_shown=all(sample.windows[0].energy_j is None for sample in samples),
+            rate, prominence=Prominence.HEADLINE, budget_shown=no_energy
         )
         return _accuracy(samples) | {THROUGHPUT: throughput} | _energies(measured)
 

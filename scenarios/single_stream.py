@@ -254,11 +254,9 @@ def _energies(
     rows_s = samples.latency_s[known]
     total_j = _row_sums(rows_j)
     total_s = _row_sums(rows_s)
+    kept = ~idles.lost
     idle = _power(
-        idles.energy_j[~idles.lost],
-        idles.latency_s[~idles.lost],
-        Prominence.MAIN,
-        with_errors,
+        idles.energy_j[kept], idles.latency_s[kept], Prominence.MAIN, with_errors
     )
     active = _power(total_j, total_s, Prominence.HEADLINE, with_errors)
     metrics = {
@@ -279,13 +277,9 @@ def _energies(
             energies_j, durations_s, idle, Prominence.DETAIL, with_errors
         )
     metrics["energy_total"] = _metric(total_j, "J", Prominence.HEADLINE, with_errors)
+    none_j = np.zeros(len(total_s))
     metrics["energy_idle"] = _beyond_idle(
-        np.zeros(len(total_s)),
-        total_s,
-        idle,
-        Prominence.DETAIL,
-        with_errors,
-        sign=-1.0,
+        none_j, total_s, idle, Prominence.DETAIL, with_errors, sign=-1.0
     )
     metrics["energy_dynamic"] = _beyond_idle(
         total_j, total_s, idle, Prominence.HEADLINE, with_errors

@@ -78,9 +78,8 @@ class Readable:
         # as false.
         if not len(data) or (data.max() <= self.most and data.min() >= self.least):
             return block
-        believed = np.where(
-            (data > self.most) | (data < self.least), np.float32(np.nan), data
-        )
+        beyond = (data > self.most) | (data < self.least)
+        believed = np.where(beyond, np.float32(np.nan), data)
         return replace(block, data=believed)
 
 

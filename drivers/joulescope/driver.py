@@ -141,11 +141,12 @@ class Joulescope(Driver):
         set."""
         model = models.named(info.name)
         promised = models.promised(model, _wanted(settings))
+        accuracy = info.accuracy if settings.calibration else promised
         return dataclasses.replace(
             info,
             sample_hz=TICK_HZ / model.sample_ticks,
             edge_hz=TICK_HZ,
-            accuracy=info.accuracy if settings.calibration else promised,
+            accuracy=accuracy,
         )
 
     @staticmethod

@@ -8,6 +8,7 @@ UI (joulescope_ui/devices/jsdrv).
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -198,11 +199,12 @@ class Js220(InstrumentModel):
                 ("s/v/range/select", {"15 V": 0, "2 V": 1}[wanted.voltage_range]),
                 ("s/v/range/mode", "manual"),
             ]
+        reference = {"external": 0, "3.3 V": 1}[wanted.reference]
         return [
             ("s/i/range/min", 0),
             ("s/i/range/max", 5),
             *voltage,
-            ("c/gpio/vref", {"external": 0, "3.3 V": 1}[wanted.reference]),
+            ("c/gpio/vref", reference),
         ]
 
     def optional(self, wanted: RequestedSettings) -> list[Setting]:
@@ -391,32 +393,34 @@ def named(text: str) -> InstrumentModel:
 
 def require(model: InstrumentModel, wanted: RequestedSettings) -> None:
     """Raise ConfigError for a setting that the model does not have."""
-    for key, value, allowed in (
-        ("gpi", wanted.gpi, model.gpis),
-        ("reference", wanted.reference, model.references),
-        ("current_range", wanted.current_range, ("auto", *model.current_ranges)),
-        ("voltage_range", wanted.voltage_range, model.voltage_ranges),
-    ):
-        if value not in allowed:
-            raise ConfigError(
-                f"a {model.name} has no {value!r}",
-                path=f"monitor.joulescope.{key}",
-                try_next=f"one of {', '.join(str(each) for each in allowed)}",
-            )
+    _require(model, "gpi", wanted.gpi, model.gpis)
+    _require(model, "reference", wanted.reference, model.references)
+    current_ranges = ("auto", *model.current_ranges)
+    _require(model, "current_range", wanted.current_range, current_ranges)
+    _require(model, "voltage_range", wanted.voltage_range, model.voltage_ranges)
+
+
+def _require(
+    model: InstrumentModel, key: str, value: object, allowed: Collection[object]
+) -> None:
+    if value not in allowed:
+        raise ConfigError(
+            f"a {model.name} has no {value!r}",
+            path=f"monitor.joulescope.{key}",
+            try_next=f"one of {', '.join(map(str, allowed))}",
+        )
 
 
 def readable(model: InstrumentModel, wanted: RequestedSettings) -> dict[str, Readable]:
     """Return the valid readings of current and voltage: in the highest range in use."""
     limits = {}
-    for signal, scale, ranges, chosen in (
-        (CURRENT, _FULL_SCALE_A, [*model.current_ranges], wanted.current_range),
-        (
-            VOLTAGE,
-            _FULL_SCALE_V,
-            [each for each in model.voltage_ranges if each != "auto"],
-            wanted.voltage_range,
-        ),
-    ):
+    currents = [*model.current_ranges]
+    voltages = [each for each in model.voltage_ranges if each != "auto"]
+    signals = (
+        (CURRENT, _FULL_SCALE_A, currents, wanted.current_range),
+        (VOLTAGE, _FULL_SCALE_V, voltages, wanted.voltage_range),
+    )
+    for signal, scale, ranges, chosen in signals:
         name = max(ranges, key=scale.__getitem__) if chosen == "auto" else chosen
         js110 = model.name == "JS110"
         end = _JS110_ENDS.get(name, scale[name]) if js110 else scale[name]
@@ -438,15 +442,17 @@ def promised(model: InstrumentModel, wanted: RequestedSettings) -> Accuracy:
         if wanted.voltage_range == "auto"
         else [wanted.voltage_range]
     )
+    current = []
+    for name in sorted(currents, key=_FULL_SCALE_A.__getitem__):
+        gain = model.gain(name)
+        current.append(Range(_FULL_SCALE_A[name], gain, model.offsets_a[name]))
+    voltage = []
+    for name in sorted(voltages, key=_FULL_SCALE_V.__getitem__):
+        full_v = _FULL_SCALE_V[name]
+        voltage.append(Range(full_v, 0.003, 0.001 * full_v))
     return Accuracy(
-        current=tuple(
-            Range(_FULL_SCALE_A[each], model.gain(each), model.offsets_a[each])
-            for each in sorted(currents, key=_FULL_SCALE_A.__getitem__)
-        ),
-        voltage=tuple(
-            Range(_FULL_SCALE_V[each], 0.003, 0.001 * _FULL_SCALE_V[each])
-            for each in sorted(voltages, key=_FULL_SCALE_V.__getitem__)
-        ),
+        current=tuple(current),
+        voltage=tuple(voltage),
         clock_ppm=50.0,
         source=model.accuracy_source,
         year=model.year,

@@ -212,14 +212,16 @@ class JoulescopeRecording(ThreadRecording):
     def _drain(self) -> None:
         """Wait until all that was sampled before this call has come."""
         began_ns = time.monotonic_ns()
-        while (
-            self._target is not None
-            and self._failure is None
-            and not self._link.gone
-            and min(self._lanes.stop_ticks.values()) < self._target + _DRAIN_TICKS
-            and time.monotonic_ns() - began_ns < _DRAIN_LIMIT_NS
-        ):
+        while self._lacks_samples():
+            if time.monotonic_ns() - began_ns >= _DRAIN_LIMIT_NS:
+                break
             self._pace.sleep(NS_PER_S // 100)
+
+    def _lacks_samples(self) -> bool:
+        """Whether samples before the end are still to come."""
+        if self._target is None or self._failure is not None or self._link.gone:
+            return False
+        return min(self._lanes.stop_ticks.values()) < self._target + _DRAIN_TICKS
 
     def _on_block(self, topic: str, value: Any) -> None:
         # On the driver's only thread: slow work would hold up every other topic.

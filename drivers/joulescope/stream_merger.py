@@ -154,14 +154,12 @@ class _Lane:
         """Return the parts in samples of so many ticks; a sample counts where its last
         tick is missing, as more may come.
         """
-        return [
-            _Interval(
-                -(-part.start * self.element_ticks // sample_ticks),
-                -(-part.stop * self.element_ticks // sample_ticks),
-                part.base,
-            )
-            for part in self.parts
-        ]
+        intervals = []
+        for part in self.parts:
+            start = -(-part.start * self.element_ticks // sample_ticks)
+            stop = -(-part.stop * self.element_ticks // sample_ticks)
+            intervals.append(_Interval(start, stop, part.base))
+        return intervals
 
     def unbroken(self) -> tuple[int, bool]:
         """Return where the data without a gap ends, and whether it may still go on
@@ -326,10 +324,8 @@ class Lanes:
             numbers = np.isfinite(part.data[:_WARM_UP])
             if numbers.any():
                 part.start = max(part.start, part.base + int(np.argmax(numbers)))
-        first = max(
-            -(-lane.parts[0].start * lane.element_ticks // self._per)
-            for lane in self._lanes
-        )
+        starts = [lane.parts[0].start * lane.element_ticks for lane in self._lanes]
+        first = -(-max(starts) // self._per)
         resumed = self._resume(first)
         if resumed is None:
             return False

@@ -139,9 +139,8 @@ class BinaryParser:
         return self._frame(at, kind, frame)
 
     def _samples(self, at: int, ready: int) -> int:
-        words = np.frombuffer(
-            bytes(self._buffer[at : at + 2 * ready]), dtype=">u2"
-        ).astype(np.uint16)
+        block = bytes(self._buffer[at : at + 2 * ready])
+        words = np.frombuffer(block, dtype=">u2").astype(np.uint16)
         values = (words & 0x0FFF) * _POWERS_OF_SIXTEEN[words >> 12]
         tags = words >= 0xF000
         odd = tags | (values > self._most)

@@ -89,32 +89,26 @@ def require(settings: Lpm01aSettings) -> None:
     energy_ok = settings.output == "current" or (
         settings.format == "ascii_dec" and settings.sample_hz <= _FASTEST_ENERGY_HZ
     )
-    for name, ok, rule in (
-        (
-            "sample_hz",
-            settings.sample_hz in RATES_HZ,
-            f"one of {', '.join(map(str, RATES_HZ))}",
-        ),
-        (
-            "sample_hz",
-            settings.sample_hz <= fastest_hz,
-            f"{fastest_hz} or less in format {settings.format}: faster ends after 1 s",
-        ),
-        (
-            "output",
-            energy_ok,
-            (
-                "current; energy needs format ascii_dec and sample_hz"
-                f" {_FASTEST_ENERGY_HZ} or less"
-            ),
-        ),
-    ):
-        if not ok:
-            raise ConfigError(
-                f"{getattr(settings, name)!r}",
-                path=f"monitor.st_lpm01a.{name}",
-                try_next=rule,
-            )
+    if settings.sample_hz not in RATES_HZ:
+        raise ConfigError(
+            f"{settings.sample_hz!r}",
+            path="monitor.st_lpm01a.sample_hz",
+            try_next=f"one of {', '.join(map(str, RATES_HZ))}",
+        )
+    if settings.sample_hz > fastest_hz:
+        raise ConfigError(
+            f"{settings.sample_hz!r}",
+            path="monitor.st_lpm01a.sample_hz",
+            try_next=f"{fastest_hz} or less in format {settings.format}: faster ends"
+            " after 1 s",
+        )
+    if not energy_ok:
+        raise ConfigError(
+            f"{settings.output!r}",
+            path="monitor.st_lpm01a.output",
+            try_next="current; energy needs format ascii_dec and sample_hz"
+            f" {_FASTEST_ENERGY_HZ} or less",
+        )
 
 
 def configuration(settings: Lpm01aSettings) -> Iterator[str]:

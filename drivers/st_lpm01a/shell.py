@@ -133,9 +133,10 @@ class ShellClient:
         """Check whether the board supplies the target now."""
         # By the manual the answer may follow the acknowledgement or be a line of its
         # own.
-        answer = self.command("pwr get") or next(
-            (line for line in self._lines(ANSWER_S) if line.startswith("pwr ")), ""
-        )
+        answer = self.command("pwr get")
+        if not answer:
+            lines = self._lines(ANSWER_S)
+            answer = next((line for line in lines if line.startswith("pwr ")), "")
         word = answer.removeprefix("pwr ").strip()
         if word not in ("on", "off"):
             raise RemoteProtocolError(

@@ -186,15 +186,11 @@ class AsciiParser:
         count = min((len(self._buffer) - at) // _ROW_B, STAMP_SAMPLES)
         if not count or self._ended or not 48 <= self._buffer[at] <= 57:
             return 0
-        rows = np.frombuffer(
-            bytes(self._buffer[at : at + count * _ROW_B]), dtype=np.uint8
-        ).reshape(count, _ROW_B)
+        block = bytes(self._buffer[at : at + count * _ROW_B])
+        rows = np.frombuffer(block, dtype=np.uint8).reshape(count, _ROW_B)
         digits = rows - np.uint8(ord("0"))
-        good = (
-            (rows[:, 7] == 13)
-            & (rows[:, 8] == 10)
-            & ((rows[:, 4] == 43) | (rows[:, 4] == 45))
-        )
+        is_signed = (rows[:, 4] == 43) | (rows[:, 4] == 45)
+        good = is_signed & (rows[:, 7] == 13) & (rows[:, 8] == 10)
         for column in self._DIGITS:
             good &= digits[:, column] < 10
         rows = _leading(good, rows)
@@ -222,9 +218,8 @@ class AsciiParser:
                 self._segment.add(np.array([value]))
                 return []
         elif stamp := self._STAMP.fullmatch(text):
-            return self._stamp(
-                1000 * int(stamp[1]) + int(stamp[2]), int(stamp[3]), line
-            )
+            at_ms = 1000 * int(stamp[1]) + int(stamp[2])
+            return self._stamp(at_ms, int(stamp[3]), line)
         elif event := self._EVENT.fullmatch(text):
             self._segment.edges.append(
                 (self._segment.count, self._segment.damages, int(event[1]))

@@ -53,13 +53,8 @@ class InferencePace:
         """Return how many inferences make a window long enough."""
         if self.infer_s <= 0.0:
             return length.iterations
-        return min(
-            max(
-                math.ceil(length.window_s * (1 + length.margin) / self.infer_s),
-                length.iterations,
-            ),
-            REPEAT_MAX,
-        )
+        in_window = math.ceil(length.window_s * (1 + length.margin) / self.infer_s)
+        return min(max(in_window, length.iterations), REPEAT_MAX)
 
 
 def calibrate(

@@ -53,10 +53,12 @@ def difference(minuend: Metric, subtrahend: Metric) -> Metric:
     """Subtract a metric with an independent error."""
     errors = [metric.standard_error for metric in (minuend, subtrahend)]
     known = [error for error in errors if error is not None]
+    value = minuend.value - subtrahend.value
+    error = math.hypot(*known) if len(known) == 2 else None
     return replace(
         minuend,
-        value=minuend.value - subtrahend.value,
-        standard_error=math.hypot(*known) if len(known) == 2 else None,
+        value=value,
+        standard_error=error,
         statistic=Statistic.DIFFERENCE,
         prominence=Prominence.MAIN,
     )

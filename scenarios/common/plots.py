@@ -44,9 +44,8 @@ def throughput(metric: MetricResult, trials: Sequence[TrialResult]) -> Picture:
     figure = Figure(figsize=(10.4, 2.2), layout="constrained")
     axes = figure.subplots()
     average = metric.value
-    axes.axhspan(
-        average * (1 - LIMIT), average * (1 + LIMIT), color=GOOD, alpha=0.14, lw=0
-    )
+    lower, upper = average * (1 - LIMIT), average * (1 + LIMIT)
+    axes.axhspan(lower, upper, color=GOOD, alpha=0.14, lw=0)
     axes.axhline(average, color=INK, lw=0.9)
     for single, value in known:
         error = 2 * (single.standard_uncertainty or 0.0)

@@ -48,10 +48,8 @@ def energies(measured: Measured, phases: Sequence[str]) -> dict[str, Metric]:
     metrics["energy_total"] = headline(of_mean(energies_j, "J"))
     metrics["energy_dynamic"] = headline(_energy_above(known, idle))
     # Shorter streams cost less: leaving out scenes predicts no other ones.
-    metrics["energy_stream"] = replace(
-        of_mean([window.energy_j or 0.0 for window in whole], "J"),
-        statistic=Statistic.TOTAL,
-    )
+    of_stream = of_mean([window.energy_j or 0.0 for window in whole], "J")
+    metrics["energy_stream"] = replace(of_stream, statistic=Statistic.TOTAL)
     return metrics
 
 
@@ -62,7 +60,9 @@ def _duty_cycle(measured: Measured) -> Metric:
     error_s = standard_error(busy_s)
     value = math.nan
     error = None
+    count = 0
     if whole_s:
+        count = len(busy_s)
         value = math.fsum(busy_s) / whole_s
         error = None if error_s is None else error_s * len(busy_s) / whole_s
     # The more of the time it stands idle, the more is left for anything else.
@@ -70,7 +70,7 @@ def _duty_cycle(measured: Measured) -> Metric:
         value=value,
         unit="s/s",
         standard_error=error,
-        n=len(busy_s) if whole_s else 0,
+        n=count,
         higher_is_better=False,
         statistic=Statistic.RATIO,
     )

@@ -222,14 +222,18 @@ class EventDetection(Scenario):
         took_s = mean(_processing_s(measured.samples))
         periods_s = _periods_s(measured)
         period_s = mean(periods_s) if periods_s else math.nan
-        return (
-            *map(how_played, measured.streams),
-            *result_lines(detected, took_s / period_s, period_s, took_s),
-            *_power_lines(measured),
-            _in_time_line(measured),
+        results = result_lines(detected, took_s / period_s, period_s, took_s)
+        about_windows = (
             f"{limits} Duty cycle, period and throughput are of all"
             f" {len(measured.samples)} windows (the benchmark's interface board keeps"
-            " the first 100).",
+            " the first 100)."
+        )
+        return (
+            *map(how_played, measured.streams),
+            *results,
+            *_power_lines(measured),
+            _in_time_line(measured),
+            about_windows,
         )
 
     def _detected(self, measured: Measured) -> Detected:
@@ -296,11 +300,9 @@ def _in_time_line(measured: Measured) -> str:
     """Return how many windows were decided before the next one was there."""
     in_time = 0
     for stream in measured.streams:
-        in_time += sum(
-            sample.hop.response.latency_s <= stream.hop_s
-            for sample in measured.samples
-            if sample.hop is not None and sample.step == stream.step
-        )
+        for sample in measured.samples:
+            if sample.hop is not None and sample.step == stream.step:
+                in_time += sample.hop.response.latency_s <= stream.hop_s
     due = sum(stream.due for stream in measured.streams)
     return f"Decided before the next window was there: {in_time} of {due} windows."
 
@@ -347,11 +349,11 @@ def _detected(measured: Measured) -> Detected:
 
 def _detected_one_by_one(samples: Sequence[Sample]) -> Detected:
     """Score the detections of windows that had no time of their own."""
-    times_ms = [
-        sample.indices[0] * HOP_MS
-        for sample in samples
-        if sample.answer == EVENT and sample.indices[0] > 0
-    ]
+    times_ms = []
+    for sample in samples:
+        window = sample.indices[0]
+        if sample.answer == EVENT and window > 0:
+            times_ms.append(window * HOP_MS)
     events: dict[str, Interval] = {}
     for sample in samples:
         for word in filter(None, sample.case.split(" ")):
@@ -364,11 +366,11 @@ def _detections_ms(stream: Streamed, samples: Sequence[Sample]) -> list[int]:
     """Return the times of detections in whole milliseconds, as the interface board's
     clock counts them, less that of the first window.
     """
-    times_ms = [
-        math.floor(1000 * (sample.hop.response.stop_s - stream.whole.start_s))
-        for sample in samples
-        if sample.hop is not None
-    ]
+    times_ms = []
+    for sample in samples:
+        if sample.hop is not None:
+            decided_s = sample.hop.response.stop_s - stream.whole.start_s
+            times_ms.append(math.floor(1000 * decided_s))
     pairs = zip(times_ms, samples, strict=True)
     return [
         time_ms - times_ms[0]
@@ -380,13 +382,13 @@ def _detections_ms(stream: Streamed, samples: Sequence[Sample]) -> list[int]:
 def _events_s(stream: Streamed) -> list[tuple[float, float]]:
     """Return beginning and end of each event of a stream, from its start on."""
     ends_s = [*stream.onsets_s[1:], stream.whole.start_s + stream.due * stream.hop_s]
-    return [
-        (begin_s - stream.whole.start_s, end_s - stream.whole.start_s)
-        for label, begin_s, end_s in zip(
-            stream.labels, stream.onsets_s, ends_s, strict=True
-        )
-        if label == EVENT
-    ]
+    start_s = stream.whole.start_s
+    events_s = []
+    parts = zip(stream.labels, stream.onsets_s, ends_s, strict=True)
+    for label, begin_s, end_s in parts:
+        if label == EVENT:
+            events_s.append((begin_s - start_s, end_s - start_s))
+    return events_s
 
 
 def _processing_s(samples: Sequence[Sample]) -> list[float]:
@@ -401,11 +403,10 @@ def _periods_s(measured: Measured) -> list[float]:
     """Return the times from the beginning of one window's processing to the next's."""
     periods_s: list[float] = []
     for stream in measured.streams:
-        starts = [
-            (sample.hop.window, sample.windows[0].start_s)
-            for sample in measured.samples
-            if sample.hop is not None and sample.step == stream.step
-        ]
+        starts = []
+        for sample in measured.samples:
+            if sample.hop is not None and sample.step == stream.step:
+                starts.append((sample.hop.window, sample.windows[0].start_s))
         for (window, start_s), (later, later_s) in pairwise(starts):
             periods_s.append((later_s - start_s) / (later - window))
     return periods_s

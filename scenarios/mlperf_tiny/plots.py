@@ -38,20 +38,12 @@ def pictures(folder: Path) -> list[Picture]:
     """Draw the windows of a session."""
     session = SessionFolder(folder)
     trials = document.read(folder / session_folder.RESULTS).trials
-    return [
-        windows(
-            [
-                DrawnTrial(
-                    trial.number,
-                    trial.valid,
-                    tuple(
-                        counted(sample_lines.read(session.trial(trial.number)).samples)
-                    ),
-                )
-                for trial in trials
-            ]
-        )
-    ]
+    drawn = []
+    for trial in trials:
+        lines = sample_lines.read(session.trial(trial.number))
+        counted_lines = tuple(counted(lines.samples))
+        drawn.append(DrawnTrial(trial.number, trial.valid, counted_lines))
+    return [windows(drawn)]
 
 
 def windows(trials: Sequence[DrawnTrial]) -> Picture:
@@ -107,11 +99,7 @@ def _draw(
             fill = colour if trial.valid else "none"
             axes.plot(place, value, "o", ms=4.5, color=colour, mfc=fill)
         median = statistics.median(row)
-        axes.plot(
-            [trial.number - 1.3 * _SPREAD, trial.number + 1.3 * _SPREAD],
-            [median, median],
-            color=INK,
-            lw=1.6,
-        )
+        left, right = trial.number - 1.3 * _SPREAD, trial.number + 1.3 * _SPREAD
+        axes.plot([left, right], [median, median], color=INK, lw=1.6)
     axes.set(xticks=[trial.number for trial in trials], xlabel="trial", ylabel=label)
     axes.margins(x=0.05, y=0.15)

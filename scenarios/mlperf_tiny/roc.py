@@ -43,11 +43,8 @@ def one_against_rest(labels: Sequence[int], scores: Sequence[Sequence[float]]) -
 
 def _of(positive: NDArray[np.bool_], scores: Array) -> Area:
     cases, columns = scores.shape
-    if (
-        not columns
-        or not cases
-        or not (positive.any(axis=0) & ~positive.all(axis=0)).all()
-    ):
+    has_both = positive.any(axis=0) & ~positive.all(axis=0)
+    if not columns or not cases or not has_both.all():
         return Area(math.nan, None)
     parts = [
         _placements(positive[:, column], scores[:, column]) for column in range(columns)

@@ -201,12 +201,13 @@ class Tiny(Scenario):
                 " than in its calibration, also when asked again: raise the scenario's"
                 " margin"
             )
+            first, last = least.windows[0], least.windows[-1]
             problem = Problem(
                 "rule",
                 detail,
                 step=least.step,
-                start_s=least.windows[0].start_s,
-                stop_s=least.windows[-1].stop_s,
+                start_s=first.start_s,
+                stop_s=last.stop_s,
             )
             faults.append(problem)
         lacking = [sample for sample in samples if sample.windows[-1].energy_j is None]

@@ -61,14 +61,9 @@ def windows(task: Task, seed: int, length: Length, tick_hz: float = 0.0) -> Plan
         repeat = pace.repeat
         count = pace.runs(length)
         for _ in range(1 + _AGAIN):
-            took_s = _last_s(
-                (
-                    yield Query(
-                        (index,), length.limit_s + 2 * count * pace.whole_s, count
-                    )
-                ),
-                rate_hz,
-            )
+            limit_s = length.limit_s + 2 * count * pace.whole_s
+            done = yield Query((index,), limit_s, count)
+            took_s = _last_s(done, rate_hz)
             if not took_s or took_s >= length.window_s * (1 + _CLOCKS):
                 break
             pace = InferencePace(

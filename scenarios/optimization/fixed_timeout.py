@@ -18,7 +18,7 @@ from rig.model.metric import Deviation, Metric, Prominence, Repeatability
 from rig.model.scores import MEASURES
 from rig.model.trial import Sample
 from rig.stats.share_mean import ShareRange
-from rig.stats.summary import mean, standard_error
+from rig.stats.summary import mean
 from rig.units import quantity
 from scenarios.common import metrics as metrics_of
 from scenarios.common.cost_gap import BEST_KNOWN, KINDS, OFFICIAL, CostGap, target_of
@@ -68,15 +68,9 @@ def metrics(
             gaps = _gaps(group, kind)
             if not _why_no_gap(group, kind):
                 name = gap_name(kind, cell, timeout_s)
-                all_metrics[name] = Metric(
-                    mean(gaps),
-                    "1",
-                    standard_error(gaps),
-                    len(gaps),
-                    higher_is_better=False,
-                    prominence=prominence(cell),
-                    repeatability=repeatability,
-                    deviation=Deviation.COST,
+                gap = metrics_of.of_mean(gaps, "1", prominence(cell))
+                all_metrics[name] = replace(
+                    gap, repeatability=repeatability, deviation=Deviation.COST
                 )
                 overall |= {} if cell else {kind: name}
         if cell and (word := measure_of(group)):
@@ -100,14 +94,8 @@ def measure_of(samples: Sequence[Sample]) -> str:
 def mean_value(samples: Sequence[Sample]) -> Metric:
     """Average the values of the vectors of one problem."""
     values = [value_of(sample) for sample in samples]
-    return Metric(
-        mean(values),
-        "1",
-        standard_error(values),
-        len(values),
-        higher_is_better=MEASURES[measure_of(samples)],
-        prominence=Prominence.MAIN,
-    )
+    more_is_better = MEASURES[measure_of(samples)]
+    return metrics_of.of_mean(values, "1", higher_is_better=more_is_better)
 
 
 def value_of(sample: Sample) -> float:

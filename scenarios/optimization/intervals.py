@@ -146,19 +146,15 @@ def _power(
 
 def _to_gap(runs: Runs, of_trial: Mapping[int, int]) -> dict[str, Intervals]:
     tried = list(_tried(runs))
-    latencies = [
-        _latency(sample, crossing, of_trial) for sample, crossing in _reached(runs)
-    ]
-    energies = [
-        _energy(sample, crossing, of_trial) for sample, crossing in _reached(runs)
-    ]
-    found = {
-        runs.name("success"): shares.of_success(tried),
-        runs.name("tts99"): shares.of_tts99(tried, runs.limit_s),
-        f"{runs.name('latency')}_p50": shares.of_median(
-            tried, search_values.systematic(latencies) if latencies else 0.0
-        ),
-    }
+    latencies = []
+    energies = []
+    for sample, crossing in _reached(runs):
+        latencies.append(_latency(sample, crossing, of_trial))
+        energies.append(_energy(sample, crossing, of_trial))
+    found = {runs.name("success"): shares.of_success(tried)}
+    found[runs.name("tts99")] = shares.of_tts99(tried, runs.limit_s)
+    budget = search_values.systematic(latencies) if latencies else 0.0
+    found[f"{runs.name('latency')}_p50"] = shares.of_median(tried, budget)
     if len(latencies) == len(tried):
         found[runs.name("latency")] = search_values.of_mean(latencies, ValueKind.SKEWED)
         known = [energy for energy in energies if energy is not None]

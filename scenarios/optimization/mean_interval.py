@@ -142,10 +142,9 @@ def searched(
     passed = any(min(own) < one.least - _ROUNDING for one, own in pairs)
     if len(known) < len(workloads) or passed:
         return Searched(workloads=workloads, cells=cells)
-    kept = [
-        one if max(own) <= one.most else replace(one, most=math.inf)
-        for one, own in pairs
-    ]
+    kept = []
+    for one, own in pairs:
+        kept.append(one if max(own) <= one.most else replace(one, most=math.inf))
     return Searched(workloads=workloads, cells=cells, bounds=kept)
 
 

@@ -93,11 +93,9 @@ def over_time(lines: Sequence[DrawnSearch], names: Sequence[str] = ()) -> Pictur
         )
     rows = -(-len(cells) // _COLUMNS)
     figure = Figure(figsize=(10.4, 0.5 + 2.6 * rows), layout="constrained")
-    grid = list(
-        figure.subplots(
-            rows, min(len(cells), _COLUMNS), sharey=True, squeeze=False
-        ).flat
-    )
+    columns = min(len(cells), _COLUMNS)
+    panels = figure.subplots(rows, columns, sharey=True, squeeze=False)
+    grid = list(panels.flat)
     for axes, cell in zip(grid, cells, strict=False):
         _draw_cell(axes, [line for line in lines if line.case == cell])
         axes.set_title(cell.replace("n_", " nodes, ").replace("pct", " %"))
@@ -134,9 +132,10 @@ def _draw_cell(axes: Axes, lines: Sequence[DrawnSearch]) -> None:
         axes.axhspan(0, band, color=GOOD, alpha=0.10, lw=0)
     axes.axhline(0, color=INK, lw=0.9)
     workloads = sorted({line.index for line in lines})
-    for index, target, best in dict.fromkeys(
+    targets = dict.fromkeys(
         (line.index, _target(line), line.costs.best_known) for line in lines
-    ):
+    )
+    for index, target, best in targets:
         if best not in (None, target):
             color = SERIES[workloads.index(index) % len(SERIES)]
             axes.axhline(

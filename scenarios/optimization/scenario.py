@@ -7,8 +7,9 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Self
+from typing import TYPE_CHECKING, Annotated, NoReturn, Self
 
 from annotated_types import Interval, Unit, doc
 
@@ -129,36 +130,21 @@ class Optimization(Scenario):
     def open(cls, settings: Settings, context: BenchContext) -> Self:
         """Check what settings say of each other."""
         times_s = settings.timeouts_s
-        for key, ok, allowed in (
-            (
-                "timeouts_s",
-                len(set(map(fixed_timeout.timeout_name, times_s))) == len(times_s),
-                "each once, in whole microseconds",
-            ),
-            (
-                "timeouts_s",
-                bool(times_s or settings.target_limit_s),
-                "one or more, or a target_limit_s",
-            ),
-            (
-                "gaps",
-                bool(settings.gaps) or not settings.target_limit_s,
-                "one or more, or target_limit_s = 0",
-            ),
-            ("gaps", _are_named(settings.gaps), "each once"),
-            ("curve", _are_named(settings.curve), "each once"),
-            (
-                "seed",
-                settings.seed + settings.attempts <= 2**32,
-                "in 32 bits with all attempts",
-            ),
-        ):
-            if not ok:
-                raise ConfigError(
-                    f"{getattr(settings, key)}",
-                    path=f"scenario.optimization.{key}",
-                    try_next=allowed,
-                )
+        limit_s = settings.target_limit_s
+        names = set(map(fixed_timeout.timeout_name, times_s))
+        refuse = partial(_refuse, settings)
+        if len(names) != len(times_s):
+            refuse("timeouts_s", "each once, in whole microseconds")
+        if not times_s and not limit_s:
+            refuse("timeouts_s", "one or more, or a target_limit_s")
+        if not settings.gaps and limit_s:
+            refuse("gaps", "one or more, or target_limit_s = 0")
+        if not _are_named(settings.gaps):
+            refuse("gaps", "each once")
+        if not _are_named(settings.curve):
+            refuse("curve", "each once")
+        if settings.seed + settings.attempts > 2**32:
+            refuse("seed", "in 32 bits with all attempts")
         return cls(settings)
 
     def fitted(self, info: SutInfo) -> Optimization:
@@ -216,13 +202,11 @@ class Optimization(Scenario):
         repeatability = (
             Repeatability.DRAWN if settings.reseed else Repeatability.REPEATED
         )
-        return (
-            _powers(measured)
-            | fixed_timeout.metrics(samples, repeatability)
-            | time_to_solution.metrics(
-                samples, settings.gaps, settings.curve, repeatability
-            )
+        at_timeouts = fixed_timeout.metrics(samples, repeatability)
+        to_gaps = time_to_solution.metrics(
+            samples, settings.gaps, settings.curve, repeatability
         )
+        return _powers(measured) | at_timeouts | to_gaps
 
     def declared_metrics(
         self, task: Task, steps: Sequence[Step], phases: Sequence[str]
@@ -289,14 +273,12 @@ class Optimization(Scenario):
             for sample in samples
             if sample.costs and sample.costs.beaten
         ]
-        of_wade = [steps] if settings.target_limit_s and settings.curve else []
-        return (
-            *texts,
-            meant,
-            *of_wade,
-            *([] if settings.reseed else [same]),
-            *dict.fromkeys(beaten),
-        )
+        texts.append(meant)
+        if settings.target_limit_s and settings.curve:
+            texts.append(steps)
+        if not settings.reseed:
+            texts.append(same)
+        return (*texts, *dict.fromkeys(beaten))
 
     def survey(
         self, names: Sequence[str], done: Sequence[StepRecord]
@@ -304,10 +286,9 @@ class Optimization(Scenario):
         """Return for each workload and time-out how often a trial asks for it, and what
         came of that.
         """
-        whats = [
-            *map(fixed_timeout.timeout_name, self.settings.timeouts_s),
-            *([TO_TARGET] if self.settings.target_limit_s else []),
-        ]
+        whats = list(map(fixed_timeout.timeout_name, self.settings.timeouts_s))
+        if self.settings.target_limit_s:
+            whats.append(TO_TARGET)
         finished: dict[tuple[int, str], list[str]] = {}
         without_target: set[int] = set()
         for item in done:
@@ -394,6 +375,14 @@ class Optimization(Scenario):
                     thresholds=costs,
                     limit_s=settings.limit_s,
                 )
+
+
+def _refuse(settings: Optimization.Settings, key: str, allowed: str) -> NoReturn:
+    raise ConfigError(
+        f"{getattr(settings, key)}",
+        path=f"scenario.optimization.{key}",
+        try_next=allowed,
+    )
 
 
 def _are_named(gaps: Sequence[float]) -> bool:

@@ -67,12 +67,8 @@ def metrics(
     for kind in KINDS:
         for cell, values in wades(samples, curve, kind).items():
             name = wade_name(kind, cell, curve)
-            all_metrics[name] = replace(
-                of_mean(values, "1", higher_is_better=True),
-                prominence=prominence(cell),
-                repeatability=repeatability,
-                bounded=True,
-            )
+            wade = of_mean(values, "1", prominence(cell), higher_is_better=True)
+            all_metrics[name] = replace(wade, repeatability=repeatability, bounded=True)
             overall["wade"] |= {} if cell else {kind: name}
     for names in overall.values():
         all_metrics |= headline(all_metrics, names)
@@ -142,11 +138,11 @@ def line(
 
 def _apart(group: Runs) -> bool:
     """Whether the thresholds of a group differ from those of the official targets."""
-    return any(
-        threshold_of(sample, group.gap, group.kind)
-        != threshold_of(sample, group.gap, OFFICIAL)
-        for sample in group.samples
-    )
+    for sample in group.samples:
+        threshold = threshold_of(sample, group.gap, group.kind)
+        if threshold != threshold_of(sample, group.gap, OFFICIAL):
+            return True
+    return False
 
 
 def _said(group: Runs) -> str:
@@ -226,12 +222,11 @@ def wades(
         if sample.solve is not None and sample.solve.target is not None:
             for cell in ("", sample.case):
                 by_cell.setdefault(cell, []).append(sample)
-    reported = {
-        cell: own
-        for cell, own in by_cell.items()
-        if not overrun.why(own) and not unasked(own, kind, curve)
-    }
-    return {cell: _wades_of(own, curve, kind) for cell, own in reported.items()}
+    reported = {}
+    for cell, own in by_cell.items():
+        if not overrun.why(own) and not unasked(own, kind, curve):
+            reported[cell] = _wades_of(own, curve, kind)
+    return reported
 
 
 def _wades_of(

@@ -80,19 +80,11 @@ def by_age(measured: Measured) -> list[list[bool]]:
     shares: list[list[bool]] = []
     for stream in measured.streams:
         for sample in measured.samples:
-            if (
-                sample.step != stream.step
-                or sample.hop is None
-                or sample.hop.scene == 0
-            ):
+            hop = sample.hop
+            if sample.step != stream.step or hop is None or hop.scene == 0:
                 continue
-            age = min(
-                int(
-                    (sample.hop.since_onset.latency_s - sample.hop.response.latency_s)
-                    / stream.hop_s
-                ),
-                _AGES,
-            )
+            captured_s = hop.since_onset.latency_s - hop.response.latency_s
+            age = min(int(captured_s / stream.hop_s), _AGES)
             shares += [[] for _ in range(age + 1 - len(shares))]
             shares[age].append(sample.correct)
     return shares

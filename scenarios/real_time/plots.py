@@ -54,11 +54,11 @@ def decisions(
     chosen = next((trial for trial in trials if trial.valid), trials[0])
     lines = sample_lines.read(session.trial(chosen.number))
     stream = next(iter(lines.streams), None)
-    hops = [
-        DrawnDecision(line.answer, line.correct, line.response)
-        for line in lines.samples
-        if line.response is not None and stream is not None and line.step == stream.step
-    ]
+    hops = []
+    for line in lines.samples:
+        is_of_stream = stream is not None and line.step == stream.step
+        if line.response is not None and is_of_stream:
+            hops.append(DrawnDecision(line.answer, line.correct, line.response))
     if stream is None or not hops:
         return Picture("decisions", title, None, "Not drawn: no stream was answered.")
     zero_s = stream.whole.start_s
@@ -205,13 +205,9 @@ def _draw_latencies(
     axes.vlines(at_s, 0, latencies_ms, color=FAINT, lw=0.8)
     for beyond, colour in ((False, SERIES[0]), (True, BAD)):
         mine = [place for place, is_late in enumerate(late) if is_late is beyond]
-        axes.plot(
-            [at_s[place] for place in mine],
-            [latencies_ms[place] for place in mine],
-            "o",
-            ms=3.2,
-            color=colour,
-        )
+        mine_s = [at_s[place] for place in mine]
+        mine_ms = [latencies_ms[place] for place in mine]
+        axes.plot(mine_s, mine_ms, "o", ms=3.2, color=colour)
     ylim = (
         0,
         1.15 * max(*latencies_ms, min(deadline_s * 1e3, 4 * max(latencies_ms))),

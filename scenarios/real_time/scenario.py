@@ -106,27 +106,21 @@ class RealTime(Scenario):
     def open(cls, settings: Settings, context: BenchContext) -> Self:
         """Check what settings say of each other."""
         shortest_s, longest_s = settings.scene_s
-        for key, ok, allowed in (
-            (
-                "scene_s",
-                2 * shortest_s <= longest_s,
-                "[a, b], b at least twice a: onsets must lie anywhere",
-            ),
-            (
-                "duration_s",
-                longest_s < settings.duration_s,
-                (
+        if 2 * shortest_s > longest_s:
+            raise ConfigError(
+                f"{settings.scene_s}",
+                path="scenario.real_time.scene_s",
+                try_next="[a, b], b at least twice a: onsets must lie anywhere",
+            )
+        if longest_s >= settings.duration_s:
+            raise ConfigError(
+                f"{settings.duration_s}",
+                path="scenario.real_time.duration_s",
+                try_next=(
                     f"above {longest_s:g} s, the longest of scene_s, as a scene must"
                     " change"
                 ),
-            ),
-        ):
-            if not ok:
-                raise ConfigError(
-                    f"{getattr(settings, key)}",
-                    path=f"scenario.real_time.{key}",
-                    try_next=allowed,
-                )
+            )
         return cls(settings)
 
     def fitted(self, info: SutInfo) -> RealTime:
@@ -239,12 +233,9 @@ class RealTime(Scenario):
             f" interval as if windows were independent: {low:.1%} to {high:.1%});"
             f" {self.settings.share:.0%} are needed."
         )
-        return (
-            *map(how_played, measured.streams),
-            decisions.recognised_line(measured, self.settings.stable),
-            deadline,
-            decisions.by_age_line(measured),
-        )
+        played = map(how_played, measured.streams)
+        recognised = decisions.recognised_line(measured, self.settings.stable)
+        return (*played, recognised, deadline, decisions.by_age_line(measured))
 
     def pictures(self, folder: Path) -> Sequence[Picture]:
         """Draw decisions beside the scenes that were played."""

@@ -46,10 +46,9 @@ def spans(model: str, instrument: Mapping[str, int]) -> tuple[Span, Span]:
     """
     if model == "js110":
         number = instrument["s/i/range/select"]
-        return (
-            _counts(*_JS110_A[1 if number in (0, _AUTO_JS110) else number]),
-            _counts(*_JS110_V[instrument["s/v/range/select"]]),
-        )
+        current = _JS110_A[1 if number in (0, _AUTO_JS110) else number]
+        voltage = _JS110_V[instrument["s/v/range/select"]]
+        return _counts(*current), _counts(*voltage)
     limits = []
     tables = zip("iv", (_JS220_A, _JS220_V), _MANUAL[model], strict=True)
     for signal, table, number in tables:

@@ -134,11 +134,8 @@ class SimulatedDriver:
         self._deliver(f"{device.path}/h/state", CLOSED)
 
     def _end_streams(self, device: Device, timeout: float | None) -> None:
-        for topic in [
-            name
-            for name in device.instrument.topics
-            if name.endswith("/ctrl") and device.retained.get(name)
-        ]:
+        controls = [name for name in device.instrument.topics if name.endswith("/ctrl")]
+        for topic in list(filter(device.retained.get, controls)):
             self.publish(f"{device.path}/{topic}", 0, timeout)
 
     def publish(self, topic: str, value: Any, timeout: float | None = None) -> None:
@@ -229,11 +226,12 @@ class SimulatedDriver:
         self._reach(f"jsdrv_unsubscribe timed out | {topic}", timeout)
 
     def _forget(self, topic: str, fn: Callable[[str, Any], None]) -> None:
-        self._subscribers = [
-            row
-            for row in self._subscribers
-            if row[2] is not fn or row[0] != (topic or row[0])
-        ]
+        kept = []
+        for row in self._subscribers:
+            is_other_topic = bool(topic) and row[0] != topic
+            if row[2] is not fn or is_other_topic:
+                kept.append(row)
+        self._subscribers = kept
 
     def _reach(self, complaint: str, timeout: float | None) -> None:
         """Wait until all that is queued for callbacks has been called back."""
@@ -264,14 +262,13 @@ class SimulatedDriver:
         device = self._devices[path]
         values: dict[str, Any] = dict(device.retained)
         if metadata:
-            values = {
-                f"{name}$": metadata_of(device.instrument.settings.model, options)
-                for name, (options, _) in device.instrument.topics.items()
-            } | {
-                f"{name}$": {"dtype": "u32", "format": "version"}
-                for name in device.retained
-                if name.endswith("/version")
-            }
+            values = {}
+            model = device.instrument.settings.model
+            for name, (options, _) in device.instrument.topics.items():
+                values[f"{name}$"] = metadata_of(model, options)
+            for name in device.retained:
+                if name.endswith("/version"):
+                    values[f"{name}$"] = {"dtype": "u32", "format": "version"}
         for name, value in values.items():
             if _below(f"{path}/{name}", prefix):
                 self._callbacks.put(partial(self._call, fn, f"{path}/{name}", value))

@@ -143,15 +143,12 @@ class JoulescopeAcquisition:
         self._filled = (0, 0)  # first and last tick that the host driver fills
         self._streams: dict[str, SignalStream] = {}
         faults = settings.faults
-        self._pending = sorted(
-            (tick, name)
-            for name, tick in (
-                ("drop", faults.drop_at_tick),
-                ("time_map", faults.time_map_at_tick),
-                ("remove", faults.remove_at_tick),
-            )
-            if tick
+        planned = (
+            (faults.drop_at_tick, "drop"),
+            (faults.time_map_at_tick, "time_map"),
+            (faults.remove_at_tick, "remove"),
         )
+        self._pending = sorted(fault for fault in planned if fault[0])
         self._duplicate_at = faults.duplicate_at_tick or None
         rate_hz = COUNTER_HZ * self._counts * (1 + settings.clock_ppm * 1e-6)
         offset_time = _UTC_ORIGIN + (self._start_ns << 30) // NS_PER_S

@@ -218,7 +218,8 @@ def decimal(values: NDArray[np.float64]) -> NDArray[np.uint8]:
     for column, divisor in enumerate((1000, 100, 10, 1)):
         rows[:, column] = 48 + mantissas // divisor % 10
     rows[:, 4] = np.where(exponents > 0, ord("+"), ord("-"))
-    rows[:, 5], rows[:, 6] = 48 + np.abs(exponents) // 10, 48 + np.abs(exponents) % 10
+    rows[:, 5] = 48 + np.abs(exponents) // 10
+    rows[:, 6] = 48 + np.abs(exponents) % 10
     rows[:, 7], rows[:, 8] = 13, 10
     return rows
 
@@ -313,11 +314,8 @@ class SimulatedShell:
     ) -> tuple[str, ...]:
         if self._version() < (1, 0, 2):
             raise ShellRefusal("unknown command")
-        if (
-            not words
-            or words[0] not in ("auto", "on", "off", "get")
-            or words[1:] not in ([], ["nostatus"], ["status"])
-        ):
+        is_known = words and words[0] in ("auto", "on", "off", "get")
+        if not is_known or words[1:] not in ([], ["nostatus"], ["status"]):
             raise ShellRefusal("wrong argument")
         if words[0] != "get":
             self.power = words[0]

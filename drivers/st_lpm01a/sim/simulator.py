@@ -179,9 +179,11 @@ class Lpm01aSimulator(TerminalDevice):
 
     def _start(self) -> None:
         self._acquisitions += 1
-        faults = self._settings.faults if self._acquisitions == 1 else replace(
-            self._settings.faults, lose_byte_at=-1, flip_byte_at=-1, insert_byte_at=-1
-        )  # fmt: skip
+        faults = self._settings.faults
+        if self._acquisitions > 1:
+            faults = replace(
+                faults, lose_byte_at=-1, flip_byte_at=-1, insert_byte_at=-1
+            )
         self._measurement = Lpm01aAcquisition(
             replace(self._settings, faults=faults),
             self._shell,

@@ -101,14 +101,10 @@ class Lpm01aAcquisition(SimulatedStream):
         is text."""
         if not self._binary:
             return b""
+        supply_v = self._shell.supply_v * (1 + self._settings.supply_v_error)
         payloads = {
             "targrst": b"\xf6",
-            "volt get": (
-                b"\xf7"
-                + round(
-                    self._shell.supply_v * (1 + self._settings.supply_v_error) * 1000
-                ).to_bytes(2)
-            ),
+            "volt get": b"\xf7" + round(supply_v * 1000).to_bytes(2),
             "temp": b"\xf8" + (28).to_bytes(2),
             "pwr get": b"\xf9" + bytes([supply_on]),
         }
@@ -161,16 +157,13 @@ class Lpm01aAcquisition(SimulatedStream):
     def _samples(self, count: int) -> Iterator[bytes]:
         block = self._front_end.take(count)
         values = self._converted(block.power_w, block.first)
-        self._least, self._most = (
-            min(self._least, float(values.min())),
-            max(self._most, float(values.max())),
-        )
+        self._least = min(self._least, float(values.min()))
+        self._most = max(self._most, float(values.max()))
         at = 0
-        for place in (
-            (np.floor(block.falls).astype(np.int64) - block.first).tolist()
-            if self._shell.events and not self._binary
-            else []
-        ):
+        falls: list[int] = []
+        if self._shell.events and not self._binary:
+            falls = (np.floor(block.falls).astype(np.int64) - block.first).tolist()
+        for place in falls:
             yield self._encoded(values[at:place], block.first + at)
             at = place
             if self._events != self._settings.faults.event_skipped:

@@ -31,9 +31,9 @@ def cost(graph: Graph, vector: ArrayLike) -> int:
         )
     chosen = x.astype(bool)
     lesser, greater = graph.ends
-    return NODE * int(np.count_nonzero(chosen)) + EDGE * int(
-        np.count_nonzero(chosen[lesser] & chosen[greater])
-    )
+    nodes = int(np.count_nonzero(chosen))
+    edges = int(np.count_nonzero(chosen[lesser] & chosen[greater]))
+    return NODE * nodes + EDGE * edges
 
 
 def chosen(graph: Graph, nodes: ArrayLike) -> NDArray[np.int8]:

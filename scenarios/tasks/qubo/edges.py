@@ -34,9 +34,8 @@ def encode(graph: Graph) -> bytes:
     """Return a graph as bytes."""
     body = written(numbered(graph)[0]).tobytes()
     sizes = SIZES.pack(graph.nodes, graph.edges)
-    return (
-        HEAD.pack(graph.nodes, graph.edges, zlib.crc32(body, zlib.crc32(sizes))) + body
-    )
+    checksum = zlib.crc32(body, zlib.crc32(sizes))
+    return HEAD.pack(graph.nodes, graph.edges, checksum) + body
 
 
 def decode(data: bytes) -> Graph:
@@ -100,9 +99,8 @@ def read(data: NDArray[np.uint8], most_b: int) -> NDArray[np.int64]:
     numbers = np.zeros(len(ends), np.int64)
     for byte in range(most_b):
         there = length_b > byte
-        numbers[there] |= (
-            data[ends[there] - length_b[there] + 1 + byte].astype(np.int64) & 0x7F
-        ) << 7 * byte
+        places = ends[there] - length_b[there] + 1 + byte
+        numbers[there] |= (data[places].astype(np.int64) & 0x7F) << 7 * byte
     return numbers
 
 
@@ -117,11 +115,8 @@ def pairs(nodes: int, numbers: NDArray[np.int64]) -> NDArray[np.uint64]:
         else:
             row = numbers[:0]
         neighbours = node + np.cumsum(row + 1)
-        if (
-            place >= len(numbers)
-            or len(row) != numbers[place]
-            or (len(row) and neighbours[-1] >= nodes)
-        ):
+        is_cut_off = place >= len(numbers) or len(row) != numbers[place]
+        if is_cut_off or (len(row) and neighbours[-1] >= nodes):
             raise DataError(f"the neighbours of node {node} do not fit {nodes} nodes")
         parts.append(node * nodes + neighbours)
         place += 1 + len(row)

@@ -56,9 +56,8 @@ class Workload:
         """Number of edges that the published generator makes: not density times all
         pairs, and never more than all pairs.
         """
-        return min(
-            int(0.5 * self.density * self.nodes**2), self.nodes * (self.nodes - 1) // 2
-        )
+        drawn = int(0.5 * self.density * self.nodes**2)
+        return min(drawn, self.nodes * (self.nodes - 1) // 2)
 
     def __str__(self) -> str:
         return f"{self.nodes} nodes, {100 * self.density:g} %, seed {self.seed}"
@@ -143,10 +142,10 @@ def from_edges(nodes: int, edges: NDArray[np.integer]) -> Graph:
     """Return the graph with `edges`, an array (edges, 2) in any order and direction;
     loops are refused, doubles count once.
     """
-    lesser, greater = np.sort(np.asarray(edges, np.int64).reshape(-1, 2), axis=1).T
-    if len(lesser) and (
-        lesser.min() < 0 or greater.max() >= nodes or (lesser == greater).any()
-    ):
+    ends = np.asarray(edges, np.int64).reshape(-1, 2)
+    lesser, greater = np.sort(ends, axis=1).T
+    outside = (lesser < 0) | (greater >= nodes)
+    if (outside | (lesser == greater)).any():
         raise ConfigError(
             f"an edge joins a node to itself or leaves the {nodes} nodes",
             path="task.qubo",

@@ -55,17 +55,19 @@ class Library:
         # as good as the first.
         with tempfile.TemporaryDirectory(dir=library.parent) as scratch:
             made = Path(scratch) / library.name
+            include = [f"-I{path}" for path in self.include]
             parts = (
                 toolchain.find("cc"),
                 *FLAGS,
-                *(f"-I{path}" for path in self.include),
+                *include,
                 "-o",
                 made,
                 *self.sources,
             )
+            command = list(map(str, parts))
             try:
                 done = subprocess.run(
-                    [str(part) for part in parts],
+                    command,
                     capture_output=True,
                     text=True,
                     check=False,

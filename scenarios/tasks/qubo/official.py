@@ -178,11 +178,10 @@ def write(officials: Iterable[Official], path: Path) -> None:
     new files."""
     rows = sorted(officials, key=lambda row: dataclasses.astuple(row.workload))
     plain = [(*dataclasses.astuple(row.workload), row.cost) for row in rows]
-    made = [
-        (*first, *dataclasses.astuple(row.made))
-        for first, row in zip(plain, rows, strict=True)
-        if row.made is not None
-    ]  # fmt: skip
+    made = []
+    for first, row in zip(plain, rows, strict=True):
+        if row.made is not None:
+            made.append((*first, *dataclasses.astuple(row.made)))
     # First how they were made: a row of the published form is never without it.
     _write(side(path), (*COLUMNS, *_further()), made)
     _write(path, COLUMNS, plain)

@@ -166,10 +166,10 @@ class Chains:
     def best(self) -> NDArray[np.int8]:
         """Return the vector that had the least cost in the last piece."""
         number, chain = self._least_at
-        vector: NDArray[np.int8] = self._begun[chain].to(self.torch.int8).cpu().numpy()
-        np.bitwise_xor.at(
-            vector, self._flips[: number + 1, chain].cpu().numpy(), np.int8(1)
-        )
+        begun = self._begun[chain].to(self.torch.int8)
+        vector: NDArray[np.int8] = begun.cpu().numpy()
+        flips = self._flips[: number + 1, chain].cpu().numpy()
+        np.bitwise_xor.at(vector, flips, np.int8(1))
         return vector
 
     def _flip(self, number: int) -> None:

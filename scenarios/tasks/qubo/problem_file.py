@@ -48,6 +48,8 @@ LARGEST_B = 1 << 28
 EDGES_MAX = ENTRIES_MAX // 2
 #: So many characters show the form of a file.
 _BEGINNING = 1 << 16
+#: First character of a line that has no data: it is empty or a comment.
+_WITHOUT_DATA = ("", "c", "#")
 Reader = Callable[[str, int], Entries]
 READERS: dict[str, Reader] = {
     dimacs.FORMAT: dimacs.read,
@@ -156,10 +158,10 @@ def recognised(text: str, suffix: str) -> str:
         return dimod_models.COO
     if suffix in (".mc", ".bq"):
         return suffix[1:]
-    first = next(
-        (line for line in lines_of(text) if line.strip()[:1] not in ("", "c", "#")),
-        "",
-    ).split()
+    with_data = (
+        line for line in lines_of(text) if line.strip()[:1] not in _WITHOUT_DATA
+    )
+    first = next(with_data, "").split()
     if first[:1] == ["p"]:
         return dimacs.FORMAT
     if len(first) == 2 and all(part.isdigit() for part in first):
@@ -261,11 +263,9 @@ def _pairs(entries: Entries, weights: Whole, notes: list[str]) -> tuple[Whole, W
         return pairs, weights
     lower = np.lexsort((weights[below], pairs[below]))
     upper = np.lexsort((weights[~below], pairs[~below]))
-    same = len(lower) == len(upper) and bool(
-        (pairs[below][lower] == pairs[~below][upper]).all()
-        and (weights[below][lower] == weights[~below][upper]).all()
-    )
-    if same:
+    same_pairs = np.array_equal(pairs[below][lower], pairs[~below][upper])
+    same_weights = np.array_equal(weights[below][lower], weights[~below][upper])
+    if same_pairs and same_weights:
         return pairs[~below], weights[~below]
     if (~below).any():
         raise DataError(

@@ -283,9 +283,11 @@ class ProblemReplica(OptimizationTask):
         labels.refuse_other(facts, **common_facts(parameters))
         stated = typed.from_json(ProblemsFacts, dict(facts), f"{PROVENANCE}, task")
         names = [each.name for each in settings]
+        labels_listed = [entry.label for entry in entries]
+        names_stated = [each.name for each in stated.problems]
         for where, found in (
-            ("catalogue.csv", [entry.label for entry in entries]),
-            (PROVENANCE, [each.name for each in stated.problems]),
+            ("catalogue.csv", labels_listed),
+            (PROVENANCE, names_stated),
         ):
             if found != names:
                 raise DataError(

@@ -13,6 +13,7 @@ read the answer is the empty vector, cost 0.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from itertools import chain, pairwise
 from typing import Any
 
@@ -95,12 +96,11 @@ def annealing(tables: Tables) -> Routine:
     beta_range."""
     rules = _known(tables, ANNEALING)
     sampler = _samplers().SimulatedAnnealingSampler()
-    return Routine(
-        lambda payload: Quadratic(payload, {**ANNEALING, **_of(rules, payload)}),
-        (),
-        bytes,
-        lambda problem, seed: Annealing(sampler, problem, seed),
-    )
+
+    def load(payload: bytes) -> Quadratic:
+        return Quadratic(payload, {**ANNEALING, **_of(rules, payload)})
+
+    return Routine(load, (), bytes, partial(Annealing, sampler))
 
 
 class Reference:
@@ -185,14 +185,11 @@ class Tabu(ProgramSampling):
             "timeout": max(int(1e3 * left_s), 1),
             "num_restarts": num_restarts,
         }
-        how |= {} if until is None else {"energy_threshold": until}
-        how |= (
-            {}
-            if not self._calls
-            else {
-                "initial_states": (self._vector[None], list(range(self._problem.nodes)))
-            }
-        )
+        if until is not None:
+            how["energy_threshold"] = until
+        if self._calls:
+            variables = list(range(self._problem.nodes))
+            how["initial_states"] = (self._vector[None], variables)
         self._sample(tenure=self._problem.parameters["tenure"], **how)
         return True
 

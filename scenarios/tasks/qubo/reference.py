@@ -114,9 +114,9 @@ class Solver:
     @property
     def vector(self) -> NDArray[np.int8]:
         """The best vector so far (nodes)."""
-        return np.unpackbits(
-            np.frombuffer(self.bits, np.uint8), count=self.nodes, bitorder="little"
-        ).astype(np.int8)
+        octets = np.frombuffer(self.bits, np.uint8)
+        vector = np.unpackbits(octets, count=self.nodes, bitorder="little")
+        return vector.astype(np.int8)
 
     @property
     def bits(self) -> bytes:

@@ -69,12 +69,12 @@ class Graphs:
         """Return the graph of a workload."""
         graph = self._kept.pop(workload, None) or generate(workload)
         self._kept[workload] = graph
-        while (
-            len(self._kept) > 1
-            and sum(kept.edges for kept in self._kept.values()) > KEPT_EDGES
-        ):
+        while len(self._kept) > 1 and self._edges_kept() > KEPT_EDGES:
             self._kept.popitem(last=False)
         return graph
+
+    def _edges_kept(self) -> int:
+        return sum(kept.edges for kept in self._kept.values())
 
 
 @dataclass(frozen=True, slots=True)

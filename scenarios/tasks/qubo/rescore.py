@@ -145,10 +145,9 @@ def kept(vectors: Iterable[Vector], method: str) -> list[Target]:
     """
     best: dict[Workload, Vector] = {}
     for vector in vectors:
-        if vector.beats and (
-            vector.workload not in best
-            or (vector.cost or 0) < (best[vector.workload].cost or 0)
-        ):
+        before = best.get(vector.workload)
+        is_less = before is None or (vector.cost or 0) < (before.cost or 0)
+        if vector.beats and is_less:
             best[vector.workload] = vector
     return [_row(workload, vector, method) for workload, vector in best.items()]
 
@@ -245,6 +244,7 @@ def _vector(
         if done.score is not None and done.score.costs is not None
         else None
     )
+    before = Pair(about.official, about.best)
     facts = (
         part,
         done.number,
@@ -252,7 +252,7 @@ def _vector(
         about.workload,
         graph.sha256,
         stored,
-        Pair(about.official, about.best),
+        before,
         after,
     )
     try:

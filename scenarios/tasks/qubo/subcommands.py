@@ -187,13 +187,10 @@ def _keep(better: Sequence[Target], known: Targets, path: Path) -> None:
 
 
 def _rescored(workload: Workload, ones: Sequence[scores.Vector]) -> str:
-    costs = [vector.cost for vector in ones if vector.cost is not None]
-    if not costs:
+    with_cost = [vector for vector in ones if vector.cost is not None]
+    if not with_cost:
         return f"{workload}: {len(ones)} vectors, none of use"
-    best = min(
-        (vector for vector in ones if vector.cost is not None),
-        key=lambda vector: vector.cost or 0,
-    )
+    best = min(with_cost, key=lambda vector: vector.cost or 0)
     was, now = (_stands(best, pair) for pair in (best.before, best.after))
     beaten = (
         " [green]best known beaten[/]"

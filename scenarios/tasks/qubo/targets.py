@@ -17,7 +17,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import product
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from pathlib import Path
 
 import numpy as np
@@ -115,11 +115,8 @@ class Targets:
 
     def of(self, graph: Graph) -> Target | None:
         """Return the target of a graph, by its hash; None where there is none."""
-        return min(
-            (row for row in self.rows.values() if row.graph == graph.sha256),
-            key=lambda row: row.cost,
-            default=None,
-        )
+        of_graph = [row for row in self.rows.values() if row.graph == graph.sha256]
+        return min(of_graph, key=lambda row: row.cost, default=None)
 
     def improved(self, candidates: Iterable[Target]) -> Targets:
         """Return the next version with the better ones of `candidates`: a lower cost, a
@@ -154,9 +151,8 @@ def unpacked(text: str, nodes: int) -> NDArray[np.int8]:
             f"a solution has {len(content)} bytes, {nodes} nodes need"
             f" {(nodes + 7) // 8}"
         )
-    return np.unpackbits(
-        np.frombuffer(content, np.uint8), count=nodes, bitorder="little"
-    ).astype(np.int8)
+    octets = np.frombuffer(content, np.uint8)
+    return np.unpackbits(octets, count=nodes, bitorder="little").astype(np.int8)
 
 
 def read(path: Path = SHIPPED) -> Targets:
@@ -185,10 +181,7 @@ def _original(row: dict[str, str | None]) -> dict[str, str | None]:
 
 def write(targets: Targets, path: Path) -> None:
     """Write a table, sorted by workload; a reader sees the old one or the new one."""
-    ordered = sorted(
-        targets.rows.values(),
-        key=lambda target: (target.nodes, target.density, target.seed),
-    )
+    ordered = sorted(targets.rows.values(), key=attrgetter("nodes", "density", "seed"))
     columns = [field.name for field in dataclasses.fields(Target)]
     cells = [typed.to_row(target) for target in ordered]
     rows = table_file.text([columns, *map(itemgetter(*columns), cells)])

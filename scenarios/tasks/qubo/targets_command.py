@@ -40,12 +40,10 @@ class Selection:
     seeds: tuple[int, ...]
 
     def __contains__(self, workload: Workload) -> bool:
-        parts = (
-            (self.sizes, workload.nodes),
-            (self.densities, workload.density),
-            (self.seeds, workload.seed),
-        )
-        return all(not allowed or value in allowed for allowed, value in parts)
+        in_sizes = not self.sizes or workload.nodes in self.sizes
+        in_densities = not self.densities or workload.density in self.densities
+        in_seeds = not self.seeds or workload.seed in self.seeds
+        return in_sizes and in_densities and in_seeds
 
     @property
     def everything(self) -> bool:

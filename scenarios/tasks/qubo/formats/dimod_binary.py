@@ -42,7 +42,7 @@ def read(block: bytes, nodes_max: int) -> Entries:
     of_place = [("place", _type(header, "ntype", _PLACES)), ("bias", bias)]
     of_neighbour = [("node", _type(header, "itype", _PLACES)), ("bias", bias)]
     variables, pairs = _shape(header, nodes_max)
-    offset, start_b = _array(block, start_b, bias, 1)
+    offsets, start_b = _array(block, start_b, bias, 1)
     linear, start_b = _array(block, start_b, np.dtype(of_place), variables)
     both, _ = _array(block, start_b, np.dtype(of_neighbour), 2 * pairs)
     degrees = np.diff(linear.place, append=len(both))
@@ -52,19 +52,24 @@ def read(block: bytes, nodes_max: int) -> Entries:
     heads = np.repeat(nodes, degrees)
     tails = both.node.astype(np.int64)
     below = tails < heads
-    if (tails < 0).any() or (tails >= variables).any() or (tails == heads).any():
+    outside = (tails < 0) | (tails >= variables)
+    if (outside | (tails == heads)).any():
         raise DataError(f"a pair that is none of two of the {variables} variables")
     if int(below.sum()) != pairs:
         raise DataError(f"{int(below.sum())} pairs, its header has {pairs}")
     loops = np.stack([nodes, nodes], axis=1)
     edges = np.stack([heads[below], tails[below]], axis=1)
+    ends = np.concatenate([loops, edges]).astype(np.int64)
+    weights = [*map(str, linear.bias), *map(str, both.bias[below])]
+    offset = str(offsets[0])
+    vartype = vartype_of(str(header.get("vartype")))
     return Entries(
         format=BINARY,
         nodes=variables,
-        ends=np.concatenate([loops, edges]).astype(np.int64),
-        weights=[*map(str, linear.bias), *map(str, both.bias[below])],
-        offset=str(offset[0]),
-        spin=vartype_of(str(header.get("vartype"))) == "SPIN",
+        ends=ends,
+        weights=weights,
+        offset=offset,
+        spin=vartype == "SPIN",
     )
 
 

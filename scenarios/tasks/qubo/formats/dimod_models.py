@@ -51,28 +51,32 @@ def read_json(text: str, nodes_max: int) -> Entries:
     vartype = vartype_of(str(tree.get("variable_type")))
     linear = _numbers(tree, "linear_biases")
     quadratic = _numbers(tree, "quadratic_biases")
-    if len(linear) > nodes_max:
-        raise DataError(f"{len(linear)} variables, {nodes_max} are possible")
-    heads = _nodes(tree, "quadratic_head", len(linear))
-    tails = _nodes(tree, "quadratic_tail", len(linear))
+    variables = len(linear)
+    if variables > nodes_max:
+        raise DataError(f"{variables} variables, {nodes_max} are possible")
+    heads = _nodes(tree, "quadratic_head", variables)
+    tails = _nodes(tree, "quadratic_tail", variables)
     if not len(heads) == len(tails) == len(quadratic):
         raise DataError(
             "heads, tails and biases are not equally many:"
             f" {len(heads)}, {len(tails)} and {len(quadratic)}"
         )
     flat: list[int] = []
-    for variable in range(len(linear)):
+    for variable in range(variables):
         flat += (variable, variable)
     for head, tail in zip(heads, tails, strict=True):
         if head == tail:
             raise DataError(f"a bias of variable {head} with itself")
         flat += (head, tail)
+    ends = ends_of(flat)
+    weights = [*linear, *quadratic]
+    offset = _number(tree.get("offset", 0), "offset")
     return Entries(
         format=JSON,
-        nodes=len(linear),
-        ends=ends_of(flat),
-        weights=[*linear, *quadratic],
-        offset=_number(tree.get("offset", 0), "offset"),
+        nodes=variables,
+        ends=ends,
+        weights=weights,
+        offset=offset,
         spin=vartype == "SPIN",
     )
 

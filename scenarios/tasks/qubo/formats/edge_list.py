@@ -60,4 +60,5 @@ def read(text: str, nodes_max: int, form: str) -> Entries:
 
 def _on_both_sides(ends: np.ndarray) -> bool:
     """Check whether a matrix has entries below and above its diagonal."""
-    return bool((ends[:, 0] < ends[:, 1]).any() and (ends[:, 0] > ends[:, 1]).any())
+    rows, columns = ends.T
+    return bool((rows < columns).any() and (rows > columns).any())
