@@ -45,16 +45,14 @@ def states_integers(network: PlainNetwork) -> bool:
     how = network.conventions
     rule = how.reset == "subtract" and how.gains == "unit" and not how.above
     spiking = [node for node in network.nodes if node.type in KINDS]
-    return (
-        rule
-        and bool(spiking)
-        and all(
-            node.type in ("Input", "Output", "Linear", "Flatten", *KINDS)
-            for node in network.nodes
-        )
-        and all(node.type == "CubaLIF" for node in spiking)
-        and all(_states_all(node.metadata) for node in spiking)
-    )
+    if not rule or not spiking:
+        return False
+    known = ("Input", "Output", "Linear", "Flatten", *KINDS)
+    if any(node.type not in known for node in network.nodes):
+        return False
+    if any(node.type != "CubaLIF" for node in spiking):
+        return False
+    return all(_states_all(node.metadata) for node in spiking)
 
 
 def _states_all(metadata: Metadata) -> bool:

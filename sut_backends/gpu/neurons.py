@@ -79,10 +79,11 @@ class FloatNeurons:
             stated = node.metadata.spikes_max or how.spikes_max
             self._spikes_max = float(stated) if several else 1.0
             kept = self._kept if self._leaky else board.tensor(1.0)
-            self._taken = {
+            taken = {
                 "none": self._threshold * 0.0,
                 "subtract-next": self._threshold / kept,
-            }.get(how.reset, self._threshold)
+            }
+            self._taken = taken.get(how.reset, self._threshold)
 
     def begin(self, batch: int) -> None:
         """Come to rest."""

@@ -116,9 +116,8 @@ class TorchRunner:
                 f" {_short(error)}; take fewer, or free it (nvidia-smi lists who"
                 " holds it)"
             ) from error
-        if not (
-            np.isfinite(outputs).all() and (last is None or np.isfinite(last).all())
-        ):
+        last_is_finite = last is None or np.isfinite(last).all()
+        if not (np.isfinite(outputs).all() and last_is_finite):
             raise ValueError(
                 "the network's outputs are not finite: its states went out of range"
             )
@@ -210,8 +209,9 @@ class SpikingRunner(TorchRunner):
         """Stack samples in one array (batch, steps, *shape); raises ValueError."""
         shape = self._shape
         rows = [np.asarray(sample) for sample in samples]
-        if len({row.shape for row in rows}) != 1 or rows[0][:1].size != np.prod(shape):
-            wrong = ", ".join(map(str, sorted({row.shape for row in rows})))
+        shapes = {row.shape for row in rows}
+        if len(shapes) != 1 or rows[0][:1].size != np.prod(shape):
+            wrong = ", ".join(map(str, sorted(shapes)))
             raise ValueError(
                 f"spikes of the shape {wrong}, the network takes (steps, *{shape})"
             )
@@ -228,9 +228,8 @@ class SpikingRunner(TorchRunner):
         """Measure how far the outputs of float32 lie from those of float64 on random
         spikes."""
         shape = self._shape
-        spikes = (np.random.default_rng(1).random((*_CHECKED, *shape)) < 0.3).astype(
-            np.float64
-        )
+        drawn = np.random.default_rng(1).random((*_CHECKED, *shape))
+        spikes = (drawn < 0.3).astype(np.float64)
         board = self._board
         coarse, _ = self._layers.run(board.tensor(spikes))
         wide = replace(board, dtype=board.torch.float64)

@@ -67,8 +67,10 @@ def fixed_point(plan: StockPlan) -> FixedPoint:
             weights[number] = layers.changed(exact, _even)
             error = layers.numbers(weights[number]) - layers.numbers(exact)
             worst = max(worst, float(np.abs(error).max(initial=0.0)) / scale)
-        du = int(np.clip(round(DECAY_ONE * float(cells.du[0])) - 1, 0, DECAY_ONE - 1))
-        dv = int(np.clip(round(DECAY_ONE * float(cells.dv[0])), 0, DECAY_ONE - 1))
+        exact_du = float(cells.du[0])
+        exact_dv = float(cells.dv[0])
+        du = int(np.clip(round(DECAY_ONE * exact_du) - 1, 0, DECAY_ONE - 1))
+        dv = int(np.clip(round(DECAY_ONE * exact_dv), 0, DECAY_ONE - 1))
         threshold = round(float(cells.threshold[0]) * scale)
         registers.append(Registers(du, dv, threshold, scale))
         report.append(
@@ -77,8 +79,8 @@ def fixed_point(plan: StockPlan) -> FixedPoint:
                 "cells": len(cells.which),
                 "scale": scale,
                 "largest error of a weight": worst,
-                "error of du": abs((du + 1) / DECAY_ONE - float(cells.du[0])),
-                "error of dv": abs(dv / DECAY_ONE - float(cells.dv[0])),
+                "error of du": abs((du + 1) / DECAY_ONE - exact_du),
+                "error of dv": abs(dv / DECAY_ONE - exact_dv),
             }
         )
     return FixedPoint(registers, weights, report)

@@ -121,11 +121,8 @@ def _profiled(
 
 
 def _refuse_nonsense(step_s: Any, powers_w: list[float], steps: int) -> None:
-    if (
-        not np.all(np.isfinite([*step_s, *powers_w]))
-        or len(step_s) == 0
-        or step_s.min() < 0
-    ):
+    is_finite = np.all(np.isfinite([*step_s, *powers_w]))
+    if not is_finite or len(step_s) == 0 or step_s.min() < 0:
         raise ValueError("the board's readings hold NaN, infinity or negative times")
     if len(step_s) != steps:
         raise ValueError(f"the board timed {len(step_s)} steps, {steps} were run")

@@ -89,6 +89,13 @@ def rule_of(node: PlainNode, how: PlainConventions, dt_s: float) -> Rule:
     leak = _numbers(parameters.v_leak)
     share_mem = share(tau_mem, dt_s, how.scheme) if leaky else dt_s
     kept = 1.0 - share_mem if leaky else 1.0
+    gain: Any = 1.0 if unit else np.asarray(parameters.r, np.float64)
+    weight_in: Any = 1.0
+    if synaptic and not unit:
+        weight_in = np.asarray(parameters.w_in, np.float64)
+    share_syn = share(parameters.tau_syn, dt_s, how.scheme) if synaptic else None
+    starts_at_leak = how.start == "leak" and leaky
+    taken = {"none": threshold * 0.0, "subtract-next": threshold / kept}
     return FloatRule(
         threshold=threshold,
         spikes_max=spikes_max,
@@ -99,16 +106,12 @@ def rule_of(node: PlainNode, how: PlainConventions, dt_s: float) -> Rule:
         leaky=leaky,
         leak=leak,
         reset=_numbers(parameters.v_reset),
-        gain=1.0 if unit else np.asarray(parameters.r, np.float64),
-        weight_in=1.0
-        if unit or not synaptic
-        else np.asarray(parameters.w_in, np.float64),
+        gain=gain,
+        weight_in=weight_in,
         share_mem=share_mem,
-        share_syn=share(parameters.tau_syn, dt_s, how.scheme) if synaptic else None,
-        start=leak if how.start == "leak" and leaky else np.zeros(()),
-        taken={"none": threshold * 0.0, "subtract-next": threshold / kept}.get(
-            how.reset, threshold
-        ),
+        share_syn=share_syn,
+        start=leak if starts_at_leak else np.zeros(()),
+        taken=taken.get(how.reset, threshold),
         whole=how.gains == "whole",
     )
 

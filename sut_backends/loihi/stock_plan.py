@@ -95,11 +95,10 @@ def _between(
     """List the matrices of a connection, one from each source process to each
     target."""
     (source,) = (*node.sources, *node.late_sources)
-    before: list[tuple[int | None, Any]] = [
-        (index, cells.which)
-        for index, cells in enumerate(groups)
-        if cells.node == source
-    ]
+    before: list[tuple[int | None, Any]] = []
+    for index, cells in enumerate(groups):
+        if cells.node == source:
+            before.append((index, cells.which))
     if nodes[source].type == "Input":
         before = [(None, np.arange(nodes[source].shape_out[0]))]
     weights = layers.changed(node.parameters.weight, np.float64)
@@ -151,20 +150,19 @@ def _cells(
         factor = factor * share_syn * np.asarray(values.w_in, np.float64)
     if network.conventions.gains != "file":
         factor = 1.0
-    each = [
-        np.broadcast_to(value, node.shape_out).astype(np.float64)
-        for value in (share_syn, share_mem, values.v_threshold, factor)
-    ]
+    each = []
+    for value in (share_syn, share_mem, values.v_threshold, factor):
+        each.append(np.broadcast_to(value, node.shape_out).astype(np.float64))
     kinds = np.stack(each[:3], axis=1)
     number = np.unique(kinds, axis=0, return_inverse=True)[1].reshape(-1)
     groups = [np.flatnonzero(number == kind) for kind in range(int(number.max()) + 1)]
     if vectors:
         groups = [np.arange(len(number))]
     du, dv, threshold, factors = each
-    cells = [
-        Cells(node.name, which, du[which], dv[which], threshold[which])
-        for which in groups
-    ]
+    cells = []
+    for which in groups:
+        of_kind = Cells(node.name, which, du[which], dv[which], threshold[which])
+        cells.append(of_kind)
     return cells, factors
 
 

@@ -74,8 +74,9 @@ def done_of(
     if room_b < 0:
         raise SutError(f"{len(marks)} marks in one window", code=ErrorCode.UNSUPPORTED)
     iterations = completion.iterations if counted else 0
+    disturbed_b = min(heard_b + completion.rx_in_window_b, _U16_MAX)
     return DoneMessage(
-        min(heard_b + completion.rx_in_window_b, _U16_MAX),
+        disturbed_b,
         marks,
         len(completion.output),
         iterations=iterations or 0,

@@ -6,6 +6,7 @@ gpiod).
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from importlib import import_module
 from typing import Any
 
@@ -79,12 +80,11 @@ class _GpioLine:
         settings = gpiod.LineSettings(
             direction=gpiod.line.Direction.OUTPUT, output_value=self._high
         )
+        request = partial(
+            gpiod.request_lines, chip, consumer="rig serve", config={number: settings}
+        )
         self._request: Any = _translated(
-            lambda: gpiod.request_lines(
-                chip, consumer="rig serve", config={number: settings}
-            ),
-            DeviceNotFound,
-            f"{self.name} cannot be had",
+            request, DeviceNotFound, f"{self.name} cannot be had"
         )
         self._number = number
 

@@ -173,11 +173,10 @@ class RequestWindow:
             # no ACK of this protocol: the next one repeats it, or the time-out comes
             return
         there = {number for number in self._flights if number < expected}
-        there |= {
-            expected + 1 + bit
-            for bit in range(BITMAP_BITS)
-            if received >> bit & 1 and expected + 1 + bit in self._flights
-        }
+        for bit in range(BITMAP_BITS):
+            number = expected + 1 + bit
+            if received >> bit & 1 and number in self._flights:
+                there.add(number)
         last = self._flights.get(self._end - 1)
         is_answered = last is not None and last.kind is not MessageKind.DATA
         if last and is_answered and self._end - 1 in there:

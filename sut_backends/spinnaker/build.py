@@ -26,13 +26,10 @@ def build(
     many of which fire.
     """
     sim.setup(timestep=plan.dt_ms, min_delay=plan.dt_ms)
-    made = {
-        plan.input: sim.Population(
-            plan.channels * input_spikes_max,
-            sim.SpikeSourceArray(spike_times=_times(plan, spikes, input_spikes_max)),
-            label=plan.input,
-        )
-    }
+    times = _times(plan, spikes, input_spikes_max)
+    source = sim.SpikeSourceArray(spike_times=times)
+    size = plan.channels * input_spikes_max
+    made = {plan.input: sim.Population(size, source, label=plan.input)}
     for one in plan.populations:
         cells = getattr(sim, one.kind)(**_lists(one.parameters))
         made[one.node] = sim.Population(one.size, cells, label=one.node)
@@ -43,10 +40,10 @@ def build(
         weights = np.repeat(projection.weights, copies, axis=1)
         for receptor, part in (("excitatory", weights), ("inhibitory", -weights)):
             outputs, inputs = np.nonzero(part > 0)
-            listed = [
-                (int(pre), int(post), float(part[post, pre]), plan.dt_ms)
-                for post, pre in zip(outputs, inputs, strict=True)
-            ]
+            listed = []
+            for post, pre in zip(outputs, inputs, strict=True):
+                weight = float(part[post, pre])
+                listed.append((int(pre), int(post), weight, plan.dt_ms))
             if listed:
                 sim.Projection(
                     made[projection.source],
@@ -71,10 +68,10 @@ def _times(plan: PynnPlan, spikes: Any, most: int) -> list[Any]:
 
 
 def _lists(parameters: dict[str, Any]) -> dict[str, Any]:
-    return {
-        name: value.tolist() if isinstance(value, np.ndarray) else value
-        for name, value in parameters.items()
-    }
+    lists = {}
+    for name, value in parameters.items():
+        lists[name] = value.tolist() if isinstance(value, np.ndarray) else value
+    return lists
 
 
 def report(
@@ -115,27 +112,28 @@ def _saturation(
     excitatory, inhibitory = map(
         float, vertex.get_weight_scales(vertex.get_ring_buffer_shifts())
     )
-    into = [
-        np.repeat(
-            one.weights, input_spikes_max if one.source == plan.input else 1, axis=1
-        )
-        for one in plan.projections
-        if one.target == population.node
-    ]
+    into = []
+    for projection in plan.projections:
+        if projection.target == population.node:
+            copies = input_spikes_max if projection.source == plan.input else 1
+            into.append(np.repeat(projection.weights, copies, axis=1))
     weights = np.concatenate(into, axis=1)
     facts: dict[str, Any] = {"node": population.node, "mv": population.mv}
+    above = np.maximum(weights, 0)
+    below = np.maximum(-weights, 0)
     for name, part, scale in (
-        ("excitatory", np.maximum(weights, 0), excitatory),
-        ("inhibitory", np.maximum(-weights, 0), inhibitory),
+        ("excitatory", above, excitatory),
+        ("inhibitory", below, inhibitory),
     ):
         raw = part * scale
         there = int(np.count_nonzero(part))
+        step_sum = float(raw.sum(axis=1).max(initial=0.0))
         facts[name] = {
             "largest": float(raw.max(initial=0.0)),
             "saturated": int(np.sum(raw > RAW_MAX)),
             "rounded to 0": int(np.sum((part > 0) & (raw < 0.5))),
             "of": there,
-            "sum of a step at most": float(raw.sum(axis=1).max(initial=0.0)),
-            "a step can overflow": bool(raw.sum(axis=1).max(initial=0.0) > RAW_MAX),
+            "sum of a step at most": step_sum,
+            "a step can overflow": step_sum > RAW_MAX,
         }
     return facts

@@ -110,13 +110,11 @@ def _into(node: PlainNode, network: PlainNetwork) -> list[tuple[str, Any]]:
     """Return the connections that feed a node: whose spikes, and the file's weights."""
     nodes = {one.name: one for one in network.nodes}
     connections = [nodes[name] for name in (*node.sources, *node.late_sources)]
-    return [
-        (
-            (*one.sources, *one.late_sources)[0],
-            np.asarray(one.parameters.weight, np.float64),
-        )
-        for one in connections
-    ]
+    into = []
+    for connection in connections:
+        source = (*connection.sources, *connection.late_sources)[0]
+        into.append((source, np.asarray(connection.parameters.weight, np.float64)))
+    return into
 
 
 def _population(
@@ -152,9 +150,8 @@ def _population(
         factor = gain * dt_ms / tau_ms * mv
     factor = np.broadcast_to(factor, size)
     cm_nf = 1.0
-    largest = max(
-        (float(np.abs(one * factor[:, None]).max()) for one in weights), default=0.0
-    )
+    peaks = [float(np.abs(one * factor[:, None]).max()) for one in weights]
+    largest = max(peaks, default=0.0)
     if cuba and largest > 0:
         # A larger capacitance asks for larger currents, for which a weight has 16 bits.
         cm_nf = WEIGHT_NA / largest

@@ -119,10 +119,10 @@ class SpinnakerTwoRunner:
             raise ValueError(
                 f"{int(spikes.max())} spikes of a channel in one step, a list holds one"
             )
-        self._entry.params = {
-            channel: np.flatnonzero(spikes[:, channel]).tolist()
-            for channel in range(spikes.shape[1])
-        }
+        steps_of_channels = {}
+        for channel in range(spikes.shape[1]):
+            steps_of_channels[channel] = np.flatnonzero(spikes[:, channel]).tolist()
+        self._entry.params = steps_of_channels
         self._network.reset()
         steps = len(spikes) + self._lag
         board = self._hardware.SpiNNaker2Chip(eth_ip=self._machine)

@@ -325,9 +325,10 @@ class FramedDut:
         command: False.
         """
         try:
+            hello = messages.HelloMessage(self.caps.nonce)
             self.exchange.ask(
                 MessageKind.HELLO,
-                messages.HelloMessage(self.caps.nonce).pack(),
+                hello.pack(),
                 expect=MessageKind.CAPS,
                 repeats_max=_REMEMBER_REPEATS,
             )

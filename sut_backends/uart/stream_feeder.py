@@ -177,10 +177,8 @@ class Feed:
             ) from error
         self._answers += answers
         if answers:
-            self._busy_s = max(
-                self._busy_s,
-                max(ticks[-1] - ticks[0] for ticks, _ in answers) / caps.tick_hz,
-            )
+            busy_ticks = max(ticks[-1] - ticks[0] for ticks, _ in answers)
+            self._busy_s = max(self._busy_s, busy_ticks / caps.tick_hz)
             self._expect_busy(self._busy_s * _BUSY_MARGIN)
         if self._step.preloaded and taken.state == StreamState.PLAYING:
             self._disturbed_b += _TAKE_B

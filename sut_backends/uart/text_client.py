@@ -335,9 +335,9 @@ class TextClient:
         """
         end_s = self._clock() + duration_s
         lines = list[str]()
-        while (left_s := end_s - self._clock()) > 0 and not (
-            lines and _answers([*before, *lines])
-        ):
+        while (left_s := end_s - self._clock()) > 0:
+            if lines and _answers([*before, *lines]):
+                break
             lines += self._lines(left_s)
         return lines
 
@@ -364,12 +364,9 @@ class TextClient:
         stray = self._lines(0.0)
         heard_b = 0
         end_s = self._clock() + self.timeout_s
-        while (
-            (stray or self._partial)
-            and self.received_b > heard_b
-            and len(stray) < _STRAY_MAX
-            and self._clock() < end_s
-        ):
+        while (stray or self._partial) and self.received_b > heard_b:
+            if len(stray) >= _STRAY_MAX or self._clock() >= end_s:
+                break
             heard_b = self.received_b
             stray += self._lines(_QUIET_S)  # the rest is evidence for its origin
         if BOOT in stray:
@@ -407,11 +404,9 @@ class TextClient:
             )
         if self.unprintable_b * 5 > self.received_b:
             cause = "the DUT's answer is garbled: probably another line rate"
+            try_next = rates_to_try.others("", self.line.baud)
             return GarbledAnswer(
-                cause,
-                evidence=self._evidence,
-                try_next=rates_to_try.others("", self.line.baud),
-                see="garbled",
+                cause, evidence=self._evidence, try_next=try_next, see="garbled"
             )
         evidence = f"{self._evidence}; last line: {heard!r}"
         cause = "the DUT talks, but does not answer `name`"

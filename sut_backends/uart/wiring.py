@@ -65,10 +65,12 @@ def talked(
     with suppress(DeadlineError, ProtocolError):
         name = client.attention(settings.timeout_s)
     spoilt_b = sum(byte not in _PRINTABLE for byte in at_power_up)
+    heard_b = len(at_power_up) + client.received_b
+    words = at_power_up.decode("ascii", "backslashreplace").split()
     talk = Talk(
-        heard_b=len(at_power_up) + client.received_b,
+        heard_b=heard_b,
         unreadable_b=spoilt_b + client.unprintable_b,
-        at_power_up=" ".join(at_power_up.decode("ascii", "backslashreplace").split()),
+        at_power_up=" ".join(words),
         name=name,
     )
     if name:

@@ -113,11 +113,9 @@ class VirtualSut(Backend):
         periods = sum(
             _PATTERN[pulse % len(_PATTERN)] for pulse in range(settings.sync_count)
         )
-        return {
-            Sync.kind: periods * settings.sync_period_us * 1e-6,
-            Load.kind: settings.load_s,
-            Query.kind: settings.preprocess.duration_s + settings.infer.duration_s,
-        }
+        sync_s = periods * settings.sync_period_us * 1e-6
+        query_s = settings.preprocess.duration_s + settings.infer.duration_s
+        return {Sync.kind: sync_s, Load.kind: settings.load_s, Query.kind: query_s}
 
     @classmethod
     def open(cls, settings: Settings, context: BenchContext) -> Self:
@@ -175,11 +173,10 @@ class VirtualSut(Backend):
 
     def _idle(self, duration_s: float) -> Completion:
         """Let the idle time pass."""
-        marks = [
-            self._mark(IDLE, self._settings.idle_w, duration_s),
-            self._mark(END, self._settings.idle_w, _AFTER_S),
-        ]
-        return Completion(tuple(marks), iterations=0)
+        idle_w = self._settings.idle_w
+        begin = self._mark(IDLE, idle_w, duration_s)
+        end = self._mark(END, idle_w, _AFTER_S)
+        return Completion((begin, end), iterations=0)
 
     def _sync(self) -> Completion:
         """Give a burst of pulses."""
@@ -259,11 +256,9 @@ class VirtualSut(Backend):
                 awaited_s,
                 evidence=f"the virtual device takes {took_s:.3g} s for it",
             )
+        known_ticks = tuple(known) if model.tells_ticks else None
         return Completion(
-            tuple(marks),
-            search.answer(),
-            iterations=1,
-            known=tuple(known) if model.tells_ticks else None,
+            tuple(marks), search.answer(), iterations=1, known=known_ticks
         )
 
     def _pulse(self, phase: int, power_w: float) -> Mark:
@@ -301,14 +296,14 @@ class VirtualSut(Backend):
         began = marks[0].tick
         link = WindowLink(load_ns, settings.slots, self._world.now_ns())
         right = self._right(windows)
+
+        def ticks(samples: int) -> int:
+            return samples * settings.tick_hz // step.sample_hz
+
         for number in range(len(windows)):
-            wanted_ns, ready_ns = (
-                self._at(
-                    began
-                    + (number * step.hop + samples) * settings.tick_hz // step.sample_hz
-                )
-                for samples in (step.window - step.hop, step.window)
-            )
+            ready = number * step.hop + step.window
+            wanted_ns = self._at(began + ticks(ready - step.hop))
+            ready_ns = self._at(began + ticks(ready))
             if link.there_ns(number, wanted_ns) > ready_ns:
                 end = (
                     f"window {number} was not there when it was ready, and the stream"
@@ -316,7 +311,7 @@ class VirtualSut(Backend):
                 )
             self._world.advance(max(ready_ns - self._world.now_ns(), 0))
             after = number + settings.slots
-            last = (after * step.hop + step.window) * settings.tick_hz // step.sample_hz
+            last = ticks(after * step.hop + step.window)
             if (
                 not end
                 and after < len(windows)
@@ -353,11 +348,10 @@ class VirtualSut(Backend):
             yield from map(self._reference, ahead)
 
     def _hop(self) -> list[Mark]:
-        phases = enumerate(self._timed, start=1)
-        marks = [
-            self._mark(n, phase.power_w * self._vary(phase), self._takes_s(phase))
-            for n, phase in phases
-        ]
+        marks = []
+        for number, phase in enumerate(self._timed, start=1):
+            power_w = phase.power_w * self._vary(phase)
+            marks.append(self._mark(number, power_w, self._takes_s(phase)))
         return [*marks, self._mark(DECIDED, self._settings.idle_w, 0.0)]
 
     def _phases(self, query: Query) -> tuple[list[Mark], int]:
@@ -365,13 +359,11 @@ class VirtualSut(Backend):
         completed = 0
         for number, phase in enumerate(self._timed, start=1):
             pace = self._settings.drift.duration_at(self._world.now_ns())
-            durations_s = [
-                phase.duration_s * self._vary(phase) * pace
-                for _ in range(query.repeat * len(query.indices))
-            ]
-            marks.append(
-                self._mark(number, phase.power_w * self._vary(phase), sum(durations_s))
-            )
+            durations_s = []
+            for _ in range(query.repeat * len(query.indices)):
+                durations_s.append(phase.duration_s * self._vary(phase) * pace)
+            power_w = phase.power_w * self._vary(phase)
+            marks.append(self._mark(number, power_w, sum(durations_s)))
             completed = len(durations_s)
         return marks, completed
 
@@ -436,11 +428,9 @@ class VirtualSut(Backend):
     def _at(self, tick: int) -> int:
         """Return the world's time at which the device's timer comes to `tick`."""
         settings = self._settings
-        now_ns = math.floor(
-            (tick - settings.clock_offset_ticks)
-            * NS_PER_S
-            / (settings.tick_hz * (1 + settings.clock_ppm * 1e-6))
-        )
+        ticks = tick - settings.clock_offset_ticks
+        tick_hz = settings.tick_hz * (1 + settings.clock_ppm * 1e-6)
+        now_ns = math.floor(ticks * NS_PER_S / tick_hz)
         while self._tick(now_ns) < tick:
             now_ns += 1
         return now_ns

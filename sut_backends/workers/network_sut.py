@@ -92,11 +92,12 @@ def open_network_sut(
     network, how = _network(workload)
     if runner.refuse is not None:
         runner.refuse(network)
+    plain = partial(write_plain, network, how, workload.dt_s)
     prepared = _Prepared(
         task=workload.task,
         model=workload.model,
         file=workload.path.name,
-        plain=partial(write_plain, network, how, workload.dt_s),
+        plain=plain,
         codec=workload.codec,
         arguments=workload.arguments,
         nir=str(workload.path.resolve()),

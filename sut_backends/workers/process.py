@@ -90,19 +90,16 @@ class Worker(ChildProcess):
         where = _code_of(program, place)
         self._isolation = Isolation(place.environment) if place.isolated else None
         try:
+            start = json.dumps(asdict(order))
+            environment = self._isolation.environment if self._isolation else None
+            folder = self._isolation.work if self._isolation else None
             super().__init__(
-                [
-                    interpreter,
-                    "-c",
-                    _CODE,
-                    json.dumps(where),
-                    json.dumps(asdict(order)),
-                ],
+                [interpreter, "-c", _CODE, json.dumps(where), start],
                 (),
                 what=program.entry,
                 try_next=f"is {interpreter} a Python that starts?",
-                environment=self._isolation.environment if self._isolation else None,
-                folder=self._isolation.work if self._isolation else None,
+                environment=environment,
+                folder=folder,
             )
         except BaseException:
             if self._isolation:
@@ -154,14 +151,9 @@ class Worker(ChildProcess):
         """Return the answer to a request, and its bytes; DeadlineError ends the
         process: a computation cannot be stopped otherwise."""
         end_s = time.monotonic() + min(limit_s, _WAIT_MAX_S)
-        self._send(
-            json.dumps(request_json(request) | {"bytes": len(payload)}).encode()
-            + b"\n"
-            + payload,
-            end_s,
-            request.op,
-            limit_s,
-        )
+        head = json.dumps(request_json(request) | {"bytes": len(payload)})
+        message = head.encode() + b"\n" + payload
+        self._send(message, end_s, request.op, limit_s)
         content, output = self._answer(end_s, request.op, limit_s)
         return done_of(content), output
 
@@ -268,12 +260,8 @@ def _code_of(program: Program, place: Place) -> dict[str, Any]:
         }
     # `rig` and the backends for what every worker does, the others for the program at
     # hand.
-    names = {
-        "rig",
-        "sut_backends",
-        program.entry.split(".")[0].split(":")[0],
-        *place.packages,
-    }
+    of_program = program.entry.split(".")[0].split(":")[0]
+    names = {"rig", "sut_backends", of_program, *place.packages}
     packages = {}
     for name in sorted(names):
         spec = find_spec(name)

@@ -58,11 +58,11 @@ class WorkerSut(Backend):
     ) -> None:
         """Complete `info`, whose firmware is the program's name, by the worker's."""
         hold_ns = settings.sync_hold_us * 1000
+        about = worker.about
+        firmware = f"{info.firmware}, {about.python}, numpy {about.numpy}"
         self._info = replace(
             info,
-            firmware=(
-                f"{info.firmware}, {worker.about.python}, numpy {worker.about.numpy}"
-            ),
+            firmware=firmware,
             link="pipe",
             slots=settings.slots,
             has_sync_line=False,

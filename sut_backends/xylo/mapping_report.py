@@ -68,9 +68,8 @@ def mapping(
         """Return the weights of hidden neurons and of outputs, a column a neuron."""
         hidden = np.asarray(spec.weights_rec, float)
         into = np.zeros((np.shape(spec.weights_in)[0], *hidden.shape[1:]))
-        given = np.asarray(spec.weights_in, float).reshape(
-            len(into), -1, *hidden.shape[2:]
-        )
+        given = np.asarray(spec.weights_in, float)
+        given = given.reshape(len(into), -1, *hidden.shape[2:])
         into[:, : given.shape[1]] = given
         both = np.moveaxis(np.concatenate([into, hidden]), 1, -1)
         return both.reshape(-1, both.shape[-1]), np.asarray(spec.weights_out, float)
@@ -95,16 +94,15 @@ def mapping(
         exact = np.ravel(limits_before[number]).astype(float) * scale
         off = np.abs(np.ravel(limits_after[number]) - exact)
         used = exact != 0
-        moved = max(moved, float((off[used] / np.abs(exact[used])).max(initial=0.0)))
+        relative = off[used] / np.abs(exact[used])
+        moved = max(moved, float(relative.max(initial=0.0)))
         scales += np.ravel(scale)[np.ravel(most) > 0].tolist()
     taus = 0.0
     for name in ("dash_mem", "dash_syn", "dash_mem_out", "dash_syn_out"):
-        exact, got = (
-            np.ravel(before[name]).astype(float),
-            np.ravel(after[name]).astype(float),
-        )
-        used = exact > 0
-        taus = max(taus, float(np.abs(2.0 ** (got - exact) - 1)[used].max(initial=0.0)))
+        exact = np.ravel(before[name]).astype(float)
+        got = np.ravel(after[name]).astype(float)
+        change = np.abs(2.0 ** (got - exact) - 1)[exact > 0]
+        taus = max(taus, float(change.max(initial=0.0)))
     limits = np.concatenate([np.ravel(held.threshold), np.ravel(held.threshold_out)])
     return {
         "hidden_neurons": int(np.shape(held.weights_rec)[0]),

@@ -141,8 +141,9 @@ def specification(job: Job, chip: str) -> Specification:
     module = importlib.import_module(f"rockpool.devices.xylo.{name}")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
+        graph_read = from_nir(graph).as_graph()
         mapped = module.mapper(
-            from_nir(graph).as_graph(),
+            graph_read,
             weight_dtype="float",
             threshold_dtype="float",
             dash_dtype="float",
@@ -260,13 +261,12 @@ def nest_recurrence(graph: Any, name: str) -> None:
     import nir
     import numpy as np
 
-    loops = [
-        target
-        for source, target in graph.edges
-        if source == name
-        and isinstance(graph.nodes[target], nir.Linear)
-        and (target, name) in graph.edges
-    ]
+    loops = []
+    for source, target in graph.edges:
+        if source != name or (target, name) not in graph.edges:
+            continue
+        if isinstance(graph.nodes[target], nir.Linear):
+            loops.append(target)
     if not loops:
         return
     if len(loops) > 1 or sum(loops[0] in edge for edge in graph.edges) != 2:

@@ -94,9 +94,9 @@ class NeuronsModel(PyLoihiProcessModel):
 
     def run_spk(self) -> None:
         """Do one step."""
-        self.s_out.send(
-            rules.step(self._rule, self.current, self.membrane, self.a_in.recv())
-        )
+        arrived = self.a_in.recv()
+        spikes = rules.step(self._rule, self.current, self.membrane, arrived)
+        self.s_out.send(spikes)
 
 
 @implements(proc=Late, protocol=LoihiProtocol)

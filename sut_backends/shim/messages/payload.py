@@ -240,11 +240,11 @@ def message(kind: MessageKind) -> Callable[[type[_P]], type[_P]]:
         made = dataclass(frozen=True, slots=True)(declared)
         hints = get_type_hints(declared, include_extras=True)
         made.kind = kind
-        made.fields = tuple(
-            (name, get_args(hints[name])[1])
-            for name in declared.__annotations__
-            if hasattr(hints[name], "__metadata__")
-        )
+        fields = []
+        for name in declared.__annotations__:
+            if hasattr(hints[name], "__metadata__"):
+                fields.append((name, get_args(hints[name])[1]))
+        made.fields = tuple(fields)
         made.head = struct.Struct("<" + "".join(field.head for _, field in made.fields))
         made.has_tail = any(field.has_tail for _, field in made.fields)
         return made

@@ -39,11 +39,11 @@ def refuse(
                 f"{node.name} has values of the shape {list(node.shape_out)}: one axis"
                 " is meant, after a Flatten of the file's own"
             )
-        if node.type not in ENDS and not all(
-            np.all(np.isfinite(numbers(value)))
-            for value in node.parameters.given.values()
-        ):
-            raise ValueError(f"{node.name} holds NaN or infinity")
+        if node.type in ENDS:
+            continue
+        for value in node.parameters.given.values():
+            if not np.all(np.isfinite(numbers(value))):
+                raise ValueError(f"{node.name} holds NaN or infinity")
     if len(network.inputs) != 1 or len(network.outputs) != 1:
         raise ValueError(
             f"{len(network.inputs)} inputs and {len(network.outputs)} outputs, one of"

@@ -67,16 +67,14 @@ def searched(search: Search, order: Order, marks: Marks, known: list[int]) -> bo
         met = order.target is not None and cost <= order.target
         over = met or at_ns >= end_ns or not more
         if reached > marked and (over or at_ns >= marks[-1][1] + order.apart_ns):
-            marks.append(
-                (REACHED + reached - 1, not_before(marks[-1][1] + order.apart_ns))
-            )
+            marked_ns = not_before(marks[-1][1] + order.apart_ns)
+            marks.append((REACHED + reached - 1, marked_ns))
             marked = reached
         if over:
             marks.append((END, not_before(marks[-1][1] + order.apart_ns)))
             return met
-        next_costs = [
-            *order.thresholds[reached : reached + 1],
-            *([] if order.target is None else [order.target]),
-        ]
+        next_costs = list(order.thresholds[reached : reached + 1])
+        if order.target is not None:
+            next_costs.append(order.target)
         until = max(next_costs, default=None)
         more = search.advance((end_ns - at_ns) * 1e-9, until)

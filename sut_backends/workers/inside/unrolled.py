@@ -46,11 +46,10 @@ def unrolled(network: PlainNetwork) -> PlainNetwork:
             laid_out += fed_by(nodes[name].sources) if flat else [name]
         return tuple(laid_out)
 
-    kept = [
-        replace(_in_one_axis(node), sources=fed_by(node.sources))
-        for node in network.nodes
-        if node.type != "Flatten"
-    ]
+    kept = []
+    for node in network.nodes:
+        if node.type != "Flatten":
+            kept.append(replace(_in_one_axis(node), sources=fed_by(node.sources)))
     return replace(network, nodes=tuple(kept))
 
 
@@ -66,11 +65,10 @@ def _in_one_axis(node: PlainNode) -> PlainNode:
         return replace(flat, type="Affine", parameters=matrix)
     if len(node.shape_out) == 1:
         return node
-    each = {
-        name: np.broadcast_to(value, node.shape_out).reshape(-1)
-        for name, value in node.parameters.given.items()
-        if np.ndim(value) > 0
-    }
+    each = {}
+    for name, value in node.parameters.given.items():
+        if np.ndim(value) > 0:
+            each[name] = np.broadcast_to(value, node.shape_out).reshape(-1)
     return replace(flat, parameters=replace(node.parameters, **each))
 
 
@@ -85,9 +83,8 @@ def connections(node: PlainNode) -> Any:
     if node.type in CONVOLUTIONS:
         weight = np.asarray(parameters.weight, np.float64)
         axes = weight.ndim - 2
-        weight = weight.reshape(
-            *weight.shape[:2], *((1,) * (2 - axes)), *weight.shape[2:]
-        )
+        single = (1,) * (2 - axes)
+        weight = weight.reshape(*weight.shape[:2], *single, *weight.shape[2:])
         groups = int(np.asarray(parameters.groups))
         dilation = _two(parameters.dilation, axes, 1)
         before = _before(parameters, axes)

@@ -41,6 +41,11 @@ def _parameters_of(layer: Any) -> list[NDArray[np.int64]]:
     return parameters
 
 
+def _weights_of(part: Any) -> NDArray[np.int64]:
+    """Return the weights of a part of a configuration, shifted as it says."""
+    return np.asarray(part.weights, np.int64) << int(part.weight_bit_shift)
+
+
 class Core(Output):
     """The chip: takes a configuration and spikes, and gives readouts step by step."""
 
@@ -75,12 +80,9 @@ class Core(Output):
             () if isinstance(hidden.neurons, Bag) else (hidden, config.readout)
         )
         if self._layers:
-            self._back = np.asarray(hidden.weights, np.int64) << int(
-                hidden.weight_bit_shift
-            )
-            self._states = [
-                np.zeros((2, len(one.neurons)), np.int64) for one in self._layers
-            ]
+            self._back = _weights_of(hidden)
+            sizes = [len(layer.neurons) for layer in self._layers]
+            self._states = [np.zeros((2, size), np.int64) for size in sizes]
             self._fired = np.zeros(len(hidden.neurons), np.int64)
             self._parameters = [_parameters_of(layer) for layer in self._layers]
 
@@ -111,10 +113,8 @@ class Core(Output):
         chip is busy from now on, not while it is computed here.
         """
         config = self._config
-        into, out = (
-            np.asarray(part.weights, np.int64) << int(part.weight_bit_shift)
-            for part in (config.input, config.readout)
-        )
+        into = _weights_of(config.input)
+        out = _weights_of(config.readout)
         counts: dict[int, Any] = {}
         for spike in self._inputs:
             step = int(getattr(spike, self._stamp))
@@ -228,14 +228,18 @@ def build(samna: Any, truth: Truth) -> None:
     events = (samna.xyloCore2 if truth.chip == "audio2" else samna.xyloAudio3).event
     kind = "XyloA2TestBoard" if truth.chip == "audio2" else "XyloAudio3TestBoard"
     boards = [SimulatedHdk(truth, events, rails) for _ in range(truth.boards)]
-    samna.device = types.SimpleNamespace(
-        get_all_devices=lambda: [
-            types.SimpleNamespace(
-                device_type_name=kind, serial_number=f"sim-{number}", at=number
+
+    def get_all_devices() -> list[Any]:
+        devices = []
+        for at in range(len(boards)):
+            device = types.SimpleNamespace(
+                device_type_name=kind, serial_number=f"sim-{at}", at=at
             )
-            for number in range(len(boards))
-        ],
-        open_device=lambda found: boards[found.at],
+            devices.append(device)
+        return devices
+
+    samna.device = types.SimpleNamespace(
+        get_all_devices=get_all_devices, open_device=lambda found: boards[found.at]
     )
 
     def sink_from(node: Any) -> Sink:

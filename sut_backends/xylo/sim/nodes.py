@@ -42,11 +42,10 @@ class Truth:
     def energy_j(self, channel: str, from_ns: int, to_ns: int) -> float:
         """Compute the energy of a channel between two times of CLOCK_MONOTONIC."""
         rest_w, more_w = POWER_W[self.chip][channel]
-        busy = sum(
-            max(min(to_ns, stop) - max(from_ns, start), 0)
-            for start, stop in self.busy_ns
-        )
-        return (rest_w * (to_ns - from_ns) + more_w * busy) / NS_PER_S
+        busy_ns = 0
+        for start, stop in self.busy_ns:
+            busy_ns += max(min(to_ns, stop) - max(from_ns, start), 0)
+        return (rest_w * (to_ns - from_ns) + more_w * busy_ns) / NS_PER_S
 
     def note(self) -> None:
         """Write the true values to a file, for comparison in a test."""
