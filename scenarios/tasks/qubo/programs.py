@@ -186,10 +186,10 @@ class Tabu(ProgramSampling):
             "num_restarts": num_restarts,
         }
         if until is not None:
-            how["energy_threshold"] = until
+            how |= {"energy_threshold": until}
         if self._calls:
             variables = list(range(self._problem.nodes))
-            how["initial_states"] = (self._vector[None], variables)
+            how |= {"initial_states": (self._vector[None], variables)}
         self._sample(tenure=self._problem.parameters["tenure"], **how)
         return True
 
