@@ -98,9 +98,8 @@ def _places(
     """Return how many of `count` instants, number `first` and the next of those that
     lie a step apart, come before each time.
     """
-    places: NDArray[np.int64] = np.clip(
-        np.ceil(times_s / step_s) - first, 0, count
-    ).astype(np.int64)
+    passed = np.ceil(times_s / step_s) - first
+    places: NDArray[np.int64] = np.clip(passed, 0, count).astype(np.int64)
     # A quotient may be rounded to the next whole number.
     places -= (places > 0) & ((first + places - 1) * step_s >= times_s)
     places += (places < count) & ((first + places) * step_s < times_s)
@@ -230,15 +229,9 @@ class FrontEnd:
         """Drop states that no later sample needs; the last one before `before_s` stays,
         and one exactly there: its edge is to come.
         """
-        keep = max(
-            int(
-                np.searchsorted(
-                    np.maximum(self._times_s, self._edge_times_s), before_s, side="left"
-                )
-            )
-            - 1,
-            0,
-        )
+        needed_to_s = np.maximum(self._times_s, self._edge_times_s)
+        past = int(np.searchsorted(needed_to_s, before_s, side="left"))
+        keep = max(past - 1, 0)
         self._times_s = self._times_s[keep:]
         self._edge_times_s = self._edge_times_s[keep:]
         self._power_w = self._power_w[keep:]

@@ -164,11 +164,9 @@ class TerminalDevice(ABC):
         """Send the bytes that an instrument in real time would have sent by now:
         virtual time ran ahead of the line."""
         end_s = time.monotonic() + _DELIVERY_S
-        while (
-            not self._world.live
-            and time.monotonic() < end_s
-            and (self._tx or unread_b(self._slave))
-        ):
+        while not self._world.live and time.monotonic() < end_s:
+            if not self._tx and not unread_b(self._slave):
+                break
             if self._tx:
                 self._send()
             self._stopping.wait(_POLL_S)

@@ -151,9 +151,8 @@ class VirtualRecording(ThreadRecording):
             "simulated": True,
             "settings": {name: getattr(settings, name) for name in settings.__slots__},
         }
-        self._sampler = Sampler(
-            settings, world, world.now_ns(), np.random.default_rng(list(seed.encode()))
-        )
+        random = np.random.default_rng(list(seed.encode()))
+        self._sampler = Sampler(settings, world, world.now_ns(), random)
         self._stop_ns: int | None = None
         self._until_s = math.inf
         self._changed = threading.Event()
@@ -184,11 +183,9 @@ class VirtualRecording(ThreadRecording):
         """Raise what went wrong in the recording so far; in virtual time, wait until
         the samples have caught up with the device.
         """
-        while (
-            not self._world.live
-            and self._sampler.due(self._world.horizon_ns()) > _CHUNK
-            and self._thread.is_alive()
-        ):
+        while not self._world.live and self._thread.is_alive():
+            if self._sampler.due(self._world.horizon_ns()) <= _CHUNK:
+                break
             self._changed.set()
             pause(0.001)
         super().check()

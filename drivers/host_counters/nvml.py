@@ -168,11 +168,12 @@ class Nvml(CounterDriver):
     @staticmethod
     def restated(settings: Settings, info: MonitorInfo) -> MonitorInfo:
         """Return rates and limits of error as the settings have them."""
+        limits = info.accuracy if settings.calibration else _accuracy(settings)
         return replace(
             info,
             sample_hz=settings.poll_hz,
             edge_hz=settings.poll_hz,
-            accuracy=info.accuracy if settings.calibration else _accuracy(settings),
+            accuracy=limits,
         )
 
     @classmethod

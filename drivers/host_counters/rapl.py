@@ -296,16 +296,13 @@ def zones(root: Path) -> list[Zone]:
     zones_found = []
     for folder in folders:
         parent = names.get(folder.name.rpartition(":")[0], "")
-        label = f"{parent}/{names[folder.name]}" if parent else names[folder.name]
+        name = names[folder.name]
+        label = f"{parent}/{name}" if parent else name
         # A processor may show its package a second time (intel-rapl-mmio): that one
         # goes by the name of its folder.
-        zones_found.append(
-            Zone(
-                folder,
-                names[folder.name],
-                label if folder.name.startswith("intel-rapl:") else folder.name,
-            )
-        )
+        if not folder.name.startswith("intel-rapl:"):
+            label = folder.name
+        zones_found.append(Zone(folder, name, label))
     return zones_found
 
 
@@ -384,15 +381,9 @@ def _accuracy(settings: Rapl.Settings, largest_nj: int) -> Accuracy:
         if simulated
         else "the limit in the bench file (the maker states none)"
     )
+    lsb_a = unit_j * settings.poll_hz / STAND_IN_V
     return Accuracy(
-        current=(
-            Range(
-                _MOST_W / STAND_IN_V,
-                gain,
-                0.0,
-                lsb=unit_j * settings.poll_hz / STAND_IN_V,
-            ),
-        ),
+        current=(Range(_MOST_W / STAND_IN_V, gain, 0.0, lsb=lsb_a),),
         voltage=(Range(STAND_IN_V, 0.0, 0.0),),
         clock_ppm=abs(settings.simulator.clock_ppm) if simulated else _CLOCK_PPM,
         source=(

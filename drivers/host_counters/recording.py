@@ -333,10 +333,8 @@ class CounterRecording(ThreadRecording):
             return
         samples_w = np.array(self._unwritten_w, dtype=np.float32)
         self._unwritten_w = []
-        self._writer.analog(
-            samples_w / np.float32(STAND_IN_V),
-            np.full(len(samples_w), STAND_IN_V, dtype=np.float32),
-        )
+        voltages_v = np.full(len(samples_w), STAND_IN_V, dtype=np.float32)
+        self._writer.analog(samples_w / np.float32(STAND_IN_V), voltages_v)
 
     def _opened(self, start_ns: int) -> TraceWriter:
         """Open the trace when its time 0 is known: who aligns marks of the host with it

@@ -114,11 +114,12 @@ class InaMonitor(SerialInstrument):
     @staticmethod
     def restated(settings: Settings, info: MonitorInfo) -> MonitorInfo:
         """Return rates and limits of error as the settings have them."""
+        limits = info.accuracy if settings.calibration else _limits(settings)
         return dataclasses.replace(
             info,
             sample_hz=settings.sample_hz,
             edge_hz=_EDGE_HZ,
-            accuracy=info.accuracy if settings.calibration else _limits(settings),
+            accuracy=limits,
             sync="stamps",
             min_pulse_s=_MIN_PULSE_S,
         )

@@ -62,11 +62,12 @@ def promised(
         (at for at, interval_s in numbered if interval_s <= period_s * (1 + 1e-9)),
         default=0,
     )
+    ranges = []
+    for up_to, gain, offset in rows:
+        noise_a = _NOISE_A[max(up_to, 1e-3)][place]
+        ranges.append(Range(up_to, gain, offset, noise=noise_a))
     return Accuracy(
-        current=tuple(
-            Range(up_to, gain, offset, noise=_NOISE_A[max(up_to, 1e-3)][place])
-            for up_to, gain, offset in rows
-        ),
+        current=tuple(ranges),
         voltage=(Range(*_VOLTAGE_20, noise=_NOISE_20_V[place]),),
         clock_ppm=max(_CLOCK_PPM, clock_ppm),
         source=_SOURCE,

@@ -407,8 +407,11 @@ def _clock_of(world: World) -> LogClock:
     # Of a live device it is known only at the end of a phase how much time has passed
     # for it: the instrument's records end there too.
     present_ns = world.horizon_ns if world.live else world.now_ns
-    return LogClock(
-        lambda: present_ns() / NS_PER_S,
-        lambda duration_s: world.wait(round(duration_s * NS_PER_S)),
-        watch=None if world.live else world.watch,
-    )
+
+    def now_s() -> float:
+        return present_ns() / NS_PER_S
+
+    def wait(duration_s: float) -> None:
+        world.wait(round(duration_s * NS_PER_S))
+
+    return LogClock(now_s, wait, watch=None if world.live else world.watch)

@@ -73,15 +73,13 @@ class LogRecording(ThreadRecording):
         # Virtual time and its records go on in turns: so they can be counted against
         # it.
         self._in_turns = plan.stamped and clock.jumps
-        self._received = {plan.channel: 0} | (
-            {} if plan.sync_channel is None else {plan.sync_channel: 0}
-        )
+        self._received = {plan.channel: 0}
+        if plan.sync_channel is not None:
+            self._received |= {plan.sync_channel: 0}
         self._waiting: dict[int, NDArray[np.float64]] = {}
-        self._stop, self._wake, self._turn_over = (
-            threading.Event(),
-            threading.Event(),
-            threading.Event(),
-        )
+        self._stop = threading.Event()
+        self._wake = threading.Event()
+        self._turn_over = threading.Event()
         self._end_watch: Callable[[], None] = lambda: None
         self._ended = False
 
@@ -255,9 +253,8 @@ class LogRecording(ThreadRecording):
                 raise self._lost(f"{len(values)} numbers where records have {width}")
             records = values.reshape(-1, width)
             self._received[channel] += len(records)
-            self._waiting[channel] = np.concatenate(
-                [self._waiting.get(channel, np.zeros((0, width))), records]
-            )
+            before = self._waiting.get(channel, np.zeros((0, width)))
+            self._waiting[channel] = np.concatenate([before, records])
             full = full or len(records) >= self._most
         self._answered_s = self._clock.now_s()
         if plan.stamped and self._received[plan.channel]:

@@ -60,8 +60,7 @@ def blinded(rows: Floats) -> NDArray[np.bool_]:
 
 def runs(flags: NDArray[np.bool_]) -> list[tuple[int, int]]:
     """Return first and last + 1 of each run of true values."""
-    steps = np.flatnonzero(
-        np.diff(np.concatenate([[False], flags, [False]]).astype(np.int8))
-    )
+    bounded = np.concatenate([[False], flags, [False]])
+    steps = np.flatnonzero(np.diff(bounded.astype(np.int8)))
     pairs = zip(steps[::2], steps[1::2], strict=True)
     return [(int(begin), int(end)) for begin, end in pairs]

@@ -93,22 +93,20 @@ class RecordLag:
         missing_s = min(self._behind_s(base, fetch) for fetch in last)
         if missing_s <= self._limit_s:
             return None
-        prompt = [
-            fetch
-            for at, fetch in enumerate(fetches)
-            if not at or self._behind_s(fetches[:at], fetch) <= self._limit_s
-        ]
-        return Missing(missing_s, prompt[-1].records, self._stretch(fetches))
+        prompt = fetches[0]
+        for at, fetch in enumerate(fetches[1:], start=1):
+            if self._behind_s(fetches[:at], fetch) <= self._limit_s:
+                prompt = fetch
+        return Missing(missing_s, prompt.records, self._stretch(fetches))
 
     @property
     def doubtful(self) -> bool:
         """Whether the last fetch lagged more than those before: a few more show
         whether permanently."""
         fetches = list(self._fetches)
-        return (
-            len(fetches) > 1
-            and self._behind_s(fetches[:-1], fetches[-1]) > self._limit_s
-        )
+        if len(fetches) <= 1:
+            return False
+        return self._behind_s(fetches[:-1], fetches[-1]) > self._limit_s
 
     def _behind_s(self, base: list[_Fetch], fetch: _Fetch) -> float:
         """Return the least lag of one fetch after the promptest of others."""

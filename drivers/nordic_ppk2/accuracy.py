@@ -34,18 +34,14 @@ _SOURCE = (
 
 def promised() -> Accuracy:
     """Return the limits."""
-    rows = tuple(
-        Range(
-            end_a if at + 1 == len(_RANGES) else _DOWN_SHARE * end_a,
-            gain,
-            offset_a,
-            lsb=_STEP_V / shunt_ohm,
-        )
-        for at, (end_a, gain, offset_a, shunt_ohm) in enumerate(_RANGES)
-    )
+    rows = []
+    for at, (end_a, gain, offset_a, shunt_ohm) in enumerate(_RANGES):
+        is_largest = at + 1 == len(_RANGES)
+        up_to_a = end_a if is_largest else _DOWN_SHARE * end_a
+        rows.append(Range(up_to_a, gain, offset_a, lsb=_STEP_V / shunt_ohm))
     voltage = (Range(_MOST_V, 0.0, _VOLTAGE_V),)
     return Accuracy(
-        current=rows,
+        current=tuple(rows),
         voltage=voltage,
         clock_ppm=_CLOCK_PPM,
         source=_SOURCE,

@@ -152,11 +152,12 @@ class NordicPpk2(SerialInstrument):
     @staticmethod
     def restated(settings: Settings, info: MonitorInfo) -> MonitorInfo:
         """Return rates and limits of error."""
+        limits = info.accuracy if settings.calibration else promised()
         return dataclasses.replace(
             info,
             sample_hz=SAMPLE_HZ,
             edge_hz=SAMPLE_HZ,
-            accuracy=info.accuracy if settings.calibration else promised(),
+            accuracy=limits,
             sync="digital",
             min_pulse_s=_MIN_PULSE_S,
         )
@@ -236,10 +237,9 @@ class NordicPpk2(SerialInstrument):
         before = self._command(False)
         # It is there. Its supply is off now, or an error says that it may be on.
         self._answered = True
-        _, self._metadata = self._link.ask(
-            commands.mode(MODES[settings.mode]),
-            commands.voltage(_millivolts(settings)),
-        )
+        mode = commands.mode(MODES[settings.mode])
+        voltage = commands.voltage(_millivolts(settings))
+        _, self._metadata = self._link.ask(mode, voltage)
         self._require(self._metadata)
         self._details |= {
             "stale_at_open_b": stale_b,

@@ -174,13 +174,13 @@ def _constants(words: Mapping[str, str], at: int) -> Constants:
 
 
 def _missing(constants: Constants) -> tuple[str, ...]:
-    names = tuple(name.upper() for name in Constants.__slots__)
-    return tuple(
-        name
-        for name in names
-        if not math.isfinite(value := getattr(constants, name.lower()))
-        or (name in _ABOVE_0 and value <= 0)
-    )
+    missing = []
+    for slot in Constants.__slots__:
+        value = getattr(constants, slot)
+        name = slot.upper()
+        if not math.isfinite(value) or (name in _ABOVE_0 and value <= 0):
+            missing.append(name)
+    return tuple(missing)
 
 
 def _number(text: str) -> float:

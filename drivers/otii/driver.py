@@ -317,11 +317,9 @@ class Otii(SerialInstrument):
         self, name: str, key: str, wanted: float | str, about: dict[str, Any]
     ) -> None:
         got = self._ask(name, key, **about)
-        same = got == wanted or (
-            isinstance(got, (int, float))
-            and isinstance(wanted, (int, float))
-            and abs(got - wanted) <= 1e-3 * abs(wanted)
-        )
+        same = got == wanted
+        if isinstance(got, (int, float)) and isinstance(wanted, (int, float)):
+            same = same or abs(got - wanted) <= 1e-3 * abs(wanted)
         if not same:
             raise BenchError(
                 "the Otii does not keep a setting",

@@ -254,7 +254,9 @@ class OtiiRecording(StreamRecording):
                 evidence=f"{channel} of device {self._device}",
                 try_next=TRY,
             )
-        return np.concatenate([each[2] for each in parts]), parts[0][0], parts[0][1]
+        values = np.concatenate([each[2] for each in parts])
+        start_s, period_s, _ = parts[0]
+        return values, start_s, period_s
 
     def _require_time(self, passed_s: float) -> None:
         """Note all as a gap where samples and the host's time do not agree."""

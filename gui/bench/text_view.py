@@ -150,9 +150,8 @@ class TextView(QPlainTextEdit, Recoloured):
         """Keep the numbers beside the text."""
         super().resizeEvent(event)
         area = self.contentsRect()
-        self._numbers.setGeometry(
-            QRect(area.left(), area.top(), self.numbers_width, area.height())
-        )
+        beside = QRect(area.left(), area.top(), self.numbers_width, area.height())
+        self._numbers.setGeometry(beside)
 
     def _make_room(self) -> None:
         self.setViewportMargins(self.numbers_width, 0, 0, 0)

@@ -67,11 +67,8 @@ class BandsItem:
             self.count = 0
             return
         layout_key = spans, view.start_s, view.stop_s, int(area.width())
-        if (
-            self._of is None
-            or layout_key[1:] != self._of[1:]
-            or spans is not self._of[0]
-        ):
+        of = self._of
+        if of is None or layout_key[1:] != of[1:] or spans is not of[0]:
             self._of = layout_key
             self._lay_out(spans, view, int(area.width()))
         if self.count > _FEW and painter.paintEngine().type() not in _VECTORS:
@@ -145,10 +142,10 @@ class BandsItem:
         self._rows.clear()
         left = (shown.left_s - view.start_s) / view.span_s
         right = (shown.right_s - view.start_s) / view.span_s
-        self._shown = [
-            (int(colour), left[shown.colour == colour], right[shown.colour == colour])
-            for colour in np.unique(shown.colour)
-        ]
+        self._shown = []
+        for colour in np.unique(shown.colour):
+            of_colour = shown.colour == colour
+            self._shown.append((int(colour), left[of_colour], right[of_colour]))
 
 
 def paint_gaps(
@@ -166,11 +163,8 @@ def paint_gaps(
     touching = (gaps_s[:, 1] > view.start_s) & (gaps_s[:, 0] < view.stop_s)
     if not touching.any():
         return 0
-    gaps = BandSpans.of(
-        gaps_s[touching, 0],
-        gaps_s[touching, 1],
-        np.zeros(int(touching.sum()), dtype=np.int64),
-    )
+    one_colour = np.zeros(int(touching.sum()), dtype=np.int64)
+    gaps = BandSpans.of(gaps_s[touching, 0], gaps_s[touching, 1], one_colour)
     shown = laid_out(gaps, view.start_s, view.stop_s, int(area.width()))
     wide_px = area.width() / view.span_s
     left = area.left() + (shown.left_s - view.start_s) * wide_px

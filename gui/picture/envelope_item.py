@@ -71,10 +71,13 @@ def paint_envelope(
     # A picture in a file of vectors has no clipping.
     left = np.clip(left, area.left(), area.right())
     right = np.clip(right, area.left(), area.right())
-    top, bottom, mean = (
-        np.clip((high - values) * tall_px, 0.0, area.height()) + area.top()
-        for values in (envelope.most, envelope.least, envelope.mean)
-    )
+
+    def y_of(values: Array) -> Array:
+        return np.clip((high - values) * tall_px, 0.0, area.height()) + area.top()
+
+    top = y_of(envelope.most)
+    bottom = y_of(envelope.least)
+    mean = y_of(envelope.mean)
     middle = (left + right) / 2
     column_px = float(np.median(right - left))
     painter.setClipRect(area)
@@ -129,4 +132,5 @@ def _paint_samples(
     draw_lines(painter, left[known], mean[known], right[known], mean[known])
     both = known[1:] & known[:-1]
     painter.setPen(line_pen(line))
-    draw_lines(painter, left[1:][both], mean[:-1][both], left[1:][both], mean[1:][both])
+    borders = left[1:][both]
+    draw_lines(painter, borders, mean[:-1][both], borders, mean[1:][both])

@@ -69,13 +69,14 @@ def paint_signal(
     its mean."""
     make = ticks.logarithmic if lane.logarithmic else ticks.linear
     axis = make(*lane.y_range, lane.unit, ticks_for(area))
+    remark = "log" if lane.logarithmic else ""
     paint_y_axis(
         painter,
         area,
         axis,
         lane.y_range,
         signal=lane.title,
-        remark="log" if lane.logarithmic else "",
+        remark=remark,
         colour=lane.colour,
     )
     fill = faint(lane.colour, 0.55)
@@ -127,11 +128,9 @@ def _paint_levels(
     )
     painter.setClipRect(inner.adjusted(0.0, -1.0, 0.0, 1.0))
     painter.setPen(line_pen(painter.theme.sync))
-    draw_lines(
-        painter,
-        inner.left() + x1 * inner.width(),
-        inner.bottom() - y1 * inner.height(),
-        inner.left() + x2 * inner.width(),
-        inner.bottom() - y2 * inner.height(),
-    )
+    begin_px = inner.left() + x1 * inner.width()
+    end_px = inner.left() + x2 * inner.width()
+    begin_level_px = inner.bottom() - y1 * inner.height()
+    end_level_px = inner.bottom() - y2 * inner.height()
+    draw_lines(painter, begin_px, begin_level_px, end_px, end_level_px)
     painter.setClipping(False)

@@ -137,7 +137,8 @@ def paint_y_axis(
             continue
         painter.setPen(line_pen(grid))
         painter.drawLine(QPointF(area.left(), y), QPointF(area.right(), y))
-        top = min(max(y - tall / 2, area.top() - 2), area.bottom() - tall + 2)
+        highest, lowest = area.top() - 2, area.bottom() - tall + 2
+        top = min(max(y - tall / 2, highest), lowest)
         box = QRectF(18.0, top, area.left() - 24.0, tall)
         painter.text(box, RIGHT, text, painter.theme.muted)
     title = f"{signal}, {remark}" if remark else signal

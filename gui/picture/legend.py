@@ -67,9 +67,8 @@ def paint_legend(
         wide = metrics.horizontalAdvance(name)
         painter.setPen(QColor(painter.theme.text))
         if x + _BOX_PX + 5 + wide > area.right():
-            painter.drawText(
-                QPointF(x, area.center().y() + metrics.ascent() / 2 - 1), "…"
-            )
+            baseline = area.center().y() + metrics.ascent() / 2 - 1
+            painter.drawText(QPointF(x, baseline), "…")
             break
         top = area.center().y() - _BOX_PX / 2
         painter.fillRect(

@@ -66,9 +66,8 @@ def draw_polyline(painter: QPainter, x: Array, y: Array) -> None:
         if len(x) > 1:
             painter.drawPolyline(functions.arrayToQPolygonF(x, y))
         return
-    borders = np.flatnonzero(
-        np.diff(known.astype(np.int8), prepend=0, append=0)
-    ).reshape(-1, 2)
+    changes = np.diff(known.astype(np.int8), prepend=0, append=0)
+    borders = np.flatnonzero(changes).reshape(-1, 2)
     for first, last in borders:
         if last - first > 1:
             painter.drawPolyline(

@@ -37,9 +37,8 @@ def segments(
     # Edges: one a pixel.
     places = np.unique(np.floor(x * pixels)) / pixels if len(x) > pixels else x
     zeros = np.zeros(len(places))
-    return (
-        np.concatenate([begins[seen], places]),
-        np.concatenate([levels[seen], zeros]),
-        np.concatenate([ends[seen], places]),
-        np.concatenate([levels[seen], zeros + 1.0]),
-    )
+    x1 = np.concatenate([begins[seen], places])
+    y1 = np.concatenate([levels[seen], zeros])
+    x2 = np.concatenate([ends[seen], places])
+    y2 = np.concatenate([levels[seen], zeros + 1.0])
+    return x1, y1, x2, y2

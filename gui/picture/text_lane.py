@@ -70,9 +70,8 @@ def paint_texts(
     metrics = QFontMetricsF(painter.font())
     lefts = np.maximum(x, area.left()) + _INDENT_PX
     for place in np.flatnonzero(ends - lefts >= _TEXT_PX):
-        box = QRectF(
-            lefts[place], area.top(), ends[place] - lefts[place], area.height()
-        )
+        wide = ends[place] - lefts[place]
+        box = QRectF(lefts[place], area.top(), wide, area.height())
         number = first + int(place)
         shown = metrics.elidedText(
             timed.texts[number], Qt.TextElideMode.ElideRight, box.width()

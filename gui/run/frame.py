@@ -112,10 +112,9 @@ def spread(
     if not len(places):
         return rows[0], rows[1], rows[2]
     starts = np.flatnonzero(np.diff(places, prepend=-1))
-    least, mean, most = (
-        values[inside].astype(np.float64)
-        for values in (picture.least_w, picture.mean_w, picture.most_w)
-    )
+    least = picture.least_w[inside].astype(np.float64)
+    mean = picture.mean_w[inside].astype(np.float64)
+    most = picture.most_w[inside].astype(np.float64)
     known = np.isfinite(mean)
     counts = np.add.reduceat(known, starts, dtype=np.float64)
     sums = np.add.reduceat(np.where(known, mean, 0.0), starts)

@@ -154,12 +154,11 @@ def bands(strip: Strip, stop_s: float, phases: Sequence[str]) -> BandSpans:
     """Return the phases of a strip up to a time as they are painted; `phases` are those
     of the task.
     """
-    numbers = np.array(
-        [
-            _OTHERS[name] if name in _OTHERS else palette.place(name, phases)
-            for name in strip.names
-        ]
-    )
+    colours = []
+    for name in strip.names:
+        is_other = name in _OTHERS
+        colours.append(_OTHERS[name] if is_other else palette.place(name, phases))
+    numbers = np.array(colours)
     shown = np.flatnonzero([bool(strip.names[place]) for place in strip.places])
     ends_s = np.append(strip.starts_s[1:], stop_s)
     places = strip.places[shown]

@@ -47,11 +47,8 @@ class PlanPage(QWidget):
         self._same_row.hide()
         self.estimate: Estimate | None = None
         left = QWidget()
-        in_column(
-            [heading("run-setup-head", "What to run", 1.15), self.setup, STRETCH],
-            left,
-            margins=(0, 0, 12, 0),
-        )
+        setup_head = heading("run-setup-head", "What to run", 1.15)
+        in_column([setup_head, self.setup, STRETCH], left, margins=(0, 0, 12, 0))
         right = QWidget()
         in_row([PlainLabel("Command"), (self._same, 1)], self._same_row)
         head = in_column([self._head, self.notice, self._grid, self._same_row])

@@ -238,12 +238,14 @@ class RunRecord:
     ) -> None:
         stopping = self._snapshot.stage is RunStage.STOPPING
         self.phases = typed.from_json(_About, about, PROVENANCE).task.phases
+        stage = RunStage.STOPPING if stopping else RunStage.RUNNING
+        texts = tuple(label.text for label in labels.of_provenance(about))
         self._set(
-            stage=RunStage.STOPPING if stopping else RunStage.RUNNING,
+            stage=stage,
             folder=folder,
             trials_due=trials,
             queries_due=queries,
-            labels=tuple(label.text for label in labels.of_provenance(about)),
+            labels=texts,
         )
 
     def _begin_trial(self, number: int, steps: int) -> None:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -270,12 +271,12 @@ class RunScreen(Screen):
             self.plan.setup.set_bench(None, None)
             return
         self.plan.setup.set_bench(path, None)
-        self.work(
-            "run-facts",
-            lambda: form.facts(path),
-            lambda facts: self._take_facts(path, facts),
-            lambda error: self._take_facts(path, None),
-        )
+
+        def failed(error: BaseException) -> None:
+            self._take_facts(path, None)
+
+        read = partial(form.facts, path)
+        self.work("run-facts", read, partial(self._take_facts, path), failed)
 
     def _take_facts(self, path: Path, facts: BenchFacts | None) -> None:
         if not self._busy:
@@ -286,9 +287,13 @@ class RunScreen(Screen):
         """Estimate the run that the form describes."""
         value = self.plan.setup.value
         self.plan.show_waiting()
+
+        def plan() -> tuple[Any, Any]:
+            return value.estimate(), value.command()
+
         self.work(
             "run-plan",
-            lambda: (value.estimate(), value.command()),
+            plan,
             lambda planned: self.plan.show_estimate(*planned),
             self.plan.show_error,
         )

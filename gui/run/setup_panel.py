@@ -73,13 +73,13 @@ class SetupPanel(QWidget):
     def value(self) -> RunForm:
         """The contents of the form."""
         text = self.claim.text().strip()
+        kinds = {}
+        for section, box in self.kinds.items():
+            if box.currentData():
+                kinds[section] = box.currentData()
         return RunForm(
             bench=self._bench,
-            kinds={
-                section: box.currentData()
-                for section, box in self.kinds.items()
-                if box.currentData()
-            },
+            kinds=kinds,
             settings=self.settings.toPlainText(),
             claim=expanded(text) if text else None,
             trials=self.trials.value() or None,

@@ -191,12 +191,12 @@ class SessionsScreen(Screen):
         if shown and (shown.first.path, shown.second.path) == (first.path, second.path):
             return
         self.compared.show_waiting(first.name, second.name)
-        self.work(
-            "compare",
-            lambda: compare(open_session(first.path), open_session(second.path)),
-            self._take_comparison,
-            self.compared.notice.show_error,
-        )
+
+        def compared() -> object:
+            return compare(open_session(first.path), open_session(second.path))
+
+        failed = self.compared.notice.show_error
+        self.work("compare", compared, self._take_comparison, failed)
 
     def _show_side(self, panel: QWidget) -> None:
         """Show a panel beside the list; a comparison takes most of the width."""
@@ -243,24 +243,17 @@ class SessionsScreen(Screen):
     def _report(self, row: Listed) -> None:
         self.detail.notice.clear()
         self.detail.set_busy("writing the report ...")
-        self._slow.do(
-            lambda: write_report(row.path),
-            lambda path: self.detail.show_report(row, path),
-            self._failed,
-            key="report",
-        )
+        write = partial(write_report, row.path)
+        show = partial(self.detail.show_report, row)
+        self._slow.do(write, show, self._failed, key="report")
 
     def _failed(self, error: BaseException) -> None:
         self.detail.set_busy("")
         self.detail.notice.show_error(error)
 
     def _tag(self, row: Listed, text: str) -> None:
-        self.work(
-            "",
-            lambda: tags.write(row.path, text),
-            lambda kept: self.look(),
-            self._failed,
-        )
+        write = partial(tags.write, row.path, text)
+        self.work("", write, lambda kept: self.look(), self._failed)
 
     def _ask_delete(self) -> None:
         rows = [row for row in self.table.selected() if row.status != listing.RUNNING]
@@ -296,12 +289,15 @@ class SessionsScreen(Screen):
         self.work("", work, say, fail)
 
     def _restore(self, paths: Sequence[Path]) -> None:
-        self.work(
-            "",
-            lambda: [removal.restore(path) for path in paths],
-            lambda back: self.look(),
-            self._failed,
-        )
+
+        def restore() -> object:
+            return [removal.restore(path) for path in paths]
+
+        self.work("", restore, lambda back: self.look(), self._failed)
+
+    def _delete_for_good(self, rows: Sequence[Listed]) -> None:
+        deleted = partial(self.shell.say, f"{len(rows)} deleted for good")
+        self._take_away(rows, removal.delete, deleted)
 
     def _connect(self) -> None:
         detail = self.detail
@@ -314,13 +310,7 @@ class SessionsScreen(Screen):
         question.asked_trash.connect(
             lambda rows: self._take_away(rows, removal.to_trash, lambda: None)
         )
-        question.asked_delete.connect(
-            lambda rows: self._take_away(
-                rows,
-                removal.delete,
-                lambda: self.shell.say(f"{len(rows)} deleted for good"),
-            )
-        )
+        question.asked_delete.connect(self._delete_for_good)
         self._undo.asked_back.connect(self._restore)
         self.compared.asked_swap.connect(self._swap)
         actions = {

@@ -59,13 +59,16 @@ class Header(QWidget):
         self.logarithmic = self._tool("log", "Log", "Logarithmic y axes (L)", "L")
         for button in (self.snap, self.logarithmic):
             button.setCheckable(True)
+        moving = [self._tool(*row) for row in _TOOLS]
+        picture = self._tool("picture", "Picture", "Save the picture (P)", "P")
+        keys = self._tool("keys", "?", "Keys (?)", "?")
         self._tools = [
             self.file,
-            *[self._tool(*row) for row in _TOOLS],
+            *moving,
             self.snap,
             self.logarithmic,
-            self._tool("picture", "Picture", "Save the picture (P)", "P"),
-            self._tool("keys", "?", "Keys (?)", "?"),
+            picture,
+            keys,
         ]
         choices = [self.trial, self.rail, self.segment]
         first = in_row([self._title, 8, self._labels, 8, (self._facts, 1), *choices])

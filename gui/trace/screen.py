@@ -170,9 +170,10 @@ class TraceScreen(Screen):
             )
             self.form.ask_after(error)
 
+        open_trace = partial(open_subject, path, trial, rail, segment, options=options)
         self._pictures_worker.do(
-            lambda: open_subject(path, trial, rail, segment, options),
-            lambda subject: self._take(subject, span),
+            open_trace,
+            partial(self._take, span=span),
             failed,
             key="trace-open",
         )
@@ -266,7 +267,7 @@ class TraceScreen(Screen):
         if subject.session is not None:
             self._read_uart(subject, subject.session)
         self._levels_worker.do(
-            lambda: trace.prepare(stopped=give_up),
+            partial(trace.prepare, stopped=give_up),
             self._while_shown(subject, prepared),
             self.notice.show_error,
             key="trace-prepare",
@@ -374,10 +375,11 @@ class TraceScreen(Screen):
             state.markers.marks, state.subject.annotations
         )
         trace = state.subject.trace
+        notice = self.markers.notice
         self._views_worker.do(
-            lambda: annotation_marks.saved(trace, content),
-            lambda text: self.markers.notice.show_text(text, Severity.SUCCESS),
-            self.markers.notice.show_error,
+            partial(annotation_marks.saved, trace, content),
+            partial(notice.show_text, severity=Severity.SUCCESS),
+            notice.show_error,
             key="trace-annotate",
         )
 

@@ -5,6 +5,7 @@ times or its own. Times of both are from their own starts.
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 from PySide6.QtWidgets import QWidget
@@ -131,7 +132,7 @@ class SecondTrace(QWidget):
             self._moved("axis", self._first)
         self._follow(self._first, state)
         self._worker.do(
-            lambda: self._prepared(subject),
+            partial(self._prepared, subject),
             lambda _: self._show_rest(subject),
             self._failed,
             key="second-rest",

@@ -124,21 +124,16 @@ class Dots(QWidget):
     def mouseMoveEvent(self, event: QMouseEvent) -> None:  # noqa: N802
         """Tell the values of the row under the mouse."""
         row = int((event.position().y() - _HEAD_PX) // _ROW_PX)
-        self.setToolTip(
-            tip(self._tip(self.metrics[row])) if 0 <= row < len(self.metrics) else ""
-        )
+        is_row = 0 <= row < len(self.metrics)
+        self.setToolTip(tip(self._tip(self.metrics[row])) if is_row else "")
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802
         """Paint the rows that are visible."""
         painter = ThemedPainter(self)
         painter.setRenderHint(painter.RenderHint.Antialiasing)
         painter.fillRect(event.rect(), QColor(painter.theme.base))
-        plot = QRectF(
-            self._name_px,
-            0.0,
-            self.width() - self._name_px - _VERDICT_PX,
-            float(self.height()),
-        )
+        wide = self.width() - self._name_px - _VERDICT_PX
+        plot = QRectF(self._name_px, 0.0, wide, float(self.height()))
         self._paint_scale(painter, plot)
         first = max((event.rect().top() - _HEAD_PX) // _ROW_PX, 0)
         last = min((event.rect().bottom() - _HEAD_PX) // _ROW_PX + 1, len(self.metrics))
@@ -221,10 +216,9 @@ class Dots(QWidget):
         for interval, thick, opacity in both:
             if not interval.known:
                 continue
-            low, high = (
-                self._x(plot, deviation(end, metric.reference, metric.row.deviation))
-                for end in (interval.low, interval.high)
-            )
+            kind = metric.row.deviation
+            low = self._x(plot, deviation(interval.low, metric.reference, kind))
+            high = self._x(plot, deviation(interval.high, metric.reference, kind))
             left, right = min(low, high), max(low, high)
             bar = QRectF(left, middle - thick / 2, max(right - left, 1.0), thick)
             painter.shade(bar, painter.theme.accent, opacity)
@@ -247,10 +241,9 @@ class Dots(QWidget):
         if self._scale.beyond(dot.deviation):
             side = 1.0 if dot.deviation > 0 else -1.0
             tip = at - QPointF(side * 2, 0)
-            back = QPointF(-side * 8, 0)
-            painter.drawPolygon(
-                QPolygonF([tip, tip + back + QPointF(0, 4), tip + back - QPointF(0, 4)])
-            )
+            base = tip + QPointF(-side * 8, 0)
+            half = QPointF(0, 4)
+            painter.drawPolygon(QPolygonF([tip, base + half, base - half]))
         else:
             painter.drawEllipse(at, _DOT_PX, _DOT_PX)
         if odd:

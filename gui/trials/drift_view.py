@@ -159,16 +159,14 @@ class DriftView(QWidget, Recoloured):
             pen=pyqtgraph.mkPen(shown().muted, width=1.5),
         )
         self.plot.addItem(bars, ignoreBounds=True)
-        spots = [
-            {
-                "pos": (x, value),
-                "size": 11,
-                "brush": self._colour(metric, dot) if dot.valid else None,
-                "pen": pyqtgraph.mkPen(self._colour(metric, dot), width=1.5),
-            }
-            for x, value, dot in zip(places, values, metric.dots, strict=True)
-            if math.isfinite(value)
-        ]
+        spots = []
+        for x, value, dot in zip(places, values, metric.dots, strict=True):
+            if math.isfinite(value):
+                colour = self._colour(metric, dot)
+                pen = pyqtgraph.mkPen(colour, width=1.5)
+                brush = colour if dot.valid else None
+                spot = {"pos": (x, value), "size": 11, "brush": brush, "pen": pen}
+                spots.append(spot)
         self.plot.addItem(pyqtgraph.ScatterPlotItem(spots), ignoreBounds=True)
         for x, value, dot in zip(places, values, metric.dots, strict=True):
             if words.is_odd(metric, dot) and math.isfinite(value):

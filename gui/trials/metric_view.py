@@ -128,17 +128,8 @@ class MetricView(QScrollArea):
         texts = [self._title, self._intervals, self._judged]
         claim = [self._slope, _rule(), self.what_if, _rule()]
         below = [*claim, self._advice, self.budget]
-        in_column(
-            [
-                *texts,
-                (self.drift, 10),
-                *below,
-                STRETCH,
-            ],
-            self._inner,
-            margins=(10, 4, 10, 6),
-            spacing=5,
-        )
+        rows = [*texts, (self.drift, 10), *below, STRETCH]
+        in_column(rows, self._inner, margins=(10, 4, 10, 6), spacing=5)
         self.setWidget(self._inner)
 
     def set_metric(

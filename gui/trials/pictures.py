@@ -170,7 +170,9 @@ def recolour(figure: Figure, old: Roles, new: Roles) -> None:
     """Replace colours of all parts of a figure; opacities stay. Texts on an image, and
     the image's own patch, keep their colours.
     """
-    drawn = dict(zip((old.ink, *old.others), (new.ink, *new.others), strict=True))
+    before = (old.ink, *old.others)
+    after = (new.ink, *new.others)
+    drawn = dict(zip(before, after, strict=True))
     on_images = [axes for axes in figure.axes if axes.images]
     kept: set[Artist] = set()
     for axes in on_images:

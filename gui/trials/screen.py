@@ -128,11 +128,10 @@ class TrialsScreen(Screen):
         if odd is not None:
             self._trace.setText(f"Show the trace of trial {odd.trial}")
         claims = any(metric.claimed is not None for metric in view.metrics)
-        self._legend.setText(
-            _LEGEND.format(reference="claim" if claims else "mean of the trials")
-            + (" Diamond: their mean." if claims else "")
-            + words.marks_legend(view.metrics)
-        )
+        legend = _LEGEND.format(reference="claim" if claims else "mean of the trials")
+        if claims:
+            legend += " Diamond: their mean."
+        self._legend.setText(legend + words.marks_legend(view.metrics))
         self.details.setVisible(any(metric.detail for metric in view.metrics))
         self._choose_rows()
         if not view.metrics:
@@ -192,13 +191,13 @@ class TrialsScreen(Screen):
             return
         asked = self.filter.text().strip().lower()
         every = not any(not metric.detail for metric in view.metrics)
-        rows = tuple(
-            metric
-            for metric in view.metrics
-            if asked in metric.name.lower()
-            and (every or asked or self.details.isChecked() or not metric.detail)
-        )
-        self.dots.set_metrics(rows)
+        details_too = every or asked or self.details.isChecked()
+        rows = []
+        for metric in view.metrics:
+            is_shown = details_too or not metric.detail
+            if is_shown and asked in metric.name.lower():
+                rows.append(metric)
+        self.dots.set_metrics(tuple(rows))
         if not rows:
             self.detail.set_metric(view, None)
         elif self.dots.current:

@@ -143,13 +143,15 @@ def marks_legend(metrics: tuple[MetricTrials, ...]) -> str:
     scale_of_dots = DotScale.of(metrics)
     dots = list(chain.from_iterable(metric.dots for metric in metrics))
     odd = [metric.odd for metric in metrics]
+    has_beyond = any(dot.beyond for dot in dots)
+    has_odd = any(one and one.found for one in odd)
+    has_invalid = any(not dot.valid for dot in dots)
+    has_off_scale = any(scale_of_dots.beyond(dot.deviation) for dot in dots)
     meanings = {
-        "Red: more than 5 % away.": any(dot.beyond for dot in dots),
-        "Ring with a number: the odd trial.": any(one and one.found for one in odd),
-        "Hollow: invalid.": any(not dot.valid for dot in dots),
-        "Triangle: off the scale.": any(
-            scale_of_dots.beyond(dot.deviation) for dot in dots
-        ),
+        "Red: more than 5 % away.": has_beyond,
+        "Ring with a number: the odd trial.": has_odd,
+        "Hollow: invalid.": has_invalid,
+        "Triangle: off the scale.": has_off_scale,
     }
     return "".join(f" {text}" for text, holds in meanings.items() if holds)
 

@@ -82,16 +82,13 @@ def chooser(
         tip=f"Choose: {line.accessibleName()}",
     )
     button.setFixedWidth(BUTTON_PX)
-    button.clicked.connect(
-        lambda checked=False: ask(
-            button,
-            line.accessibleName(),
-            request,
-            taken,
-            names=names,
-            begin=line.text().strip(),
-        )
-    )
+
+    def choose(checked: bool = False) -> None:
+        title = line.accessibleName()
+        begin = line.text().strip()
+        ask(button, title, request, taken, names=names, begin=begin)
+
+    button.clicked.connect(choose)
     return button
 
 

@@ -198,9 +198,8 @@ class Heads(QHeaderView):
 
 def _seen(view: QAbstractItemView, rect: QRect) -> QRect:
     whole = view.viewport().rect()
-    return QRect(rect).intersected(
-        QRect(whole.left(), rect.top(), whole.width(), rect.height())
-    )
+    row = QRect(whole.left(), rect.top(), whole.width(), rect.height())
+    return QRect(rect).intersected(row)
 
 
 class DataTable(QTableView):
@@ -372,10 +371,8 @@ class DataTable(QTableView):
         out each."""
         column = self._rows.columns[number]
         width = self.fontMetrics().horizontalAdvance
-        indexes = [
-            self._sorted.index(row, number)
-            for row in range(min(self._sorted.rowCount(), _MEASURED_ROWS))
-        ]
+        count = min(self._sorted.rowCount(), _MEASURED_ROWS)
+        indexes = [self._sorted.index(row, number) for row in range(count)]
         if not indexes:
             return super().sizeHintForColumn(number)
         widest = max(
@@ -412,9 +409,10 @@ class DataTable(QTableView):
         """Return the selected rows, or all where none is, with their labels and heads,
         as lines with tabs.
         """
-        indexes = self._selected() or [
-            self._sorted.index(row, 0) for row in range(self._sorted.rowCount())
-        ]
+        indexes = self._selected()
+        if not indexes:
+            rows = range(self._sorted.rowCount())
+            indexes = [self._sorted.index(row, 0) for row in rows]
         lines = [[", ".join(self._labels)]] if self._labels else []
         lines.append([column.head for column in self._rows.columns])
         for index in indexes:

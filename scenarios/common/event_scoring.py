@@ -51,11 +51,8 @@ def scored(times_ms: Sequence[int], events_s: Sequence[Interval]) -> Detected:
     matches: list[float] = []
     missed: list[float] = []
     for begin_s, end_s in events_s:
-        in_event = [
-            time_ms
-            for time_ms in left
-            if begin_s <= time_ms / 1000 <= end_s + GRACE_S / 2 + GRACE_S / 2
-        ]
+        until_s = end_s + GRACE_S / 2 + GRACE_S / 2
+        in_event = [time_ms for time_ms in left if begin_s <= time_ms / 1000 <= until_s]
         (matches if in_event else missed).append(begin_s)
         left = [time_ms for time_ms in left if time_ms not in in_event]
     return Detected(tuple(matches), tuple(missed), tuple(_after_dead_time(left)))

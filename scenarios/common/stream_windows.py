@@ -20,10 +20,10 @@ def latencies(samples: Sequence[Sample], phases: Sequence[str]) -> dict[str, Met
         metrics[f"latency_{phase}"] = of_mean(latencies_s, "s")
     response_s = [sample.hop.response.latency_s for sample in samples if sample.hop]
     metrics["latency_response"] = of_mean(response_s, "s", Prominence.HEADLINE)
-    return metrics | {
-        f"latency_response_p{percent}": percentile(response_s, percent)
-        for percent in (50, 90, 99)
-    }
+    for percent in (50, 90, 99):
+        name = f"latency_response_p{percent}"
+        metrics[name] = percentile(response_s, percent)
+    return metrics
 
 
 def how_played(stream: Streamed) -> str:

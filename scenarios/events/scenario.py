@@ -371,12 +371,11 @@ def _detections_ms(stream: Streamed, samples: Sequence[Sample]) -> list[int]:
         if sample.hop is not None:
             decided_s = sample.hop.response.stop_s - stream.whole.start_s
             times_ms.append(math.floor(1000 * decided_s))
-    pairs = zip(times_ms, samples, strict=True)
-    return [
-        time_ms - times_ms[0]
-        for time_ms, sample in pairs
-        if sample.answer == EVENT and sample is not samples[0]
-    ]
+    detections_ms = []
+    for time_ms, sample in zip(times_ms, samples, strict=True):
+        if sample.answer == EVENT and sample is not samples[0]:
+            detections_ms.append(time_ms - times_ms[0])
+    return detections_ms
 
 
 def _events_s(stream: Streamed) -> list[tuple[float, float]]:

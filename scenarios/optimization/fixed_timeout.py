@@ -202,12 +202,13 @@ def gap_name(kind: str, cell: str, timeout_s: float) -> str:
 
 def _of(samples: Sequence[Sample], kind: str) -> list[CostGap]:
     """Return the gaps of those samples that have a vector and a target of this kind."""
-    known = [
-        (sample.costs.cost, target_of(sample.costs, kind))
-        for sample in samples
-        if sample.costs
-    ]
-    return [CostGap(cost, target) for cost, target in known if target is not None]
+    gaps = []
+    for sample in samples:
+        if sample.costs:
+            target = target_of(sample.costs, kind)
+            if target is not None:
+                gaps.append(CostGap(sample.costs.cost, target))
+    return gaps
 
 
 def _gaps(samples: Sequence[Sample], kind: str) -> list[float]:

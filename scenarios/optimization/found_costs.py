@@ -77,13 +77,11 @@ def _row(cell: str, workload: str, limit_s: float, group: Sequence[Costs]) -> Co
 
 
 def _gap(group: Sequence[Costs], kind: str) -> float | None:
-    pairs = [(costs.cost, target_of(costs, kind)) for costs in group]
-    return _mean(
-        [
-            None if target is None else CostGap(cost, target).gap
-            for cost, target in pairs
-        ]
-    )
+    gaps = []
+    for costs in group:
+        target = target_of(costs, kind)
+        gaps.append(None if target is None else CostGap(costs.cost, target).gap)
+    return _mean(gaps)
 
 
 def _mean(values: Sequence[float | None]) -> float | None:

@@ -18,7 +18,7 @@ from scenarios.common.metrics import samples_of
 from scenarios.optimization import fixed_timeout, overrun, shares, time_to_solution
 from scenarios.optimization import values as search_values
 from scenarios.optimization.mean_interval import ValueKind
-from scenarios.optimization.runs import Runs, runs
+from scenarios.optimization.runs import Runs, runs, to_target
 from scenarios.optimization.shares import TriedSearches
 from scenarios.optimization.values import Value, effects_of
 
@@ -45,13 +45,11 @@ def intervals(
             by_metric |= _to_gap(searches, of_trial)
     for kind in KINDS:
         for cell in time_to_solution.wades(samples, curve, kind):
-            chosen = [
-                sample for sample in _to_target(samples) if cell in ("", sample.case)
-            ]
-            values = [
-                _value(sample, of_trial, time_to_solution.wade_of(sample, curve, kind))
-                for sample in chosen
-            ]
+            values = []
+            for sample in to_target(samples):
+                if cell in ("", sample.case):
+                    wade = time_to_solution.wade_of(sample, curve, kind)
+                    values.append(_value(sample, of_trial, wade))
             by_metric[time_to_solution.wade_name(kind, cell, curve)] = (
                 search_values.of_mean(values, ValueKind.SHARE)
             )
@@ -83,18 +81,13 @@ def _at_time_out(
 ) -> dict[str, Intervals]:
     intervals_of_gaps = {}
     for kind in KINDS:
-        known = [
-            (sample, gap)
-            for sample in group
-            if (gap := fixed_timeout.gap_of(sample, kind)) is not None
-        ]
-        if len(known) == len(group):
-            values = [
-                _value(
-                    sample, of_trial, gap, limits=fixed_timeout.gap_range(sample, kind)
-                )
-                for sample, gap in known
-            ]
+        values = []
+        for sample in group:
+            gap = fixed_timeout.gap_of(sample, kind)
+            if gap is not None:
+                limits = fixed_timeout.gap_range(sample, kind)
+                values.append(_value(sample, of_trial, gap, limits=limits))
+        if len(values) == len(group):
             intervals_of_gaps[fixed_timeout.gap_name(kind, cell, timeout_s)] = (
                 search_values.of_mean(values, ValueKind.SKEWED)
             )
@@ -105,11 +98,10 @@ def _at_time_out(
         intervals_of_gaps[fixed_timeout.metric_name(word, cell, timeout_s)] = (
             search_values.of_mean(own, ValueKind.ANY)
         )
-    whole = [
-        (sample, sample.windows[0])
-        for sample in group
-        if sample.windows[0].energy_j is not None
-    ]
+    whole = []
+    for sample in group:
+        if sample.windows[0].energy_j is not None:
+            whole.append((sample, sample.windows[0]))
     if whole:
         below = [window.latency_s for _, window in whole]
         at_w, _ = ratio(
@@ -236,11 +228,3 @@ def _value(
         effects=effects or {},
         bounds=limits,
     )
-
-
-def _to_target(samples: Sequence[Sample]) -> list[Sample]:
-    return [
-        sample
-        for sample in samples
-        if sample.solve is not None and sample.solve.target is not None
-    ]

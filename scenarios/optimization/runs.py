@@ -53,14 +53,11 @@ class Runs:
     def attempts(self) -> list[Attempt]:
         """The searches as attempts: one that did not get there was ended by its
         limit."""
-        pairs = zip(self.samples, self.crossings, strict=True)
-        return [
-            Attempt(
-                latency_s_of(crossing) if crossing else _limit_s(sample),
-                crossing is not None,
-            )
-            for sample, crossing in pairs
-        ]
+        attempts = []
+        for sample, crossing in zip(self.samples, self.crossings, strict=True):
+            time_s = latency_s_of(crossing) if crossing else _limit_s(sample)
+            attempts.append(Attempt(time_s, crossing is not None))
+        return attempts
 
     def name(self, what: str) -> str:
         """Return latency_to_10pct_250n_5pct, or latency_to_10pct for all cells;
@@ -127,19 +124,23 @@ def gap_name(gap: float) -> str:
     return f"{100 * gap:g}pct".replace(".", "p").replace("-", "minus")
 
 
+def to_target(samples: Sequence[Sample]) -> list[Sample]:
+    """Return the searches that went to a target."""
+    chosen = []
+    for sample in samples:
+        if sample.solve is not None and sample.solve.target is not None:
+            chosen.append(sample)
+    return chosen
+
+
 def runs(samples: Sequence[Sample], gaps: Sequence[float]) -> Iterator[Runs]:
     """Yield the searches of each cell, and of all, for each gap to the official and to
     the best known target, largest first.
     """
-    to_target = [
-        sample
-        for sample in samples
-        if sample.solve is not None and sample.solve.target is not None
-    ]
-    for cell in dict.fromkeys(
-        ["", *(sample.case for sample in to_target)] if to_target else []
-    ):
-        chosen = tuple(sample for sample in to_target if cell in ("", sample.case))
+    searches = to_target(samples)
+    cells = ["", *(sample.case for sample in searches)] if searches else []
+    for cell in dict.fromkeys(cells):
+        chosen = tuple(sample for sample in searches if cell in ("", sample.case))
         for kind in KINDS:
             for gap in sorted(gaps, reverse=True):
                 yield Runs(

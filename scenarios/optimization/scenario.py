@@ -40,7 +40,7 @@ from scenarios.optimization import (
 )
 from scenarios.optimization.declared import declared
 from scenarios.optimization.found_costs import TO_TARGET
-from scenarios.optimization.runs import gap_name
+from scenarios.optimization.runs import gap_name, to_target
 
 if TYPE_CHECKING:
     from rig.model.step_record import StepRecord
@@ -268,16 +268,15 @@ class Optimization(Scenario):
             "every trial repeats the same searches (reseed = false): what other solver "
             "seeds would give is not told"
         )
-        beaten = [
-            _beaten(sample)
-            for sample in samples
-            if sample.costs and sample.costs.beaten
-        ]
         texts.append(meant)
         if settings.target_limit_s and settings.curve:
             texts.append(steps)
         if not settings.reseed:
             texts.append(same)
+        beaten = []
+        for sample in samples:
+            if sample.costs and sample.costs.beaten:
+                beaten.append(_beaten(sample))
         return (*texts, *dict.fromkeys(beaten))
 
     def survey(
@@ -403,12 +402,7 @@ def _covered(workload: str, what: str, asked: int, faults: Sequence[str]) -> Cov
 
 def _is_to_target(cell: str, samples: Sequence[Sample]) -> bool:
     """Whether a search of a cell went to a target: other cells have none."""
-    return any(
-        sample.case == cell
-        and sample.solve is not None
-        and sample.solve.target is not None
-        for sample in samples
-    )
+    return any(sample.case == cell for sample in to_target(samples))
 
 
 def _beaten(sample: Sample) -> str:

@@ -237,14 +237,11 @@ def _wades_of(
 
 def wade_of(sample: Sample, curve: Sequence[float], kind: str) -> float:
     """Compute the WADE of one search."""
-    crossings = [crossing_of(sample, gap, kind) for gap in curve]
-    return wade.value(
-        [
-            None if crossing is None else latency_s_of(crossing)
-            for crossing in crossings
-        ],
-        curve,
-    )
+    latencies_s = []
+    for gap in curve:
+        crossing = crossing_of(sample, gap, kind)
+        latencies_s.append(None if crossing is None else latency_s_of(crossing))
+    return wade.value(latencies_s, curve)
 
 
 def wade_name(kind: str, cell: str, curve: Sequence[float]) -> str:

@@ -66,10 +66,8 @@ def recognition(new: Sequence[LabelChange]) -> dict[str, Metric]:
     }
     if known_s:
         metrics[ONSET] = of_mean(known_s, "s", Prominence.HEADLINE)
-        metrics |= {
-            name: percentile(known_s, percent)
-            for name, percent in ONSET_PERCENTILES.items()
-        }
+        for name, percent in ONSET_PERCENTILES.items():
+            metrics[name] = percentile(known_s, percent)
     return metrics
 
 
@@ -130,11 +128,9 @@ def by_age_line(measured: Measured) -> str:
 
 
 def _of_scene(samples: Sequence[Sample], scene: int) -> Iterator[Sample]:
-    return (
-        sample
-        for sample in samples
-        if sample.hop is not None and sample.hop.scene == scene
-    )
+    for sample in samples:
+        if sample.hop is not None and sample.hop.scene == scene:
+            yield sample
 
 
 def _first_stable(decided: Iterator[Sample], stable: int) -> float | None:

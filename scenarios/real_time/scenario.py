@@ -328,14 +328,11 @@ class RealTime(Scenario):
         in_time: list[bool] = []
         for stream in measured.streams:
             limit_s = self.settings.deadline_s or stream.hop_s
-            took_s = [
-                sample.hop.response.latency_s
-                for sample in measured.samples
-                if sample.hop and sample.step == stream.step
-            ]
-            in_time += [one_s <= limit_s for one_s in took_s] + [False] * (
-                stream.due - len(took_s)
-            )
+            answered = []
+            for sample in measured.samples:
+                if sample.hop and sample.step == stream.step:
+                    answered.append(sample.hop.response.latency_s <= limit_s)
+            in_time += answered + [False] * (stream.due - len(answered))
         return in_time
 
     def _deadline(self, measured: Measured) -> str:

@@ -125,11 +125,9 @@ def canonical(header: str) -> str:
 def arguments(text: str) -> tuple[list[str], list[int]]:
     """Return the parameters of a command and its channel list: "0.1,(@1,3:4)"."""
     listed = re.search(r"\(@([^)]*)\)\s*$", text)
-    words = [
-        word.strip()
-        for word in (text[: listed.start()] if listed else text).split(",")
-        if word.strip()
-    ]
+    parameters = text[: listed.start()] if listed else text
+    stripped = [word.strip() for word in parameters.split(",")]
+    words = [word for word in stripped if word]
     channels: list[int] = []
     try:
         for part in listed[1].split(",") if listed else []:

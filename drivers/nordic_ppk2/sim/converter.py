@@ -83,9 +83,12 @@ class Converter:
         return spikes
 
     def _codes(self, number: int, current_a: Floats) -> Ints:
-        shunt_ohm, square, linear, zero, by_supply, fixed = (
-            CONSTANTS[name][number] for name in ("R", "GS", "GI", "O", "S", "I")
-        )
+        shunt_ohm = CONSTANTS["R"][number]
+        square = CONSTANTS["GS"][number]
+        linear = CONSTANTS["GI"][number]
+        zero = CONSTANTS["O"][number]
+        by_supply = CONSTANTS["S"][number]
+        fixed = CONSTANTS["I"][number]
         linear_a = current_a / self._settings.user_gain - fixed
         linear_a = linear_a - by_supply * self._supply_v
         # square * x**2 + linear * x = linear_a, the root near zero, in the form that

@@ -166,13 +166,11 @@ class OtiiMeasurement:
             pieces.append(front_end.take(count).levels.copy())
         levels = np.concatenate([np.zeros(0, dtype=np.uint8), *pieces])
         changes = np.flatnonzero(np.diff(levels, prepend=2)).tolist()
-        return [
-            {
-                "timestamp": float(at) / self._settings.input_hz,
-                "value": bool(levels[at]),
-            }
-            for at in changes
-        ]
+        stated = []
+        for at in changes:
+            at_s = float(at) / self._settings.input_hz
+            stated.append({"timestamp": at_s, "value": bool(levels[at])})
+        return stated
 
     def _changes_of(self, channel: str) -> list[dict[str, Any]]:
         wired = channel == f"i{self._settings.sync}"

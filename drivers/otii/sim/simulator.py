@@ -45,10 +45,10 @@ class OtiiSimulator:
         self._world = context.world
         self._seed = [context.seed, settings.seed]
         self._logged_in = self._faults.logged_in
-        self._licences: list[Answer] = [
-            {"id": 100 + number, "type": kind, "available": True, "reserved_to": ""}
-            for number, kind in enumerate(self._faults.licences)
-        ]
+        self._licences: list[Answer] = []
+        for number, kind in enumerate(self._faults.licences, start=100):
+            licence = {"id": number, "type": kind, "available": True, "reserved_to": ""}
+            self._licences.append(licence)
         self._values: dict[str, Any] = {
             "range": "low",
             "main_voltage": 0.5,

@@ -5,6 +5,7 @@ recordings."""
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -249,8 +250,8 @@ class MeterScreen(Screen):
         self.work(
             "meter-bench",
             rails,
-            lambda found: self._offer(path, found),
-            lambda error: self._unreadable(path, error),
+            partial(self._offer, path),
+            partial(self._unreadable, path),
         )
 
     def _unreadable(self, path: Path, error: BaseException) -> None:

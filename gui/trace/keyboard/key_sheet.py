@@ -68,9 +68,8 @@ class KeySheet(QFrame):
             return
         self.adjustSize()
         parent = self.parentWidget() or self
-        self.move(
-            max((parent.width() - self.width()) // 2, 0),
-            max((parent.height() - self.height()) // 3, 0),
-        )
+        left = max((parent.width() - self.width()) // 2, 0)
+        top = max((parent.height() - self.height()) // 3, 0)
+        self.move(left, top)
         self.show()
         self.raise_()

@@ -54,9 +54,8 @@ def dual(state: TraceState, reach_s: float) -> None:
     if chosen is not None:
         state.place_dual(chosen.start_s, chosen.stop_s, chosen.name)
         return
-    start_s, stop_s = (
-        state.snapped(state.view.at(part), reach_s, free=False) for part in (0.25, 0.75)
-    )
+    start_s = state.snapped(state.view.at(0.25), reach_s, free=False)
+    stop_s = state.snapped(state.view.at(0.75), reach_s, free=False)
     state.place_dual(start_s, stop_s)
 
 

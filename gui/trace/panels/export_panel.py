@@ -4,6 +4,7 @@ stated first."""
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import Qt
@@ -115,12 +116,9 @@ class ExportPanel(QWidget):
         self.progress.setValue(0)
         self._running(True)
         post = self._bridge.post
+        write = partial(trace.export, path, *stretch, form=form, progress=post)
         self._task.start(
-            lambda stopped: trace.export(
-                path, *stretch, form=form, progress=post, stopped=stopped
-            ),
-            self._done,
-            self._failed,
+            lambda stopped: write(stopped=stopped), self._done, self._failed
         )
 
     @property

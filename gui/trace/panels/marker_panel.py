@@ -81,18 +81,18 @@ class MarkerPanel(QWidget):
             " places freely.",
             wrap=True,
         )
-        self._buttons = {
-            name: self._button(f"marker-{name}", text, action)
-            for name, text, action in (
-                ("zoom", "Zoom to", self.zoom),
-                ("copy", "Copy as text", self.copy),
-                ("delete", "Delete", self.delete),
-                ("previous", "◂ Previous edge", lambda: self.to_edge(False)),
-                ("next", "Next edge ▸", lambda: self.to_edge(True)),
-                ("clear", "Delete all", self.clear),
-                *more,
-            )
-        }
+        rows = (
+            ("zoom", "Zoom to", self.zoom),
+            ("copy", "Copy as text", self.copy),
+            ("delete", "Delete", self.delete),
+            ("previous", "◂ Previous edge", lambda: self.to_edge(False)),
+            ("next", "Next edge ▸", lambda: self.to_edge(True)),
+            ("clear", "Delete all", self.clear),
+            *more,
+        )
+        self._buttons = {}
+        for name, text, action in rows:
+            self._buttons[name] = self._button(f"marker-{name}", text, action)
         self._lay_out()
         self.table.chosen.connect(self._row_chosen)
 

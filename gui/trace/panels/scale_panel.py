@@ -171,7 +171,8 @@ class ScalePanel(QWidget):
             self._state.set_scale(signal, Scale(self._state.scales[signal].logarithmic))
 
     def _set_ends(self, signal: str) -> None:
-        low, high = self.lows[signal].text().strip(), self.highs[signal].text().strip()
+        low = self.lows[signal].text().strip()
+        high = self.highs[signal].text().strip()
         if self._state is None or not (low and high):
             return
         scale = self._state.scales[signal]

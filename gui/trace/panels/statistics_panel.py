@@ -155,10 +155,9 @@ class StatisticsBox(QFrame):
         self._names: dict[str, PlainLabel] = {}
         self._grid = QGridLayout()
         self._narrow: bool | None = None
-        self.headline = {
-            key: _label(f"{name}-{key}", role="strong" if key == "energy" else "")
-            for key in ("energy", "charge", "span", "samples", "lost")
-        }
+        self.headline = {"energy": _label(f"{name}-energy", role="strong")}
+        for key in ("charge", "span", "samples", "lost"):
+            self.headline[key] = _label(f"{name}-{key}")
         cells = product(_ROWS, readout.HEADS)
         self.cells = {
             (row, head): _label(f"{name}-{row}-{head}", right=True)

@@ -36,9 +36,9 @@ def level_at(y: float, area: QRectF, y_range: Range, scale: Scale) -> float:
 
 def first_levels(area: QRectF, y_range: Range, scale: Scale) -> Range:
     """Return two levels in a lane that has none yet."""
+    bottom, tall = area.bottom(), area.height()
     low, high = (
-        level_at(area.bottom() - part * area.height(), area, y_range, scale)
-        for part in _PARTS
+        level_at(bottom - part * tall, area, y_range, scale) for part in _PARTS
     )
     return low, high
 

@@ -27,9 +27,8 @@ def paint_markers(
     """Paint all markers that touch the view."""
     strip = lanes.markers
     painter.save()
-    painter.setClipRect(
-        QRectF(strip.left(), 0.0, strip.width() + 1, lanes.time.bottom() - strip.top())
-    )
+    tall = lanes.time.bottom() - strip.top()
+    painter.setClipRect(QRectF(strip.left(), 0.0, strip.width() + 1, tall))
     for mark in markers.marks:
         start_s, stop_s = mark.span
         if stop_s < view.start_s or start_s > view.stop_s:

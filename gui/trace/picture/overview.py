@@ -70,9 +70,8 @@ class Overview(QWidget, Recoloured):
     def ask(self) -> None:
         """Ask for the picture of the whole trace."""
         if self._state is not None and self._pictures is not None:
-            self._pictures.want(
-                self._state.view.fitted(), max(int(self._area.width()), 2)
-            )
+            pixels = max(int(self._area.width()), 2)
+            self._pictures.want(self._state.view.fitted(), pixels)
         self.refresh()
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802

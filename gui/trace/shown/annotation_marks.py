@@ -14,12 +14,13 @@ from rig.api.traces.trace import SessionTrace
 
 def marks(annotations: Annotations) -> list[tuple[float, float | None, str]]:
     """Return the markers of a file: first instant, second one or None, label."""
-    return [
-        (marker.at_s, None, marker.label)
-        if isinstance(marker, SingleMarker)
-        else (marker.start_s, marker.stop_s, marker.label)
-        for marker in annotations.markers
-    ]
+    shown: list[tuple[float, float | None, str]] = []
+    for marker in annotations.markers:
+        if isinstance(marker, SingleMarker):
+            shown.append((marker.at_s, None, marker.label))
+        else:
+            shown.append((marker.start_s, marker.stop_s, marker.label))
+    return shown
 
 
 def saved(trace: SessionTrace, content: Annotations) -> str:
@@ -34,10 +35,10 @@ def saved(trace: SessionTrace, content: Annotations) -> str:
 def as_annotations(shown: tuple[TraceMarker, ...], file: Annotations) -> Annotations:
     """Return the markers that are shown, with the notes and levels of the file they
     came from."""
-    markers = tuple(
-        SingleMarker(mark.a_s, mark.label)
-        if mark.b_s is None
-        else DualMarker(*mark.span, mark.label)
-        for mark in shown
-    )
-    return replace(file, markers=markers)
+    markers: list[SingleMarker | DualMarker] = []
+    for mark in shown:
+        if mark.b_s is None:
+            markers.append(SingleMarker(mark.a_s, mark.label))
+        else:
+            markers.append(DualMarker(*mark.span, mark.label))
+    return replace(file, markers=tuple(markers))

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from threading import Event
 from typing import Generic, TypeVar
 
@@ -105,12 +106,9 @@ class Numbers:
         self.error = None
         if stretch is not None:
             start_s, stop_s = stretch
+            statistics = partial(self._trace.statistics, start_s, stop_s)
             self._task.start(
-                lambda stopped: self._trace.statistics(
-                    start_s, stop_s, stopped=stopped
-                ),
-                self._take,
-                self._failed,
+                lambda stopped: statistics(stopped=stopped), self._take, self._failed
             )
         self._on_change()
 

@@ -164,11 +164,11 @@ class TraceState:
     @property
     def shown_lines(self) -> dict[str, LineEdges]:
         """The digital lines that have a lane, in the order of the file."""
-        return {
-            name: self.lines[name]
-            for name in self.subject.lines
-            if name in self.lines and name not in self.hidden
-        }
+        shown = {}
+        for name in self.subject.lines:
+            if name in self.lines and name not in self.hidden:
+                shown[name] = self.lines[name]
+        return shown
 
     @property
     def shown_uart(self) -> UartLane | None:

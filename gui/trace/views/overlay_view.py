@@ -5,6 +5,7 @@ differs."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from PySide6.QtCore import QSignalBlocker
 from PySide6.QtGui import QShowEvent
@@ -105,13 +106,12 @@ class OverlayView(TraceView):
         if topic != "chosen" or state is None or state.chosen is None:
             return
         start_s, stop_s = state.chosen.start_s, state.chosen.stop_s
-        around = [
-            (occasion.stop_s - occasion.start_s, number)
-            for number, occasion in enumerate(state.subject.occasions)
-            if occasion.segment == state.subject.choice.segment
-            and occasion.start_s <= start_s
-            and stop_s <= occasion.stop_s
-        ]
+        segment = state.subject.choice.segment
+        around = []
+        for number, occasion in enumerate(state.subject.occasions):
+            is_around = occasion.start_s <= start_s and stop_s <= occasion.stop_s
+            if is_around and occasion.segment == segment:
+                around.append((occasion.stop_s - occasion.start_s, number))
         if around and min(around)[1] != self.occasion.currentIndex():
             self._stale = True
             self.occasion.blockSignals(not self.isVisible())
@@ -176,12 +176,11 @@ class OverlayView(TraceView):
         kind, sample, repetition = wanted.identity
         trials, rail = state.subject.choice.trials, state.subject.rail
         self._remark.setText("...")
+        laid_over = partial(
+            overlay, session, trials, sample, repetition, rail=rail, kind=kind
+        )
         self._task.start(
-            lambda stopped: overlay(
-                session, trials, sample, repetition, rail, kind=kind, stopped=stopped
-            ),
-            self._show,
-            self._failed,
+            lambda stopped: laid_over(stopped=stopped), self._show, self._failed
         )
 
     def _failed(self, error: BaseException) -> None:

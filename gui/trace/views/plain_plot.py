@@ -116,14 +116,9 @@ class PlainPlot(QWidget, Recoloured):
 
         style = Qt.PenStyle.DashLine if dashed else Qt.PenStyle.SolidLine
         options = {"position": 0.93, "color": colour} if text else None
-        self._plot.addItem(
-            pyqtgraph.InfiniteLine(
-                x,
-                pen=pyqtgraph.mkPen(colour, style=style),
-                label=text or None,
-                labelOpts=options,
-            )
-        )
+        pen = pyqtgraph.mkPen(colour, style=style)
+        line = pyqtgraph.InfiniteLine(x, pen=pen, label=text or None, labelOpts=options)
+        self._plot.addItem(line)
 
     def fit(self) -> None:
         """Show all that is drawn."""

@@ -95,9 +95,9 @@ class TauDataset:
 
     def counts(self) -> tuple[int, int]:
         """Return the number of train and of test samples."""
-        return sum(clip.samples for clip in self.train), sum(
-            clip.samples for clip in self.test
-        )
+        train = sum(clip.samples for clip in self.train)
+        test = sum(clip.samples for clip in self.test)
+        return train, test
 
     def split_statement(self) -> str:
         """Check whether the places are those of the data set and the sample counts
@@ -128,9 +128,8 @@ class TauDataset:
         also the SHA-256 of each file.
         """
         digest = hashlib.sha256()
-        rows = [("train", clip) for clip in self.train] + [
-            ("test", clip) for clip in self.test
-        ]
+        rows = [("train", clip) for clip in self.train]
+        rows += [("test", clip) for clip in self.test]
         for split, clip in sorted(rows, key=lambda row: row[1].path.name):
             digest.update(f"{split}\t{clip.path.name}\t{clip.size_b}".encode())
             if content:

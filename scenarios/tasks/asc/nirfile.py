@@ -140,12 +140,10 @@ def filter_bank(node: Any) -> FilterBank:
     kinds = {"b0": np.int32, "a1": np.int32, "a2": np.int32, "offset": np.int16}
     if not isinstance(stored, dict) or stored.keys() != kinds.keys():
         raise DataError("input: no filter bank in its metadata")
-    return FilterBank(
-        **{
-            name: whole(stored[name], kind, f"filter bank {name}")
-            for name, kind in kinds.items()
-        }
-    )
+    numbers = {}
+    for name, kind in kinds.items():
+        numbers[name] = whole(stored[name], kind, f"filter bank {name}")
+    return FilterBank(**numbers)
 
 
 def layer(nodes: dict[str, Any], number: int) -> NetworkLayer:

@@ -145,6 +145,5 @@ def _tensors(folder: Path, labels: Path, row: LabelRow) -> tuple[list[Tensor], i
     # lies in the file.
     offsets_b = range(0, size_b - row.window_b + 1, row.stride_b)
     reached_b = offsets_b[-1] + row.window_b
-    return [
-        Tensor(row, offset_b, row.window_b) for offset_b in offsets_b
-    ], size_b - reached_b
+    windows = [Tensor(row, offset_b, row.window_b) for offset_b in offsets_b]
+    return windows, size_b - reached_b

@@ -206,14 +206,13 @@ def _rescored(workload: Workload, ones: Sequence[scores.Vector]) -> str:
 def _stands(vector: scores.Vector, pair: scores.Pair) -> str:
     """Return both targets with the gap of a vector to each."""
     named = (("official", pair.official), ("best known", pair.best_known))
-    return ", ".join(
-        (
-            f"no {name}"
-            if cost is None
-            else f"{name} {cost}, gap {_percent(vector.gap(cost))}"
-        )
-        for name, cost in named
-    )
+    texts = []
+    for name, cost in named:
+        if cost is None:
+            texts.append(f"no {name}")
+        else:
+            texts.append(f"{name} {cost}, gap {_percent(vector.gap(cost))}")
+    return ", ".join(texts)
 
 
 def _percent(gap: float | None) -> str:

@@ -62,9 +62,8 @@ class SwwReplica(CatalogueReplica, EventTask):
                 f"provenance.json has {stated.outputs} outputs of the model"
             )
         bounds = [0, *chain.from_iterable(stated.words), len(entries) * HOP]
-        if stated.samples != len(entries) or any(
-            before > after for before, after in pairwise(bounds)
-        ):
+        in_order = all(before <= after for before, after in pairwise(bounds))
+        if stated.samples != len(entries) or not in_order:
             raise DataError("provenance.json has words that lie in no such signal")
         names = answer.names_of(stated.words, len(entries))
         if labels_of(names) != [one.label for one in entries]:
