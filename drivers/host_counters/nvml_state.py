@@ -73,11 +73,11 @@ class BoardState:
     def strangers(self) -> tuple[BoardProcess, ...]:
         """The processes that compute on the board and are known not to be the
         rig's."""
-        return tuple(
-            one
-            for one in self.processes or ()
-            if one.kind == COMPUTES and one.own is False
-        )
+        foreign = []
+        for process in self.processes or ():
+            if process.kind == COMPUTES and process.own is False:
+                foreign.append(process)
+        return tuple(foreign)
 
 
 def read_state(library: Any, handle: Any) -> BoardState:

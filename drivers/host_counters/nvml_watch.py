@@ -58,11 +58,11 @@ class BoardWatch:
     def _strangers(self) -> tuple[BoardProcess, ...]:
         """The processes that computed when the board was opened, before any of
         the rig's."""
-        return tuple(
-            one
-            for one in self.opened.processes or ()
-            if one.kind == COMPUTES and not one.own
-        )
+        others = []
+        for process in self.opened.processes or ():
+            if process.kind == COMPUTES and not process.own:
+                others.append(process)
+        return tuple(others)
 
     @property
     def others_text(self) -> str:

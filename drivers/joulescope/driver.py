@@ -214,13 +214,8 @@ class Joulescope(Driver):
             )
             _switch_off(link, model, wanted)
             link.set_all(model.settings(wanted))
-            link.set_all(
-                [
-                    (topic, value)
-                    for topic, value in model.optional(wanted)
-                    if link.knows(topic)
-                ]
-            )
+            optional = model.optional(wanted)
+            link.set_all([setting for setting in optional if link.knows(setting[0])])
             opened = cls(settings, context, link, model, found_on)
             opened._stack = stack.pop_all()
             return opened

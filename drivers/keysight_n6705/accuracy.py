@@ -53,10 +53,9 @@ def promised(
     `edge_s`: largest shift of SYNC against the samples by the way it is recorded.
     `clock_ppm` of a clock that is worse than the module's.
     """
-    rows = [
-        row for row in _CURRENT if current_range_a is None or row[0] >= current_range_a
-    ]
-    rows = rows if current_range_a is None else rows[:1]
+    rows = list(_CURRENT)
+    if current_range_a is not None:
+        rows = [row for row in rows if row[0] >= current_range_a][:1]
     numbered = enumerate(_INTERVALS_S)
     place = max(
         (at for at, interval_s in numbered if interval_s <= period_s * (1 + 1e-9)),

@@ -166,11 +166,11 @@ def _others(name: str) -> str:
     """Return advice with the other port of the same instrument."""
     ports = attached_ports()
     number = next((each.serial_number for each in ports if each.device == name), None)
-    others = [
-        each.device
-        for each in ports
-        if each.device != name and each.serial_number == number and number
-    ]
+    others = []
+    for port in ports:
+        is_same_unit = bool(number) and port.serial_number == number
+        if is_same_unit and port.device != name:
+            others.append(port.device)
     if not others:
         return "the instrument's other port (rig scan names the right one); "
     return f"its other port, {', '.join(others)}: one of both is a shell; "

@@ -57,10 +57,10 @@ class Constants:
 
     def by_name(self) -> dict[str, float | None]:
         """Return them by their names; None where there is no number."""
-        return {
-            name: value if math.isfinite(value) else None
-            for name, value in asdict(self).items()
-        }
+        by_name = {}
+        for name, value in asdict(self).items():
+            by_name[name] = value if math.isfinite(value) else None
+        return by_name
 
     def currents_a(self, codes: Array, supply_v: float) -> Reals:
         """Return the current of each code."""

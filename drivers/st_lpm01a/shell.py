@@ -104,12 +104,9 @@ class ShellClient:
             if (content := _content(text, answer)) is not None:
                 return content
             if answer.startswith("err"):
+                lines = self._lines(_DETAIL_S)
                 detail = next(
-                    (
-                        more
-                        for more in self._lines(_DETAIL_S)
-                        if more.startswith("Error detail")
-                    ),
+                    (line for line in lines if line.startswith("Error detail")),
                     "no detail came",
                 )
                 raise BenchError(

@@ -58,13 +58,11 @@ def line_of(content: Mapping[str, Any]) -> Line:
     """Return a line; additional keys are ignored."""
     kinds: dict[str, type[Line]] = {"xylo_power": EventHeader, "ended_ns": EventsEnded}
     kind = next((kind for name, kind in kinds.items() if name in content), Events)
-    return kind(
-        **{
-            part.name: content[part.name]
-            for part in fields(kind)
-            if part.name in content
-        }
-    )
+    known = {}
+    for part in fields(kind):
+        if part.name in content:
+            known[part.name] = content[part.name]
+    return kind(**known)
 
 
 class ChannelEvents:

@@ -121,9 +121,10 @@ class TorchRunner:
             raise ValueError(
                 "the network's outputs are not finite: its states went out of range"
             )
-        return [
-            (outputs[n], None if last is None else last[n]) for n in range(len(samples))
-        ]
+        answers = []
+        for n in range(len(samples)):
+            answers.append((outputs[n], None if last is None else last[n]))
+        return answers
 
     @abstractmethod
     def given(self, samples: Sequence[Any]) -> Any:

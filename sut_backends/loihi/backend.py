@@ -109,15 +109,15 @@ class LoihiSut(WorkerSut):
                     f"{model.name} cannot be stock cells: {error}",
                     try_next=_ANOTHER_RULE,
                 ) from error
+        registers = []
+        for row, one in zip(fixed.report, fixed.registers, strict=True):
+            registers.append(row | {"du": one.du, "dv": one.dv, "vth": one.threshold})
         return {
             "time_step": "a step of the chip is a step of the file",
             "processes": len(planned.cells),
             "dense": len(planned.synapses),
             "lag_steps": planned.lag_steps,
-            "fixed point": [
-                row | {"du": one.du, "dv": one.dv, "vth": one.threshold}
-                for row, one in zip(fixed.report, fixed.registers, strict=True)
-            ],
+            "fixed point": registers,
         }
 
     @staticmethod

@@ -139,9 +139,9 @@ def _field(name: str, value: Any) -> str:
 
 def _numbers(values: tuple[Any, ...]) -> str:
     """Return the first numbers, or pairs of them, of a list."""
-    shown = [
-        f"{each[0]:#04x} at {each[1]}" if isinstance(each, tuple) else str(each)
-        for each in values[:_NUMBERS_SHOWN]
-    ]
+    shown = []
+    for each in values[:_NUMBERS_SHOWN]:
+        is_pair = isinstance(each, tuple)
+        shown.append(f"{each[0]:#04x} at {each[1]}" if is_pair else str(each))
     more = f", ... {len(values)} in all" if len(values) > _NUMBERS_SHOWN else ""
     return f"({', '.join(shown)}{more})"

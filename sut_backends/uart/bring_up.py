@@ -50,11 +50,9 @@ def probe(
     except RigError as error:
         yield _failed("answer", error)
         if _may_be_the_rate(error, settings.port):
-            yield from (
-                _at(dataclasses.replace(settings, baud=baud), context)
-                for baud in USUAL_BAUDS
-                if baud != settings.baud
-            )
+            for baud in USUAL_BAUDS:
+                if baud != settings.baud:
+                    yield _at(dataclasses.replace(settings, baud=baud), context)
         return
     try:
         yield from examine(sut, sut.info, context.sample, sync_needed=context.monitored)

@@ -231,10 +231,8 @@ class TextClient:
                 *answer.laps_us[:2], sent_s=sent_s, received_s=received_s
             )
         else:
-            start_us, stop_us = (
-                round(arrived_s[line] * _US_PER_S)
-                for line in (answer.start_line, answer.stop_line)
-            )
+            start_us = round(arrived_s[answer.start_line] * _US_PER_S)
+            stop_us = round(arrived_s[answer.stop_line] * _US_PER_S)
         again = _first(RESULTS, self.ask("results"))
         if answer.results is None or answer.results != again:
             cause = "the results are unreadable, or differ when read again"
@@ -323,11 +321,12 @@ class TextClient:
         # A line that never ends is no line, nor is the rest of a line end the other way
         # round.
         self._partial = self._partial[-1000:].lstrip(b"\r")
-        return [
-            text
-            for piece in ended
-            if (text := piece.strip(b"\r").decode("ascii", "backslashreplace"))
-        ]
+        texts = []
+        for piece in ended:
+            text = piece.strip(b"\r").decode("ascii", "backslashreplace")
+            if text:
+                texts.append(text)
+        return texts
 
     def _lines_within(self, duration_s: float, before: list[str]) -> list[str]:
         """Return the lines of `duration_s`, or up to a whole answer to `name` in them

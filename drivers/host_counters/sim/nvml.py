@@ -146,13 +146,11 @@ class NvmlSimulator:
         self._require()
         known = self._settings.counts_energy and self.fault != "no instant"
         value = SimpleNamespace(uiVal=self._power_mw)
-        return [
-            SimpleNamespace(
-                nvmlReturn=0 if known and number == _INSTANT else _NOT_SUPPORTED,
-                value=value,
-            )
-            for number in fields
-        ]
+        answers = []
+        for number in fields:
+            result = 0 if known and number == _INSTANT else _NOT_SUPPORTED
+            answers.append(SimpleNamespace(nvmlReturn=result, value=value))
+        return answers
 
     def nvmlSystemGetCudaDriverVersion(self) -> int:  # noqa: N802
         """Return the version of CUDA that the driver brings."""

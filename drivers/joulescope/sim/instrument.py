@@ -253,11 +253,11 @@ class SimulatedInstrument:
         return ""
 
     def _streaming(self) -> bool:
-        return any(
-            self._asked[topic]
-            for topic in self.topics
-            if topic.endswith("/ctrl") and topic != "s/sstats/ctrl"
-        )
+        for topic in self.topics:
+            is_stream = topic.endswith("/ctrl") and topic != "s/sstats/ctrl"
+            if is_stream and self._asked[topic]:
+                return True
+        return False
 
     def _start(self, name: str) -> None:
         if self._acquisition is None:

@@ -204,11 +204,11 @@ class SimulatedLog:
         return round(max(channel.period_s, least_s) / _STEP_S) * _STEP_S
 
     def _width(self, channel: Channel) -> int:
-        return sum(
-            3 if f"{name}:MINM" in channel.functions else 1
-            for name in ("CURR", "VOLT")
-            if name in channel.functions
-        )
+        width = 0
+        for name in ("CURR", "VOLT"):
+            if name in channel.functions:
+                width += 3 if f"{name}:MINM" in channel.functions else 1
+        return width
 
     def _start(self, channels: list[Channel], at_ns: int) -> None:
         points = {channel.number: self._points(channel) for channel in channels}

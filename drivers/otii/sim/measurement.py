@@ -46,16 +46,16 @@ class OtiiMeasurement:
         self._switches: list[tuple[int, bool]] = [(self.began_ns, on)]
         self._values: dict[str, Floats] = {}
         self._changes: list[dict[str, Any]] = []
-        self._front_ends = {
-            name: FrontEnd(
+        self._front_ends = {}
+        for name, hz in (("mc", rates["mc"]), ("input", settings.input_hz)):
+            front_end = FrontEnd(
                 world,
                 hz,
                 clock_ppm=settings.clock_ppm,
                 edge_delay_s=settings.edge_delay_s,
                 share=settings.share,
             )
-            for name, hz in (("mc", rates["mc"]), ("input", settings.input_hz))
-        }
+            self._front_ends[name] = front_end
         self.running = True
 
     def switched(self, on: bool) -> None:

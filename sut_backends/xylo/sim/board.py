@@ -131,10 +131,8 @@ class Core(Output):
             spikes = self._stepped(1, before[len(before) - len(out) :] @ out, 1)
             fields = {"output_spikes": spikes.tolist(), self._stamp: step}
             fields |= {"output_v_mems": self._states[1][1].tolist()}
-            fields |= {
-                name: []
-                for name in ("neuron_v_mems", "neuron_i_syns", "neuron_i_syn2s")
-            }
+            for name in ("neuron_v_mems", "neuron_i_syns", "neuron_i_syn2s"):
+                fields[name] = []
             readouts.append(self._events.Readout(**fields))
         self._step = stop
         step_ns = round(self._truth.step_s * NS_PER_S)
