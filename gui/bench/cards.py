@@ -137,16 +137,14 @@ class Cards:
 
 
 def _of_device(info: SutInfo) -> tuple[tuple[str, str], ...]:
+    clock = "none: pulses only"
+    if info.clock != "edges":
+        clock = quantity(info.tick_hz, "Hz")
     facts = [
         ("name", info.name),
         ("firmware", info.firmware),
         ("runs", info.model or info.task),
-        (
-            "clock",
-            quantity(info.tick_hz, "Hz")
-            if info.clock != "edges"
-            else "none: pulses only",
-        ),
+        ("clock", clock),
         ("line", info.link),
     ]
     return tuple((name, value) for name, value in facts if value)
@@ -163,11 +161,10 @@ def _of_monitor(info: MonitorInfo) -> tuple[tuple[str, str], ...]:
     accuracy = info.accuracy
     year = f", {accuracy.year}" if accuracy.year else ""
     verified = "" if accuracy.verified else " (not verified)"
-    versions = [
-        str(value)
-        for name, value in info.details.items()
-        if "version" in name or name == "firmware"
-    ]
+    versions = []
+    for name, value in info.details.items():
+        if "version" in name or name == "firmware":
+            versions.append(str(value))
     facts = [
         ("name", info.name),
         ("serial number", info.serial),

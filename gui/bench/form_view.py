@@ -220,10 +220,10 @@ class FormView(QWidget):
         if not form.sections:
             return  # the last text stays to be read
         self._form = form
-        titles = [
-            f"{section.title}{'  ⚠' if _is_wrong(section) else ''}"
-            for section in form.sections
-        ]
+        titles = []
+        for section in form.sections:
+            mark = "  ⚠" if _is_wrong(section) else ""
+            titles.append(f"{section.title}{mark}")
         row = max(self._list.currentRow(), 0)
         self._list.blockSignals(True)
         for number, title in enumerate(titles):

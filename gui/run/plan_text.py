@@ -45,10 +45,7 @@ def summary(estimate: Estimate) -> list[PlanLine]:
         )
     if estimate.unknown:
         lines.append(PlanLine("", estimate.unknown_text))
-    lines += [
-        PlanLine("Rail" if not rail.name else rail.name, _rail(rail))
-        for rail in estimate.rails
-    ]
+    lines += [PlanLine(rail.name or "Rail", _rail(rail)) for rail in estimate.rails]
     if not estimate.rails:
         lines.append(PlanLine("Rail", "no monitor: no energy is measured", "warn"))
     if estimate.claim:

@@ -264,9 +264,8 @@ class Dots(QWidget):
         painter.drawPolygon(QPolygonF([at + corner for corner in corners]))
 
     def _tip(self, metric: MetricTrials) -> str:
-        rows = [
-            f"trial {dot.trial}:"
-            f" {percent(dot.deviation)}{'' if dot.valid else ', invalid'}"
-            for dot in metric.dots
-        ]
+        rows = []
+        for dot in metric.dots:
+            remark = "" if dot.valid else ", invalid"
+            rows.append(f"trial {dot.trial}: {percent(dot.deviation)}{remark}")
         return "\n".join([metric.name, *rows])

@@ -122,11 +122,10 @@ def _facts(view: SessionTrials) -> str:
     targets.
     """
     facts = view.results.provenance.task.stored
-    lines = [
-        f"{name.replace('_', ' ')}: {value}"
-        for name, value in facts.items()
-        if isinstance(value, str) and value and name != "name"
-    ]
+    lines = []
+    for name, value in facts.items():
+        if isinstance(value, str) and value and name != "name":
+            lines.append(f"{name.replace('_', ' ')}: {value}")
     return "\n".join(
         [f"{comparison.MEANING[0].upper()}{comparison.MEANING[1:]}.", *lines]
     )

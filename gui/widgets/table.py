@@ -316,17 +316,15 @@ class DataTable(QTableView):
         room = self.viewport().width()
         columns = self._rows.columns
         # The first column names the row, and a number is not to be cut.
-        words = [
-            number
-            for number, column in enumerate(columns)
-            if number and not column.right
-        ]
+        words = []
+        for number, column in enumerate(columns):
+            if number and not column.right:
+                words.append(number)
         spare = self._spare()
-        needed = {
-            number: width
-            for number, width in enumerate(widths)
-            if number in spare or not self.isColumnHidden(number)
-        }
+        needed = {}
+        for number, width in enumerate(widths):
+            if number in spare or not self.isColumnHidden(number):
+                needed[number] = width
         for number in set(words) & set(spare):
             needed[number] = min(needed[number], _SPARE_PX)
         for number in reversed(spare):

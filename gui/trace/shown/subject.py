@@ -289,13 +289,12 @@ def _bands(
     colour[spans.kind == IDLE] = IDLE_COLOUR
     drawn = np.flatnonzero(spans.kind != CROSSING)
     warm_up = spans.kind == WARM_UP
-    pairs = zip(spans.phase[drawn], warm_up[drawn], strict=True)
-    names = tuple(
-        f"warm-up {spans.phases[phase]}" if warm else spans.phases[phase]
-        for phase, warm in pairs
-    )
+    names = []
+    for phase, warm in zip(spans.phase[drawn], warm_up[drawn], strict=True):
+        name = spans.phases[phase]
+        names.append(f"warm-up {name}" if warm else name)
     bands = BandSpans.of(
-        spans.start_s[drawn], spans.stop_s[drawn], colour[drawn], names
+        spans.start_s[drawn], spans.stop_s[drawn], colour[drawn], tuple(names)
     )
     of_colours = dict(zip(numbers, spans.phases, strict=True))
     of_colours |= {IDLE_COLOUR: "idle", WARM_UP_COLOUR: "warm-up"}
