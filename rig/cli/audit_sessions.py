@@ -54,16 +54,13 @@ def audit_sessions(asked: AuditRequest, *, as_json: bool) -> int:
     places = claimed.places(asked.folder, asked.names)
     _refuse_in_claim(asked, places)
     found = _replayed(places, out)
-    benches = {
-        one.name: own_bench.with_workload(
-            asked.bench,
-            asked.overrides,
-            results.Context.of(one.folder).config,
-            asked.trials,
-        )
-        for one in found
-        if not one.difference
-    }
+    benches = {}
+    for one in found:
+        if not one.difference:
+            workload = results.Context.of(one.folder).config
+            benches[one.name] = own_bench.with_workload(
+                asked.bench, asked.overrides, workload, asked.trials
+            )
     refuse_unwritable(asked.to, "another folder: --to AUDIT")
     asked.to.mkdir(parents=True, exist_ok=True)
     for one in found:

@@ -169,18 +169,19 @@ def compare(
         models = _models(places)
         files = _files(labels, dt_s, choice)
         shared = shared_task(models)
-        wanted = [
-            RequestedRuns(
+        wanted = []
+        for model, given in zip(models, _inputs(models, inputs), strict=True):
+            settings = settings_of(models, files, model) | given
+            requested = RequestedRuns(
                 model=model,
                 samples=samples,
                 trials=trials,
                 bench=bench,
                 overrides=overrides,
-                files=settings_of(models, files, model) | given,
+                files=settings,
                 task=shared,
             )
-            for model, given in zip(models, _inputs(models, inputs), strict=True)
-        ]
+            wanted.append(requested)
         return of_models(wanted, _names(suts), sessions, output, as_json)
     refuse_idle("without --suts", *_OF_SUTS)
     if len(places) == 2 and output is None:

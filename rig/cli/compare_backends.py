@@ -373,11 +373,8 @@ def _upright(heads: Sequence[str], lines: Sequence[Sequence[str]]) -> Table:
 
 
 def _write(out: Terminal, shown: _Shown, folder: Path) -> None:
-    texts = {
-        "csv": shown.csv(),
-        "json": shown.json(),
-        "md": forms.markdown(shown.page),
-    }
+    markdown = forms.markdown(shown.page)
+    texts = {"csv": shown.csv(), "json": shown.json(), "md": markdown}
     _write_texts(out, folder, "comparison", texts, shown.draw)
 
 

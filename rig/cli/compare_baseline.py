@@ -98,10 +98,11 @@ def _text(number: float, one: MetricRegression) -> str:
 
 def _finite(content: dict[str, object]) -> dict[str, object]:
     """Replace numbers that do not exist by None."""
-    return {
-        key: None if isinstance(value, float) and not math.isfinite(value) else value
-        for key, value in content.items()
-    }
+    finite: dict[str, object] = {}
+    for key, value in content.items():
+        is_missing = isinstance(value, float) and not math.isfinite(value)
+        finite[key] = None if is_missing else value
+    return finite
 
 
 def _tree(found: SessionRegression) -> dict[str, object]:

@@ -296,12 +296,11 @@ def _pair(pair: MetricPair) -> dict[str, Any]:
     """Return a compared metric; `first` and `second` have the intervals of the
     comparison.
     """
-    values = {
-        name: (
-            row and {"value": row.value, "interval": typed.to_json(pair.interval(row))}
-        )
-        for name, row in (("first", pair.first), ("second", pair.second))
-    }
+    values: dict[str, Any] = {"first": None, "second": None}
+    for name, row in (("first", pair.first), ("second", pair.second)):
+        if row is not None:
+            interval = typed.to_json(pair.interval(row))
+            values[name] = {"value": row.value, "interval": interval}
     return {
         "metric": pair.name,
         "unit": pair.unit,

@@ -56,11 +56,9 @@ def doctor(
 
 def document(rows: Sequence[DoctorRow], bench: Path | None) -> dict[str, object]:
     """Return all rows as JSON holds them."""
-    return {
-        "bench": None if bench is None else str(bench),
-        "ok": not any(row.blocks for row in rows),
-        "rows": [asdict(row) for row in rows],
-    }
+    name = None if bench is None else str(bench)
+    is_ok = not any(row.blocks for row in rows)
+    return {"bench": name, "ok": is_ok, "rows": [asdict(row) for row in rows]}
 
 
 def print_row(out: Terminal, row: DoctorRow, group_before: str) -> None:

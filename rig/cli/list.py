@@ -107,17 +107,18 @@ def document(
     tree: dict[str, Any] = {}
     for section, listed in kinds.items():
         tree[section] = [dataclasses.asdict(kind) for kind in listed]
-    return tree | {
-        "sessions": [
-            {
-                "session": str(row.path),
-                "status": row.status,
-                "outcome": None if row.changed else row.verdict,
-                "labels": row.labels,
-                "reason": row.reason,
-            }
-            for row in rows
-        ]
+    return tree | {"sessions": [_of_session(row) for row in rows]}
+
+
+def _of_session(row: Listed) -> dict[str, Any]:
+    path = str(row.path)
+    outcome = None if row.changed else row.verdict
+    return {
+        "session": path,
+        "status": row.status,
+        "outcome": outcome,
+        "labels": row.labels,
+        "reason": row.reason,
     }
 
 

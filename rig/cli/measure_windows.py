@@ -91,11 +91,12 @@ class WindowChoice:
 
     def check(self) -> None:
         """Raise ConfigError for two ways at once."""
+        by_threshold = self.threshold_a is not None
         ways = (
             bool(self.edges),
             self.by_markers,
             bool(self.times),
-            self.threshold_a is not None,
+            by_threshold,
             self.whole,
         )
         if sum(ways) > 1:
@@ -120,11 +121,9 @@ class WindowChoice:
         with suppress(ConfigError):
             spans = trace_windows.by_times(self.times)
             windows_s += [(span.start_s, span.stop_s) for span in spans]
-        return Foreseen(
-            tuple(windows_s),
-            tuple(ranges_a(promised)) if promised else (),
-            whole_without_sync=self.are_edges and not self.edges,
-        )
+        ranges = tuple(ranges_a(promised)) if promised else ()
+        is_default = self.are_edges and not self.edges
+        return Foreseen(tuple(windows_s), ranges, whole_without_sync=is_default)
 
     def spans(self, opened: Opened, notes: list[str]) -> list[TraceSpan]:
         """Return the windows; raises DataError and ConfigError where there are none."""

@@ -276,11 +276,13 @@ def _shown(value: float, unit: str, u95: float | None = None) -> str:
 
 
 def _document(bench: Path, file: Path, rows: list[CheckRow]) -> dict[str, Any]:
+    labels = [SIMULATED] if any(row.simulated for row in rows) else []
+    trees = [_json(row) for row in rows]
     return {
         "bench": str(bench),
         "calibration": str(file),
-        "labels": [SIMULATED] if any(row.simulated for row in rows) else [],
-        "rows": [_json(row) for row in rows],
+        "labels": labels,
+        "rows": trees,
     }
 
 

@@ -28,12 +28,12 @@ def refuse_idle(where: str, *names: str) -> None:
     have no effect `where`.
     """
     context = click.get_current_context()
-    given = [
-        max(parameter.opts, key=len)
-        for parameter in context.command.get_params(context)
-        if parameter.name in names
-        and context.get_parameter_source(parameter.name) is ParameterSource.COMMANDLINE
-    ]
+    given = []
+    for parameter in context.command.get_params(context):
+        if parameter.name in names:
+            source = context.get_parameter_source(parameter.name)
+            if source is ParameterSource.COMMANDLINE:
+                given.append(max(parameter.opts, key=len))
     if given:
         options = ", ".join(given)
         raise ConfigError(

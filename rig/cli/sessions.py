@@ -92,14 +92,16 @@ def sessions(
 def _tree(row: Listed) -> dict[str, Any]:
     """Return a session as JSON; `error` says of one that cannot be read why."""
     content = typed.to_json(row)
-    outcome, reason = content.pop("verdict"), content.pop("reason")
-    unreadable = row.status == listing.UNREADABLE
+    content.pop("path")
+    outcome, reason, error = content.pop("verdict"), content.pop("reason"), ""
+    if row.status == listing.UNREADABLE:
+        reason, error = "", reason
     return {
         "session": str(row.path),
         "outcome": outcome,
-        **{key: value for key, value in content.items() if key != "path"},
-        "reason": "" if unreadable else reason,
-        "error": reason if unreadable else "",
+        **content,
+        "reason": reason,
+        "error": error,
     }
 
 

@@ -140,11 +140,10 @@ def boards(name: str | None, monitor: str | None) -> None:
             _say_wires(_board(name, known), name, monitor)
         return
     refuse_idle("without BOARD", "monitor")
-    rows = [
-        (each, *_facts_of(port, port.board))
-        for each, port in known.items()
-        if port.board is not None
-    ]
+    rows = []
+    for each, port in known.items():
+        if port.board is not None:
+            rows.append((each, *_facts_of(port, port.board)))
     heads = ("board", "core", "SYNC", "Tx, Rx", "flashed by", "tried")
     # A narrow terminal gets three columns; `rig firmware boards BOARD` has the rest.
     tables = [borderless_table(), borderless_table()]
@@ -174,11 +173,11 @@ def _say_board(name: str, known: Mapping[str, projects.Port]) -> None:
     """Print how a board is connected; raises ConfigError for another name."""
     board = _board(name, known)
     core, sync, _, tools, tried = _facts_of(known[name], board)
-    adapter = [("UART by", board.adapter)] if board.adapter else []
-    rows = [
-        *(("core", core), ("SYNC", sync), ("Tx", board.tx), ("Rx", board.rx)),
-        *(*adapter, ("flashed by", tools), ("tried", tried)),
-    ]
+    rows = [("core", core), ("SYNC", sync)]
+    rows += [("Tx", board.tx), ("Rx", board.rx)]
+    if board.adapter:
+        rows.append(("UART by", board.adapter))
+    rows += [("flashed by", tools), ("tried", tried)]
     say_plain(f"{name}: {board.title}")
     for what, text in rows:
         say_plain(text, f"  {what:<10} ")

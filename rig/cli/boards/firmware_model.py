@@ -109,12 +109,14 @@ def _steps_of(inputs: Path, read: object) -> int:
 
 
 def _refuse_options(options: ModelOptions) -> None:
-    for name, given in (
-        ("--dt", options.dt_s is not None),
-        ("--as", options.choice != ConventionChoice()),
-        ("--bits", options.bits != BITS_MAX),
-    ):
-        if given:
+    has_choice = options.choice != ConventionChoice()
+    given = {
+        "--dt": options.dt_s is not None,
+        "--as": has_choice,
+        "--bits": options.bits != BITS_MAX,
+    }
+    for name, is_given in given.items():
+        if is_given:
             raise ConfigError(
                 f"{options.path} is quantised: that is in it already",
                 path=name,

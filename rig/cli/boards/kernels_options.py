@@ -16,9 +16,10 @@ PORTABLE, CMSIS_NN = "portable", "cmsis-nn"
 
 def kernels_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add `--kernels` (`kernels`) and `--cmsis-nn` (`library`) to a command."""
+    kinds = click.Choice((PORTABLE, CMSIS_NN))
     chosen = click.option(
         "--kernels",
-        type=click.Choice((PORTABLE, CMSIS_NN)),
+        type=kinds,
         default=PORTABLE,
         show_default=True,
         help="Code that multiplies by the weights of a .tflite file.",

@@ -224,15 +224,11 @@ def print_network(out: Terminal, network: Network, how: Conventions) -> None:
             if place.late_sources
             else ""
         )
-        cells = [
-            escape(place.name + late),
-            type(place.node).__name__,
-            _shape(place.shape_in),
-            _shape(place.shape_out),
-            str(footprint.parameters(place.node)),
-            _times(place.node),
-        ]
-        table.add_row(*cells)
+        name = escape(place.name + late)
+        kind = type(place.node).__name__
+        shapes = (_shape(place.shape_in), _shape(place.shape_out))
+        parameters = str(footprint.parameters(place.node))
+        table.add_row(name, kind, *shapes, parameters, _times(place.node))
     print_table(out, table)
 
 

@@ -100,17 +100,16 @@ def _table(session: AuditedSession, *, lines: bool) -> Table:
     table.add_column("verdict", no_wrap=not lines)
     for name, one in session.metrics.items():
         between = "\n" if lines else " "
-        cells = [
-            _cell(one.claimed, one.unit, between),
-            _cell(one.replayed, one.unit, "" if lines else between),
-            _cell(one.audited, one.unit, between),
-        ]
+        claimed = _cell(one.claimed, one.unit, between)
+        replayed = _cell(one.replayed, one.unit, "" if lines else between)
+        audited = _cell(one.audited, one.unit, between)
         away = "-"
         if one.deviation is not None:
             # 0.0 is added, as a rounded value may be -0.0.
             away = f"{round(100 * one.deviation, 2) + 0.0:+.2f} %"
-        row = (f" {escape(name)}", *cells, away, escape(one.verdict))
-        table.add_row(*row, style=_COLOURS.get(one.verdict, ""))
+        cells = (claimed, replayed, audited, away, escape(one.verdict))
+        style = _COLOURS.get(one.verdict, "")
+        table.add_row(f" {escape(name)}", *cells, style=style)
     return table
 
 

@@ -53,13 +53,14 @@ class RunProgress:
 
     def __init__(self, console: Terminal) -> None:
         self._running = RunningSession()
+        time_left = _LeftColumn(self._running)
         columns = (
             TextColumn("{task.description}"),
             BarColumn(),
             TextColumn("{task.fields[count]}"),
             TimeElapsedColumn(),
             TextColumn("left"),
-            _LeftColumn(self._running),
+            time_left,
         )
         self._progress = Progress(*columns, console=console, transient=True)
         self._console = console

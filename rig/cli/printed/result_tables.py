@@ -78,11 +78,10 @@ def _print_metrics(console: Console, results: Results, title: str) -> None:
     if table_width(console, whole) <= console.width:
         console.print(whole)
         return
-    for table in (
-        _metrics_table(results, main, title, intervals=True, trials=False),
-        _metrics_table(results, main, "", intervals=False, trials=True),
-    ):
-        print_whole(console, table)
+    values = _metrics_table(results, main, title, intervals=True, trials=False)
+    deviations = _metrics_table(results, main, "", intervals=False, trials=True)
+    print_whole(console, values)
+    print_whole(console, deviations)
 
 
 def _metrics_table(
@@ -128,13 +127,9 @@ def _metrics_table(
 def _interval_cells(metric: MetricResult, notes: Notes) -> list[str]:
     """Format the value and its intervals; long reasons become notes."""
     shown = stated(metric)
-    return [
-        shown.value,
-        shown.unit,
-        notes.cell(metric.same_samples, metric.value, shown.factor),
-        notes.cell(metric.other_samples, metric.value, shown.factor),
-        shown.standard_error,
-    ]
+    same = notes.cell(metric.same_samples, metric.value, shown.factor)
+    other = notes.cell(metric.other_samples, metric.value, shown.factor)
+    return [shown.value, shown.unit, same, other, shown.standard_error]
 
 
 def _print_lines(console: Console, trials: Sequence[TrialResult]) -> None:

@@ -59,7 +59,8 @@ def _verdict(results: Results, width: int) -> list[str]:
     """Return the badge with reason and title, further reasons, and the labels."""
     first, *further = reasons(results)
     what = f"{results.task}, {results.scenario}"
-    lines = textwrap.wrap(first, max(width - len(_INDENT) - len(what) - 2, 30)) or [""]
+    line_width = max(width - len(_INDENT) - len(what) - 2, 30)
+    lines = textwrap.wrap(first, line_width) or [""]
     plain = f" {results.outcome.upper()} "
     room = width - len(plain) - 1 - len(lines[0]) - len(what)
     lines_shown = [
@@ -138,12 +139,10 @@ def _table(results: Results, notes: Notes) -> Table:
         told = stated(metric)
         interval, words = _interval(metric)
         text = notes.cell(interval, metric.value, told.factor)
-        table.add_row(
-            f" {escape(name)}",
-            *map(escape, (told.value, told.unit, text, words)),
-            _differ(metric, name in results.replication.per_metric),
-            style="bold" if metric.prominence is Prominence.HEADLINE else "",
-        )
+        cells = map(escape, (told.value, told.unit, text, words))
+        away = _differ(metric, name in results.replication.per_metric)
+        style = "bold" if metric.prominence is Prominence.HEADLINE else ""
+        table.add_row(f" {escape(name)}", *cells, away, style=style)
     return table
 
 
@@ -164,11 +163,8 @@ def _differ(metric: MetricResult, limited: bool) -> str:
     it."""
     if metric.value is None or any(trial.value is None for trial in metric.per_trial):
         return "-"
-    away = [
-        abs(deviation(trial.value, metric.value, metric.deviation))
-        for trial in metric.per_trial
-        if trial.value is not None
-    ]
+    values = [trial.value for trial in metric.per_trial if trial.value is not None]
+    away = [abs(deviation(each, metric.value, metric.deviation)) for each in values]
     farthest = max(away, default=math.nan)
     text = share(farthest) if math.isfinite(farthest) else "-"
     return f"[red]{text}[/]" if limited and farthest > LIMIT else text

@@ -57,10 +57,8 @@ class Terminal(Console):
         """Print text as it is, for programs; characters that command a terminal are no
         part of any format.
         """
-        super().out(
-            *(visible(each) if isinstance(each, str) else each for each in objects),
-            **options,
-        )
+        shown = [visible(each) if isinstance(each, str) else each for each in objects]
+        super().out(*shown, **options)
 
     def _check_buffer(self) -> None:
         """Write the buffer; if that fails, discard all further output."""

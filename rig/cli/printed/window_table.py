@@ -73,10 +73,10 @@ def _table(rows: Sequence[WindowRow], without: Sequence[str]) -> Table:
         scales[name] = _scale(largest, unit)
         table.add_column(f"{heading}\n{scales[name][1]}", justify="right", no_wrap=True)
     for row in rows:
-        cells = [
-            _cell(getattr(row, name), scales[name][0], _DIGITS.get(heading, 4))
-            for heading, name, _, _ in columns
-        ]
+        cells = []
+        for heading, name, _, _ in columns:
+            digits = _DIGITS.get(heading, 4)
+            cells.append(_cell(getattr(row, name), scales[name][0], digits))
         table.add_row(escape(row.name), *cells, style="bold" if row is rows[-1] else "")
     return table
 

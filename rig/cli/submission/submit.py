@@ -99,13 +99,12 @@ def neurobench(
     from rig.submission import about as about_file
     from rig.submission import build, entries
 
+    finished = tuple(entries.read(path) for path in sessions)
+    about, beside = about_file.AuthorStatements(), Path()
+    if stated:
+        about, beside = about_file.read(stated), stated.parent
     request = build.SubmissionRequest(
-        sessions=tuple(entries.read(path) for path in sessions),
-        about=about_file.read(stated) if stated else about_file.AuthorStatements(),
-        beside=stated.parent if stated else Path(),
-        raw=raw,
-        largest=largest,
-        key=key,
+        sessions=finished, about=about, beside=beside, raw=raw, largest=largest, key=key
     )
     print_built(build.build(request, to), to, is_signed=key is not None)
 
@@ -154,8 +153,9 @@ def mlperf_tiny(
     from rig.submission import entries
     from rig.submission import mlperf_tiny as tiny
 
+    finished = tuple(entries.read(path) for path in sessions)
     made = tiny.TinySubmission(
-        sessions=tuple(entries.read(path) for path in sessions),
+        sessions=finished,
         division=division,
         submitter=submitter,
         system=system,
