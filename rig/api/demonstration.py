@@ -27,12 +27,10 @@ def default_root() -> Path:
 
 def find(root: Path) -> Path | None:
     """Return a demonstration session that was made before; None where there is none."""
-    rows = [
-        row
-        for row in Listing(root).rows()
-        if row.bench == NAME and row.status == "success"
-    ]
-    return rows[0].path if rows else None
+    for row in Listing(root).rows():
+        if row.bench == NAME and row.status == "success":
+            return row.path
+    return None
 
 
 def make(

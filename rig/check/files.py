@@ -122,11 +122,11 @@ def _repair(name: str) -> str:
 
 def changed(found: Sequence[Finding], prefix: str) -> list[str]:
     """Return the names of a folder's files that are not as they were."""
-    return [
-        finding.name
-        for finding in found
-        if not finding.ok and finding.name.startswith(prefix)
-    ]
+    names = []
+    for finding in found:
+        if not finding.ok and finding.name.startswith(prefix):
+            names.append(finding.name)
+    return names
 
 
 def renamed(journal: Journal) -> Iterator[str]:
@@ -172,11 +172,9 @@ def _unlisted(
                     else segments.get(event.trial, [""])
                 )
                 due = _due_of_trial(places, rails)
-                yield from (
-                    (name, f" of trial-{event.trial}")
-                    for name in due
-                    if name not in event.files
-                )
+                for name in due:
+                    if name not in event.files:
+                        yield name, f" of trial-{event.trial}"
 
 
 def _segment_folders(event: JournalEvent) -> list[str]:
@@ -189,6 +187,5 @@ def _due_of_trial(segments: Sequence[str], rails: Sequence[str]) -> Iterator[str
     yield SAMPLES
     for place in segments:
         yield from (place + COMPLETIONS, place + UART)
-        yield from (
-            f"{place}{rail}/{TRACE}" if rail else place + TRACE for rail in rails
-        )
+        for rail in rails:
+            yield f"{place}{rail}/{TRACE}" if rail else place + TRACE

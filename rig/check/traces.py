@@ -29,11 +29,10 @@ def findings(
     simulated, and those that lack samples which the bench file wants kept.
     """
     for (one, ones), (_, others) in combinations(traces.items(), 2):
-        copies = [
-            late
-            for early, late in product(ones, others)
-            if prints[early].copies(prints[late])
-        ]
+        copies = []
+        for early, late in product(ones, others):
+            if prints[early].copies(prints[late]):
+                copies.append(late)
         for late in dict.fromkeys(copies):
             name = str(late.relative_to(session))
             info = _info(late, monitors)

@@ -27,7 +27,7 @@ from rig.store.segments import segments
 from rig.store.session_folder import UART
 from rig.timebase.edge_clock import EDGE_CLOCK
 
-#: Whether a part of the log agrees, and what it is.
+#: Whether a part of the log agrees, and its description.
 _Comparisons = Iterator[tuple[bool, str]]
 
 #: Requests have whole microseconds.

@@ -170,9 +170,8 @@ def first_difference(stored: str, again: str) -> tuple[int, str, str]:
 
 def means(trial: Trial) -> str:
     """Return the headline metrics of a trial in words."""
-    shown = [
-        f"{name} {quantity(metric.value, metric.unit)}"
-        for name, metric in trial.metrics.items()
-        if metric.prominence is Prominence.HEADLINE
-    ]
+    shown = []
+    for name, metric in trial.metrics.items():
+        if metric.prominence is Prominence.HEADLINE:
+            shown.append(f"{name} {quantity(metric.value, metric.unit)}")
     return ": " + ", ".join(shown) if trial.measured.samples else ""

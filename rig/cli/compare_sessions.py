@@ -146,13 +146,11 @@ def _print_metrics(
     )
     # The outcomes stand above the table, too.
     forms = ((True, True), (False, True), (False, False))
-    print_table(
-        out,
-        *(
-            _metrics(pairs, found, intervals=intervals, outcome=outcome)
-            for intervals, outcome in forms
-        ),
-    )
+    tables = []
+    for intervals, outcome in forms:
+        table = _metrics(pairs, found, intervals=intervals, outcome=outcome)
+        tables.append(table)
+    print_table(out, *tables)
 
 
 def _metrics(

@@ -171,11 +171,10 @@ def _told(row: WindowRow) -> WindowRow:
     A window may be shorter than rounding.
     """
     values = dataclasses.asdict(row)
-    unknown = [
-        name
-        for name, value in values.items()
-        if isinstance(value, float) and not math.isfinite(value)
-    ]
+    unknown = []
+    for name, value in values.items():
+        if isinstance(value, float) and not math.isfinite(value):
+            unknown.append(name)
     if not unknown:
         return row
     why = (
@@ -201,6 +200,10 @@ def _content(
     labels: tuple[str, ...],
 ) -> dict[str, Any]:
     trace = opened.trace
+    gaps = []
+    for gap in trace.gaps:
+        start_s, stop_s = gap.start / trace.sample_hz, gap.stop / trace.sample_hz
+        gaps.append({"start_s": start_s, "stop_s": stop_s, "cause": gap.cause})
     return {
         "schema": SCHEMA,
         "trace": str(path),
@@ -211,14 +214,7 @@ def _content(
         "edge_hz": trace.edge_hz,
         "duration_s": trace.duration_s,
         "sync": opened.sync,
-        "gaps": [
-            {
-                "start_s": gap.start / trace.sample_hz,
-                "stop_s": gap.stop / trace.sample_hz,
-                "cause": gap.cause,
-            }
-            for gap in trace.gaps
-        ],
+        "gaps": gaps,
         "accuracy": dataclasses.asdict(promised) if promised else None,
         "notes": notes,
         "windows": [dataclasses.asdict(row) for row in rows[:-1]],

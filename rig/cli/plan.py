@@ -86,6 +86,11 @@ def document(
     """Return a plan as JSON holds it: all steps, the known seconds and bytes of all
     trials, and the labels. `expected_s` is None where some of the time is unknown.
     """
+    stated_steps = []
+    for step in steps:
+        text = kinds.of(step).describe(step)
+        samples = list(step.samples_named)
+        stated_steps.append({"kind": step.kind, "samples": samples, "text": text})
     return {
         "bench": str(bench),
         "labels": [label.text for label in marked],
@@ -93,14 +98,7 @@ def document(
         "scenario": estimated.scenario,
         "trials": estimated.trials,
         "trial": trial,
-        "steps": [
-            {
-                "kind": step.kind,
-                "samples": list(step.samples_named),
-                "text": kinds.of(step).describe(step),
-            }
-            for step in steps
-        ],
+        "steps": stated_steps,
         "expected_s": None if estimated.unknown else estimated.known_s,
         "known_s": estimated.known_s,
         "virtual_time": estimated.virtual,

@@ -108,17 +108,13 @@ def _by_its_files(path: Path, row: str, stated: SubmittedSession) -> Evidence:
     there = inventory.files(path)
     wrong = [f"{EVENTS} {fault}" for fault in journal.faults]
     wrong += [f"{name} is missing" for name in _DUE if name not in there]
-    wrong += [
-        f"{name} was changed"
-        for name, digest in listed.items()
-        if name in there and sha256(there[name]) != digest
-    ]
+    for name, digest in listed.items():
+        if name in there and sha256(there[name]) != digest:
+            wrong.append(f"{name} was changed")
     own = (EVENTS, SIGNATURE, REPORT)
-    wrong += [
-        f"{name} is named by no line of {EVENTS}"
-        for name in there
-        if name not in listed and name not in own
-    ]
+    for name in there:
+        if name not in listed and name not in own:
+            wrong.append(f"{name} is named by no line of {EVENTS}")
     if journal.status != "success":
         wrong.append(f"its status is {journal.status}")
     context = _context(path)

@@ -31,17 +31,13 @@ def findings(folder: Path, submission: Submission) -> Iterator[JudgedRow]:
     there = inventory.files(folder)
     listed = submission.files
     wrong = [f"{name} is missing" for name in listed if name not in there]
-    wrong += [
-        f"{name} is not listed"
-        for name in there
-        if name not in listed and name not in UNLISTED
-    ]
+    for name in there:
+        if name not in listed and name not in UNLISTED:
+            wrong.append(f"{name} is not listed")
     wrong += [f"{name} is listed, and cannot be" for name in UNLISTED if name in listed]
-    wrong += [
-        f"{name} was changed"
-        for name, digest in listed.items()
-        if name in there and sha256(there[name]) != digest
-    ]
+    for name, digest in listed.items():
+        if name in there and sha256(there[name]) != digest:
+            wrong.append(f"{name} was changed")
     due = (REPORT, WORKFLOW, CRATE)
     wrong += [f"{name} is not listed" for name in due if name not in listed]
     said = shown(wrong) or f"{len(listed)} files have their SHA-256"
@@ -58,7 +54,9 @@ def _crate(folder: Path, submission: Submission) -> JudgedRow:
         return JudgedRow("ro-crate", False, f"{CRATE} cannot be read: {error}")
     due = {name: digest for name, digest in submission.files.items() if name != CRATE}
     wrong = [name for name in due if stated.get(name) != due[name]]
-    wrong += [name for name in stated if name not in due and name not in UNLISTED]
+    for name in stated:
+        if name not in due and name not in UNLISTED:
+            wrong.append(name)
     said = f"{len(due)} files have the same SHA-256 in {CRATE}"
     if wrong:
         said = f"{CRATE} has another SHA-256 of {shown(wrong)}"

@@ -130,11 +130,10 @@ def _missing(
 ) -> Iterator[str]:
     """Yield the metrics of a measured cell that have neither value nor reason."""
     for name in rule.due(cell):
-        values = [
-            session.metrics[name].value
-            for session in configuration.sessions
-            if name in session.metrics
-        ]
+        values = []
+        for session in configuration.sessions:
+            if name in session.metrics:
+                values.append(session.metrics[name].value)
         is_explained = any(
             session.no_result.get(name) for session in configuration.sessions
         )

@@ -184,9 +184,9 @@ def _trials(case: JudgedCase) -> Iterator[JudgedRow]:
             wrong.append(f"{name}: its samples are not those of the session")
         if len(trials) != due:
             wrong.append(f"{name} has {len(trials)} where {due} trials are due")
-        wrong += [
-            f"{name}: trial {one.number} is invalid" for one in trials if not one.valid
-        ]
+        for one in trials:
+            if not one.valid:
+                wrong.append(f"{name}: trial {one.number} is invalid")
         seeds = {one.seed for one in trials}
         is_shared = each.results.provenance.interleaved
         if len(seeds) != (1 if is_shared else len(trials)):
@@ -270,11 +270,9 @@ def _components(case: JudgedCase) -> Iterator[JudgedRow]:
         wrong.append("components_included is empty")
     if not any(map(str.strip, submission.components_omitted)):
         wrong.append('components_omitted is empty: ["none"] where none is')
-    wrong += [
-        f"{each.stated.name} was recorded without an energy monitor"
-        for each in case.readable
-        if not each.stated.monitors
-    ]
+    for each in case.readable:
+        if not each.stated.monitors:
+            wrong.append(f"{each.stated.name} was recorded without an energy monitor")
     good = (
         f"included: {', '.join(submission.components_included)}; omitted:"
         f" {', '.join(submission.components_omitted)}"
@@ -294,9 +292,9 @@ def _report(case: JudgedCase) -> Iterator[JudgedRow]:
     except (OSError, ValueError, DataError) as error:
         yield JudgedRow("report", False, f"{REPORT} cannot be read: {error}")
         return
-    wrong += [
-        f"{key} is not in {REPORT}" for key in rule.sections if f"`{key}`" not in page
-    ]
+    for key in rule.sections:
+        if f"`{key}`" not in page:
+            wrong.append(f"{key} is not in {REPORT}")
     wrong += list(_wrong_cells(case.submission, page))
     good = f"{len(rule.sections)} sections; its table has the numbers"
     yield case.row("report", wrong, good, rule.sentence)

@@ -217,11 +217,10 @@ def _split(results: Results) -> tuple[list[str], list[str]]:
     for name, row in results.replication.per_metric.items():
         if claims or not (row.ok or math.isnan(row.mean)):
             telling.add(name)
-    main = [
-        name
-        for name, metric in results.metrics.items()
-        if metric.prominence is not Prominence.DETAIL or name in telling
-    ]
+    main = []
+    for name, metric in results.metrics.items():
+        if metric.prominence is not Prominence.DETAIL or name in telling:
+            main.append(name)
     return main, [name for name in results.metrics if name not in main]
 
 

@@ -94,11 +94,9 @@ class AuthorStatements:
         found: dict[str, str] = {}
         for part in ("system", "algorithm", "workflow", "latency", "power"):
             tree: Mapping[str, Any] = typed.to_json(getattr(self, part))
-            found |= {
-                f"{part}.{key}": text.strip()
-                for key, text in tree.items()
-                if isinstance(text, str)
-            }
+            for key, text in tree.items():
+                if isinstance(text, str):
+                    found[f"{part}.{key}"] = text.strip()
         return found
 
 

@@ -199,11 +199,11 @@ def _refuse_labels(session: FinishedSession, division: str) -> None:
     found = labels.of_no_result(facts)
     if division == "open":
         made_up = labels.of_made_up(facts)
-        found = tuple(
-            label
-            for label in found
-            if label in made_up or label.text == labels.GENERATED
-        )
+        kept = []
+        for label in found:
+            if label in made_up or label.text == labels.GENERATED:
+                kept.append(label)
+        found = tuple(kept)
     if found:
         raise ConfigError(
             f"{session.name} is no measurement for the {division} division",
@@ -217,9 +217,9 @@ def _refuse_incomplete(modes: Mapping[str, FinishedSession]) -> None:
     models = {place.partition("/")[0] for place in modes}
     missing = []
     for model in sorted(models - {_STREAM_TASK}):
-        missing += [
-            f"{model}/{mode}" for mode in _REQUIRED if f"{model}/{mode}" not in modes
-        ]
+        for mode in _REQUIRED:
+            if f"{model}/{mode}" not in modes:
+                missing.append(f"{model}/{mode}")
     if "ic2" in models and "ic" not in models:
         missing.append("ic, which ic2 needs")
     if missing:

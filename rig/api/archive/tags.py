@@ -65,11 +65,10 @@ def cleaned(words: str | Iterable[str]) -> tuple[str, ...]:
     order.
     """
     text = words if isinstance(words, str) else " ".join(words)
-    found = [
-        word[:_LETTERS_MAX]
-        for word in _BETWEEN.split(text)
-        if word.isprintable() and word
-    ]
+    found = []
+    for word in _BETWEEN.split(text):
+        if word and word.isprintable():
+            found.append(word[:_LETTERS_MAX])
     return tuple(dict.fromkeys(found))
 
 

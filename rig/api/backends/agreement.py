@@ -139,11 +139,11 @@ def agreement(theirs: Answers, reference: Answers, task: Task | None) -> Agreeme
     ours = {index: reference[index][0] for index in common}
     decided = [_all(theirs[index], ours[index], "decision") for index in common]
     whole = [_all(theirs[index], ours[index], "output") for index in common]
-    differing = [
-        f"{index}: {_words(theirs[index])}, not {ours[index].decision}"
-        for index, same in zip(common, decided, strict=True)
-        if not same
-    ]
+    differing = []
+    for index, same in zip(common, decided, strict=True):
+        if not same:
+            words = f"{_words(theirs[index])}, not {ours[index].decision}"
+            differing.append(f"{index}: {words}")
     shared = {index: theirs[index] for index in common}
     decisions = Agreed("decisions", sum(decided), len(common))
     outputs = Agreed("outputs", sum(whole), len(common))
@@ -166,11 +166,10 @@ def _parts(
     if task is None:
         return
     read = {index: _numbers(task, answer.output) for index, answer in ours.items()}
-    others = {
-        index: _numbers_of_all(task, answers)
-        for index, answers in theirs.items()
-        if index in ours
-    }
+    others = {}
+    for index, answers in theirs.items():
+        if index in ours:
+            others[index] = _numbers_of_all(task, answers)
     for name in next(iter(read.values()), {}):
         equal = 0
         pairs = []

@@ -169,11 +169,10 @@ def _metrics(results: Sequence[Results]) -> tuple[tuple[str, ...], tuple[str, ..
         (span,) = last
         words = "; ".join(sorted(", ".join(each) for each in phases))
         note = (f"the networks' phases differ ({words}), so {span} is compared",)
-    shares = [
-        name
-        for name, metric in results[0].metrics.items()
-        if metric.unit == "1" and metric.higher_is_better
-    ]
+    shares = []
+    for name, metric in results[0].metrics.items():
+        if metric.unit == "1" and metric.higher_is_better:
+            shares.append(name)
     names = [*shares[:1], f"latency_{span}", f"energy_{span}"]
     there = set().union(*(each.metrics for each in results))
     return tuple(name for name in names if name in there), note

@@ -101,11 +101,9 @@ def plan(name: str, requested: RequestedRuns) -> Planned:
         # [sut.cpu-nir].
         sut = {name.partition("-")[0]: bench_tables.get("sut", {})[name]}
         tree: dict[str, Any] = {"sut": sut}
-        tree |= {
-            key: bench_tables[key]
-            for key in ("monitor", "rail", "metadata")
-            if key in bench_tables
-        }
+        for key in ("monitor", "rail", "metadata"):
+            if key in bench_tables:
+                tree[key] = bench_tables[key]
         if not bench_tables.keys() & {"monitor", "rail"}:
             tree |= {"monitor": _NO_MONITOR}
     else:

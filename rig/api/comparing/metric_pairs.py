@@ -272,11 +272,12 @@ def _shared_parts(
     """Return the components of both budgets that are the same error of the same
     instrument."""
     in_both = _counted(first).keys() & _counted(second).keys()
-    return tuple(
-        part.component
-        for part in first.budget
-        if part.component in in_both and _is_shared(part.component, rails, several)
-    )
+    shared = []
+    for part in first.budget:
+        name = part.component
+        if name in in_both and _is_shared(name, rails, several):
+            shared.append(name)
+    return tuple(shared)
 
 
 def _is_shared(name: str, rails: Sequence[str], several: bool) -> bool:
@@ -318,11 +319,9 @@ def _spreads(
     left = [
         (abs(of_second[name] - of_first[name]), counted[name].shape) for name in parts
     ]
-    left += [
-        (part.standard_uncertainty, part.shape)
-        for part in every
-        if part.component not in parts
-    ]
+    for part in every:
+        if part.component not in parts:
+            left.append((part.standard_uncertainty, part.shape))
     expanded_uncertainty = _factor(all_parts, comparisons) * apart_u
     return (
         MetricSpread(apart_u, expanded_uncertainty),

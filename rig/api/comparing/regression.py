@@ -93,11 +93,10 @@ class SessionRegression:
         return self.outcome is Outcome.PASS
 
     def __repr__(self) -> str:
-        worse = [
-            f"{one.name} by {one.worse_by:.3g} {one.unit}"
-            for one in self.metrics
-            if one.outcome is Regressed.WORSE
-        ]
+        worse = []
+        for one in self.metrics:
+            if one.outcome is Regressed.WORSE:
+                worse.append(f"{one.name} by {one.worse_by:.3g} {one.unit}")
         names = f"worse: {', '.join(worse)}; " if worse else ""
         return f"{self.outcome.upper()}: {names}{self.statement}"
 

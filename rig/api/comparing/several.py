@@ -349,11 +349,10 @@ def tree(found: SeveralSessions) -> Mapping[str, Any]:
 def markdown(found: SeveralSessions) -> str:
     """Return the comparison as sections of a page, one a metric."""
     lines = [f"Differences: {found.statement}.", ""]
-    summaries = [
-        f"* {_safe(metric.name)}: {metric.summary}"
-        for metric in found.metrics
-        if metric.summary
-    ]
+    summaries = []
+    for metric in found.metrics:
+        if metric.summary:
+            summaries.append(f"* {_safe(metric.name)}: {metric.summary}")
     lines += [*summaries, ""]
     for metric in found.metrics:
         lines += [f"### {metric.name}", "", f"| {' | '.join(HEADS)} |", _RULE]

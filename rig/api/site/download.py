@@ -42,11 +42,11 @@ def write(session: Path, page: Path, *, whole: bool) -> Download:
     """Write the zip file of a session beside its page."""
     path = page / "session.zip" if whole else page / "records.zip"
     ordered = sorted(inventory.files(session))
-    names = [
-        name
-        for name in ordered
-        if whole or not (name.startswith(_TRIALS) or name == REPORT)
-    ]
+    names = []
+    for name in ordered:
+        is_large = name.startswith(_TRIALS) or name == REPORT
+        if whole or not is_large:
+            names.append(name)
     try:
         with zipfile.ZipFile(path, "x", zipfile.ZIP_DEFLATED, compresslevel=9) as made:
             for name in names:

@@ -51,11 +51,10 @@ def _history(
     by_metric: dict[str, list[TableRow]] = {}
     for each in group:
         by_metric.setdefault(each.row.metric, []).append(each)
-    metrics = [
-        _metric(name, found, pages)
-        for name, found in by_metric.items()
-        if len(found) >= _LEAST
-    ]
+    metrics = []
+    for name, found in by_metric.items():
+        if len(found) >= _LEAST:
+            metrics.append(_metric(name, found, pages))
     if not metrics:
         return None
     return {

@@ -33,11 +33,11 @@ def annotation_files(annotations: Path) -> list[Path]:
     """Return all files of annotations beside the one of a trace, in order."""
     stem = annotations.name.removesuffix(_SUFFIX)
     ordered = sorted(annotations.parent.iterdir())
-    return [
-        path
-        for path in ordered
-        if path.name.startswith(f"{stem}.anno") and path.suffix == ".jls"
-    ]
+    found = []
+    for path in ordered:
+        if path.name.startswith(f"{stem}.anno") and path.suffix == ".jls":
+            found.append(path)
+    return found
 
 
 def linked(annotations: Path, trace: Path) -> Path | None:

@@ -168,10 +168,8 @@ def _row(
     repeat: int = 1,
     correct: int = NONE,
 ) -> _Row:
-    energy_j, energy_u_j = (
-        np.nan if value is None else value
-        for value in (window.energy_j, window.energy_u_j)
-    )
+    energy_j = np.nan if window.energy_j is None else window.energy_j
+    energy_u_j = np.nan if window.energy_u_j is None else window.energy_u_j
     what = kind, window.phase, window.start_s, window.stop_s, step, sample, repeat
     return *what, window.latency_s, energy_j, energy_u_j, int(correct)
 

@@ -189,11 +189,10 @@ def _ties(
 ) -> Iterator[Tie]:
     """Yield a tie for each step of the log whose marks are those of a record."""
     modulus = max((step.mark_modulus for step in heard), default=0)
-    numbers = {
-        _ticks(record.completion, modulus): record.number
-        for record in records
-        if record.completion.marks
-    }
+    numbers = {}
+    for record in records:
+        if record.completion.marks:
+            numbers[_ticks(record.completion, modulus)] = record.number
     for step in heard:
         if step.answer is None or step.asked_s is None or step.answered_s is None:
             continue

@@ -125,11 +125,10 @@ def drifts(results: Results) -> Drifts:
     uncertainty and that stand in the main table.
     """
     valid = {trial.number for trial in results.trials if trial.valid}
-    tested = {
-        name: metric
-        for name, metric in results.metrics.items()
-        if _tested(metric) and metric.value
-    }
+    tested = {}
+    for name, metric in results.metrics.items():
+        if _tested(metric) and metric.value:
+            tested[name] = metric
     odd: dict[str, OddTrial] = {}
     slopes: dict[str, Drift] = {}
     for name, metric in tested.items():

@@ -162,12 +162,10 @@ def overlay(
     count = max(min(columns, math.ceil(1.2 * longest_s * traces[0].sample_hz)), 1)
     borders_s = np.linspace(-margin_s, longest_s + margin_s, count + 1)
     pairs = zip(traces, places.values(), strict=True)
-    rows = np.array(
-        [
-            mean_power(trace, place.start_s + borders_s, stopped)
-            for trace, place in pairs
-        ]
-    )
+    powers_w = []
+    for recorded, place in pairs:
+        powers_w.append(mean_power(recorded, place.start_s + borders_s, stopped))
+    rows = np.array(powers_w)
     distances_w, odd = _odd(rows, list(places))
     laid = []
     for at, (trial, place) in enumerate(places.items()):

@@ -28,11 +28,10 @@ def chosen_image(folder: Path, workload: str, *, emulated: bool) -> Path:
     """Return the only image of `workload` below a project; raise ConfigError where
     there are none or several.
     """
-    images = [
-        path
-        for path in projects.images(folder)
-        if path.stem == workload and projects.is_for_emulator(path) == emulated
-    ]
+    images = []
+    for path in projects.images(folder):
+        if path.stem == workload and projects.is_for_emulator(path) == emulated:
+            images.append(path)
     if len(images) == 1:
         return images[0]
     if images:

@@ -158,12 +158,12 @@ def _lines(content: Any, depth: int) -> Iterator[str]:
 
 
 def _row(one: Mapping[str, Any]) -> str:
-    parts = [
-        f"{name} ({_row(value)})"
-        if isinstance(value, Mapping)
-        else f"{name} {_word(value)}"
-        for name, value in one.items()
-    ]
+    parts = []
+    for name, value in one.items():
+        if isinstance(value, Mapping):
+            parts.append(f"{name} ({_row(value)})")
+        else:
+            parts.append(f"{name} {_word(value)}")
     return ", ".join(parts)
 
 

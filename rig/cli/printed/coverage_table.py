@@ -22,11 +22,10 @@ def print_states(console: Console, coverage: Coverage) -> None:
     )
     print_line(console, line, 2)
     for workload in dict.fromkeys(cell.workload for cell in coverage.cells):
-        cells = [
-            cell
-            for cell in coverage.cells
-            if cell.workload == workload and cell.state != DONE
-        ]
+        cells = []
+        for cell in coverage.cells:
+            if cell.workload == workload and cell.state != DONE:
+                cells.append(cell)
         for state in dict.fromkeys(cell.state for cell in cells):
             of_state = [cell for cell in cells if cell.state == state]
             failures = chain.from_iterable(cell.failures for cell in of_state)
