@@ -291,20 +291,25 @@ def _energies(measured: Measured) -> dict[str, Metric]:
         standard_error=_together(dynamic, idle, each_s),
         statistic=Statistic.DIFFERENCE,
     )
+    total = of_ratio(energies_j, counts, "J")
+    idle_error_j = None
+    if idle.standard_error is not None:
+        idle_error_j = idle.standard_error * each_s
+    energy_idle = Metric(
+        idle.value * each_s,
+        "J",
+        idle_error_j,
+        len(whole),
+        higher_is_better=False,
+        statistic=Statistic.RATIO,
+        prominence=Prominence.DETAIL,
+    )
     return {
         "power_idle": idle,
         "power_active": headline(active),
         "power_dynamic": replace(above_idle, budget_shown=True),
-        "energy_total": headline(of_ratio(energies_j, counts, "J")),
-        "energy_idle": Metric(
-            idle.value * each_s,
-            "J",
-            None if idle.standard_error is None else idle.standard_error * each_s,
-            len(whole),
-            higher_is_better=False,
-            statistic=Statistic.RATIO,
-            prominence=Prominence.DETAIL,
-        ),
+        "energy_total": headline(total),
+        "energy_idle": energy_idle,
         "energy_dynamic": headline(dynamic),
     }
 

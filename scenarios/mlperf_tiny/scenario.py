@@ -275,11 +275,14 @@ def _answers(samples: Sequence[Sample]) -> dict[str, Metric]:
 def _median(
     values: Sequence[float], unit: str, higher_is_better: bool = False
 ) -> Metric:
+    value = statistics.median(values) if values else math.nan
     error = standard_error(values)
+    if error is not None:
+        error *= _MEDIAN
     return Metric(
-        value=statistics.median(values) if values else math.nan,
+        value=value,
         unit=unit,
-        standard_error=None if error is None else _MEDIAN * error,
+        standard_error=error,
         n=len(values),
         higher_is_better=higher_is_better,
         statistic=Statistic.MEDIAN,

@@ -260,12 +260,14 @@ class FramedDut:
             raise LocalProtocolError(
                 f"a time-out of {step.timeout_s} s is not 1 to {_U32_MAX} microseconds"
             )
-        no_target = messages.OptimizeMessage.no_target
+        target = step.target
+        if target is None:
+            target = messages.OptimizeMessage.no_target
         request = messages.OptimizeMessage(
             slot=slot,
             seed=step.seed,
             timeout_us=timeout_us,
-            target=no_target if step.target is None else step.target,
+            target=target,
             guard_us=self.guard_us,
             hold_us=self.hold_us,
             thresholds=step.thresholds,

@@ -316,6 +316,13 @@ class AscTask(SpikingTask):
             if generated
             else self._dataset.split_statement()
         )
+        unofficial = "NOT THE OFFICIAL SPLIT"
+        if generated or self._dataset.strange_cities:
+            unofficial = "NOT THE DATA SET"
+        subset = "all"
+        if self._settings.samples:
+            seed = self._settings.seed
+            subset = f"{len(self)} of {test}, class-balanced, seed {seed}"
         facts: dict[str, Any] = {
             "source": GENERATED if generated else "folder",
             "data": self._settings.data,
@@ -324,21 +331,13 @@ class AscTask(SpikingTask):
                 "test = fold1_evaluate and every device-a recording in neither list"
             ),
             "official": statement == "official split",
-            "unofficial": (
-                "NOT THE DATA SET"
-                if generated or self._dataset.strange_cities
-                else "NOT THE OFFICIAL SPLIT"
-            ),
+            "unofficial": unofficial,
             "statement": statement,
             "classes": list(CLASSES),
             "train_samples": train,
             "test_samples": test,
             "samples": len(self),
-            "subset": (
-                f"{len(self)} of {test}, class-balanced, seed {self._settings.seed}"
-                if self._settings.samples
-                else "all"
-            ),
+            "subset": subset,
             "holes": self._holes(),
             "extra_files": sum(not clip.listed for clip in self._dataset.test),
             "file_list_sha256": self._dataset.file_list_sha256(),

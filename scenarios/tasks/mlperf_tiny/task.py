@@ -283,35 +283,33 @@ class MlperfTiny(Task):
         generated = settings.data == GENERATED
         known = BENCHMARKS.get(self._benchmark)
         self._sha256 = self._sha256 or data.sha256()
+        source = _source(settings)
+        is_evaluation_set = known is not None and len(data.rows) in known.files
+        first = data.rows[0]
+        window = "the whole file"
+        if first.window_b:
+            window = f"{first.window_b} bytes, stride {first.stride_b}"
         facts: dict[str, Any] = {
-            "source": _source(settings),
+            "source": source,
             "data": settings.data,
             "labels": data.labels.name,
             "benchmark": self._benchmark,
-            "official": (
-                known is not None
-                and _source(settings) == _FOLDER
-                and len(data.rows) in known.files
-            ),
+            "official": source == _FOLDER and is_evaluation_set,
             "unofficial": "NOT THE EVALUATION SET",
             "statement": self._statement(),
             "files": len(data.rows),
             "tensors": len(data.tensors),
             "tensor_b": data.tensors[0].length_b,
-            "window": (
-                f"{data.rows[0].window_b} bytes, stride {data.rows[0].stride_b}"
-                if data.rows[0].window_b
-                else "the whole file"
-            ),
+            "window": window,
             "unused_b": data.unused_b,
-            "classes": data.rows[0].classes,
+            "classes": first.classes,
             "output": f"{self._outputs} x {self._form}",
             "same_content": data.same_content(),
             "data_sha256": self._sha256,
         }
         if self._model is not None:
             facts |= self._model.facts()
-        if known and _source(settings) == _FOLDER:
+        if known and source == _FOLDER:
             facts["quality"] = {
                 "metric": known.quality[0],
                 "minimum": known.quality[1],

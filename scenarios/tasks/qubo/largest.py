@@ -215,6 +215,9 @@ def content(
     every: Sequence[Try],
 ) -> dict[str, Any]:
     """Compose the evidence, JSON-able: the claimed sizes, and every try."""
+    largest = {}
+    for name, (density, one) in found.items():
+        largest[name] = {"density": density} | dataclasses.asdict(one)
     return {
         "schema": SCHEMA,
         "date_utc": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -224,10 +227,7 @@ def content(
         "sut": dataclasses.asdict(info),
         "timeout_s": timeout_s,
         "problem_seed": SEED,
-        "largest": {
-            name: {"density": density} | dataclasses.asdict(one)
-            for name, (density, one) in found.items()
-        },
+        "largest": largest,
         "tries": [dataclasses.asdict(one) for one in every],
     }
 

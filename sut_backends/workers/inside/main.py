@@ -51,12 +51,13 @@ def main(order: str) -> None:
 def _about(routine: Routine) -> WorkerAbout:
     numpy = sys.modules.get("numpy")
     state = {} if routine.begin is None else {"stateful": True}
+    cores = []
+    if hasattr(os, "sched_getaffinity"):
+        cores = sorted(os.sched_getaffinity(0))
     return WorkerAbout(
         python=_python(),
         numpy=getattr(numpy, "__version__", "not used"),
-        cores=sorted(os.sched_getaffinity(0))
-        if hasattr(os, "sched_getaffinity")
-        else [],
+        cores=cores,
         overhead_ns=overhead_ns(len(routine.phases)),
         phases=len(routine.phases),
         searches=routine.search is not None,
