@@ -61,9 +61,8 @@ class LevelStretches:
 
     def lose(self, first: int) -> None:
         """Note that the level is not known from `first` on."""
-        self._append(
-            np.array([first], dtype=np.int64), np.array([UNKNOWN], dtype=np.int8)
-        )
+        firsts = np.array([first], dtype=np.int64)
+        self._append(firsts, np.array([UNKNOWN], dtype=np.int8))
 
     def edges(self, rate_hz: float) -> Edges:
         """Return the edges in seconds."""

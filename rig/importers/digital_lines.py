@@ -47,10 +47,9 @@ def line_names(path: Path, options: Options) -> tuple[str, ...]:
 
 def _of_source(reader: Any, options: Options) -> tuple[str, ...]:
     source = jls2_signals.source_of(reader, options)
+    digital = filter(jls2_signals.is_digital, jls2_signals.signals_of(reader))
     return tuple(
-        signal.name
-        for signal in jls2_signals.signals_of(reader)
-        if jls2_signals.is_digital(signal) and signal.source_id == source.source_id
+        signal.name for signal in digital if signal.source_id == source.source_id
     )
 
 

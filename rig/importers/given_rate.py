@@ -62,11 +62,10 @@ def compared(
             ),
             try_next="leave out the rate, or give one within 1 %",
         )
-    notes = [
-        _note(given_hz, what, stated_hz[what])
-        for what, part in off.items()
-        if abs(part) > _SILENT
-    ]
+    notes = []
+    for what, part in off.items():
+        if abs(part) > _SILENT:
+            notes.append(_note(given_hz, what, stated_hz[what]))
     off_ppm = least * 1e6
     return RateComparison(tuple(notes), off_ppm if off_ppm > CONFIRMED_PPM else 0.0)
 
@@ -152,20 +151,22 @@ def of_times(
             if abs(given_hz / average_hz - 1) > _REFUSED
             else f", and a row is up to {fit.off_s:.3g} s off an even sampling"
         )
+        evidence = (
+            f"its {fit.rows} rows in {fit.duration_s:.6g} s are {average_hz:.6g}"
+            f" samples a second on average{other}; rounded as they are, they leave"
+            f" {open_hz.text}"
+        )
+        no_times = give(
+            ", only where the column does not tell when the samples were taken",
+            time="none",
+        )
         raise DataError(
             f"{name}: the given rate, {given_hz:.10g} Hz, contradicts the column"
             f" {column}",
-            evidence=(
-                f"its {fit.rows} rows in {fit.duration_s:.6g} s are {average_hz:.6g}"
-                f" samples a second on average{other}; rounded as they are, they leave"
-                f" {open_hz.text}"
-            ),
+            evidence=evidence,
             try_next=Advice(
                 "leave out the rate; resample the table where its rows are not even",
-                give(
-                    ", only where the column does not tell when the samples were taken",
-                    time="none",
-                ),
+                no_times,
             ),
         )
     off_ppm = open_hz.off_ppm(given_hz)

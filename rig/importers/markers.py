@@ -71,10 +71,8 @@ def read(marked: Marked, trace: Trace) -> list[Marker]:
                     ) / own.sample_rate
                     at_s = (int(row.sample_id_offset) + at) / row.sample_rate - before_s
                 elif dated and reduced is not None:
-                    at_s = (
-                        float(np.interp(at, stamps[:, 1], stamps[:, 0]))
-                        / own.sample_rate
-                    )
+                    sample = float(np.interp(at, stamps[:, 1], stamps[:, 0]))
+                    at_s = sample / own.sample_rate
                 elif dated:
                     at_s = (
                         reader.timestamp_to_sample_id(marked.signal, at) - marked.first

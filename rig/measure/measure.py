@@ -117,10 +117,10 @@ def measure(
         shortest_s=limit_s,
         wait_s=wait_s,
     )
-    windows = [
-        (span, _window(span, timebase, timed.effects(span.ticks), energy))
-        for span, energy in zip(spans, energies, strict=True)
-    ]
+    windows = []
+    for span, energy in zip(spans, energies, strict=True):
+        window = _window(span, timebase, timed.effects(span.ticks), energy)
+        windows.append((span, window))
     counted = [pair for pair in windows if faults.counts(pair[0])]
     problems += faults.short(counted, limit_s, bool(rails))
     timebases = {}
@@ -403,20 +403,19 @@ def _integrate(
             continue
         integral = next(integrals)
         start, stop = span.ticks
-        ends_u_s = (
-            math.hypot(timebase.seconds_u_s(start), tick_u_s),
-            math.hypot(timebase.seconds_u_s(stop), tick_u_s),
-        )
+        start_u_s = math.hypot(timebase.seconds_u_s(start), tick_u_s)
+        stop_u_s = math.hypot(timebase.seconds_u_s(stop), tick_u_s)
         effects = of_energy(
-            integral, rail.accuracy, trace.sample_hz, ends_u_s, timebase.nominal_rate
+            integral,
+            rail.accuracy,
+            trace.sample_hz,
+            (start_u_s, stop_u_s),
+            timebase.nominal_rate,
         )
-        energy = Energy(
-            integral.energy_j,
-            of_rail(effects, rail.name),
-            beyond(integral, rail.accuracy),
-            _unwired_j(integral, rail),
-        )
-        energies.append(energy)
+        effects = of_rail(effects, rail.name)
+        beyond_range = beyond(integral, rail.accuracy)
+        unwired_j = _unwired_j(integral, rail)
+        energies.append(Energy(integral.energy_j, effects, beyond_range, unwired_j))
     return energies
 
 

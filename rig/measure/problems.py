@@ -69,9 +69,11 @@ class RailEnergies:
         several rails, its detail is `named`."""
         span = hit[0]
         start_s, stop_s = span.seconds(self.timebase)
+        if named and self.rail:
+            detail = f"{self.rail}: {detail}"
         return Problem(
             code,
-            f"{self.rail}: {detail}" if named and self.rail else detail,
+            detail,
             rail=self.rail,
             step=span.item.number,
             start_s=start_s,
@@ -107,15 +109,12 @@ def late_marks(
     """
     hold_ticks = hold_s * tick_hz
     slack_ticks = MARK_S * tick_hz
-    late = [
-        (item.number, fault)
-        for item in done
-        if (
-            fault := kinds.of(item.step).late_mark(
-                item, item.step, hold_ticks, slack_ticks
-            )
-        )
-    ]
+    late = []
+    for item in done:
+        kind = kinds.of(item.step)
+        fault = kind.late_mark(item, item.step, hold_ticks, slack_ticks)
+        if fault:
+            late.append((item.number, fault))
     if not late:
         return []
     number, fault = late[0]
@@ -146,15 +145,12 @@ def _miscounted(done: Sequence[StepRecord]) -> list[Problem]:
     """Compare the runs of each query that the device counted with those requested, by
     which latencies are divided.
     """
-    counted = [
-        (
-            item.number,
-            item.completion.iterations,
-            kinds.of(item.step).iterations_due(item.step),
-        )
-        for item in done
-    ]
-    wrong = [row for row in counted if None not in row and row[1] != row[2]]
+    wrong = []
+    for item in done:
+        got = item.completion.iterations
+        due = kinds.of(item.step).iterations_due(item.step)
+        if None not in (got, due) and got != due:
+            wrong.append((item.number, got, due))
     if not wrong:
         return []
     number, got, due = wrong[0]
@@ -169,12 +165,8 @@ def _miscounted(done: Sequence[StepRecord]) -> list[Problem]:
 
 
 def _disturbed(done: Sequence[StepRecord]) -> list[Problem]:
-    hit = [
-        item
-        for item in done
-        if item.completion.rx_in_window_b
-        and kinds.of(item.step).link_is_silent(item.step)
-    ]
+    heard = [item for item in done if item.completion.rx_in_window_b]
+    hit = [item for item in heard if kinds.of(item.step).link_is_silent(item.step)]
     if not hit:
         return []
     heard_b = sum(item.completion.rx_in_window_b for item in hit)
@@ -336,11 +328,6 @@ def short(
     span, window = min(short, key=lambda pair: pair[1].stop_s - pair[1].start_s)
     have_s = window.stop_s - window.start_s
     unit = "samples" if monitored else "ticks"
-    detail = (
-        f"{len(short)} of {len(windows)} windows, shortest {span.phase} of step"
-        f" {span.item.number} with {have_s * 1e6:.1f} us; more than {limit_s * 1e6:.1f}"
-        f" us are needed ({SHORT_PERIODS} {unit}, and twice the SYNC pulse): "
-    )
     setting = kinds.of(span.item.step).lengthened_by(span, span.item.step)
     faster = " or the monitor's sample rate" if monitored else ""
     remedy = (
@@ -348,9 +335,14 @@ def short(
         if setting
         else "raise the monitor's sample rate, or shorten the SYNC pulse"
     )
+    detail = (
+        f"{len(short)} of {len(windows)} windows, shortest {span.phase} of step"
+        f" {span.item.number} with {have_s * 1e6:.1f} us; more than {limit_s * 1e6:.1f}"
+        f" us are needed ({SHORT_PERIODS} {unit}, and twice the SYNC pulse): {remedy}"
+    )
     problem = Problem(
         "short",
-        detail + remedy,
+        detail,
         step=span.item.number,
         start_s=window.start_s,
         stop_s=window.stop_s,

@@ -32,15 +32,15 @@ class EnergySpread:
             "energy" if self.per == 1 else f"energy of each of {self.per} in a window"
         )
         factor, unit = scale(max(abs(self.least_j), abs(self.most_j)), "J")
+        energies_j = (
+            self.mean_j,
+            self.median_j,
+            self.deviation_j,
+            self.least_j,
+            self.most_j,
+        )
         mean, median, deviation, least, most = (
-            f"{value * factor:.5g} {unit}"
-            for value in (
-                self.mean_j,
-                self.median_j,
-                self.deviation_j,
-                self.least_j,
-                self.most_j,
-            )
+            f"{energy_j * factor:.5g} {unit}" for energy_j in energies_j
         )
         part = f" ({share(self.deviation_j / abs(self.mean_j))})" if self.mean_j else ""
         return (

@@ -27,21 +27,18 @@ def by_threshold(trace: Trace, threshold_a: float) -> list[TraceSpan]:
     """
     edges = _crossings(trace, threshold_a)
     hz = trace.sample_hz
-    pairs = [
-        (start, stop)
-        for start, stop in zip(edges[::2], edges[1::2], strict=True)
-        if start > 0
-    ]
+    bounds = zip(edges[::2], edges[1::2], strict=True)
+    pairs = [(start, stop) for start, stop in bounds if start > 0]
     if not pairs:
         raise DataError(
             f"the current does not rise above {threshold_a:g} A and fall below it"
             " again",
             try_next="another --threshold; --whole shows mean, least and most",
         )
-    return [
-        TraceSpan(str(number), start / hz, stop / hz, _UNIFORM / hz)
-        for number, (start, stop) in enumerate(pairs, start=1)
-    ]
+    spans = []
+    for number, (start, stop) in enumerate(pairs, start=1):
+        spans.append(TraceSpan(str(number), start / hz, stop / hz, _UNIFORM / hz))
+    return spans
 
 
 def _crossings(trace: Trace, threshold_a: float) -> list[int]:

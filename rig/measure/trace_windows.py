@@ -91,12 +91,11 @@ def by_edges(trace: Trace, pattern: str) -> list[TraceSpan]:
     times_s = {"fall": trace.falls_s, "rise": trace.rises_s}
     starts_s = times_s[begin]
     ends_s = times_s[end]
-    at = np.searchsorted(ends_s, starts_s, side="right")
-    pairs = [
-        (float(start_s), float(ends_s[k]))
-        for start_s, k in zip(starts_s, at, strict=True)
-        if k < len(ends_s)
-    ]
+    following = np.searchsorted(ends_s, starts_s, side="right")
+    pairs = []
+    for start_s, at in zip(starts_s, following, strict=True):
+        if at < len(ends_s):
+            pairs.append((float(start_s), float(ends_s[at])))
     if not pairs:
         raise DataError(
             f"there is no window from {begin} to {end}",
@@ -223,16 +222,15 @@ def tabulate(
             )
             continue
         part, doubt = next(rows_with_doubts)
-        rows.append(
-            _row(
-                span.name,
-                span.start_s,
-                [part],
-                None if doubt else accuracy,
-                has_current=has_current,
-                problem=doubt,
-            )
+        row = _row(
+            span.name,
+            span.start_s,
+            [part],
+            None if doubt else accuracy,
+            has_current=has_current,
+            problem=doubt,
         )
+        rows.append(row)
     return [
         *rows,
         _total(rows, spans, parts, None if any(doubts) else accuracy, has_current),

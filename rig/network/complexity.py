@@ -105,11 +105,8 @@ def _count_part(
         entered = _entered(place, run.values, network)
         # As the harness does for one sample in a batch: one value that is neither -1, 0
         # nor 1 makes all operations of this layer in this step multiplications.
-        whole = (
-            np.isin(entered, (-1.0, 0.0, 1.0))
-            .reshape(*entered.shape[:2], -1)
-            .all(axis=-1)
-        )
+        unit = np.isin(entered, (-1.0, 0.0, 1.0))
+        whole = unit.reshape(*entered.shape[:2], -1).all(axis=-1)
         flat = (entered != 0).astype(np.float64).reshape(-1, *place.shape_in)
         done = _operations(place, flat).reshape(whole.shape)
         counts.acs += int(done[whole].sum())
@@ -154,10 +151,9 @@ def _operations(place: NodePlace, values: Floats) -> NDArray[np.int64]:
     """Return the operations that each row of ones and zeros causes at the weights not
     zero."""
     done = _binary(place, every=False)(values)
-    sums: NDArray[np.int64] = np.rint(done.reshape(len(values), -1).sum(axis=1)).astype(
-        np.int64
-    )
-    return sums
+    sums = done.reshape(len(values), -1).sum(axis=1)
+    counts: NDArray[np.int64] = np.rint(sums).astype(np.int64)
+    return counts
 
 
 def _fan_out(place: NodePlace, *, every: bool, values: Floats) -> int:

@@ -177,7 +177,7 @@ def stated(nodes: dict[str, Any]) -> Conventions:
     rules = {
         node.metadata[RULE_KEY]: name
         for name, node in nodes.items()
-        if isinstance(node.metadata, dict) and RULE_KEY in node.metadata
+        if _states_rule(node)
     }
     if len(rules) > 1:
         raise DataError("neurons of one file with different rules", evidence=f"{rules}")
@@ -204,11 +204,16 @@ def states_reset(nodes: Mapping[str, Any]) -> bool:
     is not 0; True where none of its nodes spikes.
     """
     spiking = [node for node in nodes.values() if hasattr(node, "v_threshold")]
-    return all(
-        (isinstance(node.metadata, dict) and RULE_KEY in node.metadata)
-        or (getattr(node, "v_reset", None) is not None and bool(np.any(node.v_reset)))
-        for node in spiking
-    )
+    return all(_states_rule(node) or _has_reset(node) for node in spiking)
+
+
+def _states_rule(node: Any) -> bool:
+    return isinstance(node.metadata, dict) and RULE_KEY in node.metadata
+
+
+def _has_reset(node: Any) -> bool:
+    voltage = getattr(node, "v_reset", None)
+    return voltage is not None and bool(np.any(voltage))
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,12 +274,13 @@ def by_name(how: Conventions) -> dict[str, Any]:
     """Return conventions as JSON has them, each choice by its name; keys added after
     the first files are there only with another value than these had.
     """
-    left_out = () if how.late else ("late",)
-    return {
-        name: value.value if isinstance(value, Enum) else value
-        for name, value in asdict(how).items()
-        if name not in left_out
-    }
+    choices = asdict(how)
+    if not how.late:
+        choices.pop("late")
+    for name, value in choices.items():
+        if isinstance(value, Enum):
+            choices[name] = value.value
+    return choices
 
 
 def from_names(names: Mapping[str, Any]) -> Conventions:
@@ -288,11 +294,10 @@ def from_names(names: Mapping[str, Any]) -> Conventions:
         "start": Start,
     }
     try:
-        read: dict[str, Any] = {
-            name: kinds[name](value) if name in kinds else value
-            for name, value in names.items()
-        }
-        return Conventions(**read)
+        choices = dict(names)
+        for name in names.keys() & kinds.keys():
+            choices[name] = kinds[name](names[name])
+        return Conventions(**choices)
     except (TypeError, ValueError) as error:
         raise DataError(
             "conventions that are not known", evidence=f"{names}"[:200]
@@ -314,8 +319,7 @@ def of_text(text: str) -> Conventions:
         return PRESETS[text]
     pairs = [part.partition("=")[::2] for part in text.split(", ")]
     plain = {"True": True, "False": False}
-    names: dict[str, Any] = {
-        name: int(value) if value.isdigit() else plain.get(value, value)
-        for name, value in pairs
-    }
+    names: dict[str, Any] = {}
+    for name, value in pairs:
+        names[name] = int(value) if value.isdigit() else plain.get(value, value)
     return from_names(names)

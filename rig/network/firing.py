@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 import nir
 import numpy as np
@@ -68,15 +69,8 @@ def _leaving(place: NodePlace, entering: Floats, dt_s: float) -> Floats:
         return np.full(place.shape_out, np.inf)
     if hasattr(node, "weight"):
         node = _positive(node)
-    given = NodePlace(
-        name=place.name,
-        node=node,
-        sources=(),
-        late_sources=(),
-        shape_in=place.shape_in,
-        shape_out=place.shape_out,
-    )
-    leaving: Floats = stage(given, dt_s, 1)(entering[None])[0]
+    alone = replace(place, node=node, sources=(), late_sources=())
+    leaving: Floats = stage(alone, dt_s, 1)(entering[None])[0]
     return leaving
 
 

@@ -54,11 +54,14 @@ class Tree:
 
     def of(self, group: h5py.Group) -> dict[str, Any]:
         """Return a group as JSON has it; its arrays are kept aside."""
-        items = ((str(name), own(group, name)) for name in group)
-        return {
-            name: self.of(item) if isinstance(item, h5py.Group) else self._leaf(item)
-            for name, item in items
-        }
+        tree: dict[str, Any] = {}
+        for name in group:
+            item = own(group, name)
+            if isinstance(item, h5py.Group):
+                tree[str(name)] = self.of(item)
+            else:
+                tree[str(name)] = self._leaf(item)
+        return tree
 
     def _leaf(self, dataset: h5py.Dataset) -> list[Any]:
         if dataset.is_virtual:

@@ -63,27 +63,19 @@ def run(
     network = with_late_spikes(network, how, step_s)
     given = _given(network, inputs)
     steps, batch = next(iter(given.values())).shape[:2]
-    neurons = {
-        place.name: Neurons(place, step_s, how, batch)
-        for place in network.places
-        if isinstance(place.node, NEURONS)
-    }
+    populations = [place for place in network.places if isinstance(place.node, NEURONS)]
+    neurons = {place.name: Neurons(place, step_s, how, batch) for place in populations}
     spiking = [
         place.name for place in network.places if isinstance(place.node, SPIKING)
     ]
-    kept = {
-        name: np.empty((steps, batch, *network.place(name).shape_out))
-        for name in {*network.outputs, *record, *spiking}
-    }
-    nodes = [
-        _RunningNode(
-            place,
-            given.get(place.name),
-            neurons.get(place.name) or stage(place, step_s, batch),
-            kept.get(place.name),
-        )
-        for place in network.places
-    ]
+    kept: dict[str, Floats] = {}
+    for name in {*network.outputs, *record, *spiking}:
+        kept[name] = np.empty((steps, batch, *network.place(name).shape_out))
+    nodes = []
+    for place in network.places:
+        name = place.name
+        does = neurons.get(name) or stage(place, step_s, batch)
+        nodes.append(_RunningNode(place, given.get(name), does, kept.get(name)))
     before, looped, after = _around_cycles(network, nodes)
     largest = max(math.prod(place.shape_out) for place in network.places)
     together = max(_BLOCK_VALUES // (batch * largest), 1)
@@ -100,11 +92,11 @@ def run(
             last = {node.name: now[node.name][step] for node in looped}
         for node in after:
             now[node.name] = node.block(part, now)
-    return Run(
-        {name: np.swapaxes(kept[name], 0, 1) for name in (*network.outputs, *record)},
-        {name: one.membrane for name, one in neurons.items()},
-        {name: round(float(kept[name].sum())) for name in spiking},
-    )
+    recorded = (*network.outputs, *record)
+    values = {name: np.swapaxes(kept[name], 0, 1) for name in recorded}
+    membranes = {name: one.membrane for name, one in neurons.items()}
+    spikes = {name: round(float(kept[name].sum())) for name in spiking}
+    return Run(values, membranes, spikes)
 
 
 class _RunningNode:
@@ -189,11 +181,10 @@ def _around_cycles(
         if place.name in late or place.name in leading:
             leading |= {place.name, *place.sources}
     looped = reached & leading
-    return (
-        [node for node in nodes if node.name not in reached],
-        [node for node in nodes if node.name in looped],
-        [node for node in nodes if node.name in reached - looped],
-    )
+    before = [node for node in nodes if node.name not in reached]
+    inside = [node for node in nodes if node.name in looped]
+    after = [node for node in nodes if node.name in reached - looped]
+    return before, inside, after
 
 
 def parts(

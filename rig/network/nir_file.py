@@ -129,10 +129,11 @@ def _ask(path: Path, limit_s: float) -> bytes:
 
 def _content(tree: dict[str, Any], arrays: Any) -> dict[str, Any]:
     """Return the tree as nir's own reader has it."""
-    return {
-        name: _content(part, arrays) if isinstance(part, dict) else _leaf(part, arrays)
-        for name, part in tree.items()
-    }
+    content: dict[str, Any] = {}
+    for name, part in tree.items():
+        read = _content if isinstance(part, dict) else _leaf
+        content[name] = read(part, arrays)
+    return content
 
 
 def _leaf(part: list[Any], arrays: Any) -> Any:

@@ -122,19 +122,15 @@ def _conv_output(name: str, node: Any, shape: Shape) -> Shape:
     stated = _conv_input(node)
     if stated not in (None, shape):
         raise _misfit(name, node, shape, stated)
-    sides = [
-        _strided(
-            name, side, kernel, stride=stride, dilation=dilation, padding=before + after
+    strides, dilations = pair(node.stride, axes), pair(node.dilation, axes)
+    steps = zip(strides, dilations, paddings(node, axes), strict=True)
+    sides = []
+    for side, kernel, step in zip(shape[1:], weight[2:], steps, strict=True):
+        stride, dilation, around = step
+        padding = sum(around)
+        sides.append(
+            _strided(name, side, kernel, stride, dilation=dilation, padding=padding)
         )
-        for side, kernel, stride, dilation, (before, after) in zip(
-            shape[1:],
-            weight[2:],
-            pair(node.stride, axes),
-            pair(node.dilation, axes),
-            paddings(node, axes),
-            strict=True,
-        )
-    ]
     return (weight[0], *sides)
 
 
@@ -159,16 +155,13 @@ def pair(value: Any, axes: int) -> tuple[int, ...]:
 def _pool_output(name: str, node: Any, shape: Shape) -> Shape:
     if len(shape) != 3:
         raise _misfit(name, node, shape, ("channels", "height", "width"))
-    sides = [
-        _strided(name, side, kernel, stride=stride, dilation=1, padding=2 * padding)
-        for side, kernel, stride, padding in zip(
-            shape[1:],
-            pair(node.kernel_size, 2),
-            pair(node.stride, 2),
-            pair(node.padding, 2),
-            strict=True,
-        )
-    ]
+    kernels, strides = pair(node.kernel_size, 2), pair(node.stride, 2)
+    borders = pair(node.padding, 2)
+    sides = []
+    for side, kernel, stride, border in zip(
+        shape[1:], kernels, strides, borders, strict=True
+    ):
+        sides.append(_strided(name, side, kernel, stride, 1, padding=2 * border))
     return (shape[0], *sides)
 
 
@@ -195,7 +188,8 @@ def _flattened(node: Any, shape: Shape) -> Shape:
     """Return the shape after Flatten; its axes are those without a batch."""
     first = int(node.start_dim) % len(shape) if shape else 0
     last = int(node.end_dim) % len(shape) if shape else 0
-    return (*shape[:first], math.prod(shape[first : last + 1]), *shape[last + 1 :])
+    joined = math.prod(shape[first : last + 1])
+    return (*shape[:first], joined, *shape[last + 1 :])
 
 
 def _misfit(name: str, node: Any, shape: Shape, expected: Any) -> DataError:

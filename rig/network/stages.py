@@ -85,12 +85,9 @@ def _convolution(node: Any) -> Stage:
     pairs = zip(dilations, weight.shape[2:], strict=True)
     reach = tuple(d * (k - 1) + 1 for d, k in pairs)
     places = tuple(range(2, 2 + axes))
-    pick = (
-        slice(None),
-        slice(None),
-        *(slice(None, None, stride) for stride in strides),
-        *(slice(None, None, dilation) for dilation in dilations),
-    )
+    by_stride = [slice(None, None, stride) for stride in strides]
+    by_dilation = [slice(None, None, dilation) for dilation in dilations]
+    pick = (slice(None), slice(None), *by_stride, *by_dilation)
     grouped = weight.reshape(groups, weight.shape[0] // groups, -1).swapaxes(1, 2)
     bias = np.asarray(node.bias, np.float64).reshape(-1, *[1] * axes)
     biased = bool(np.any(bias))
@@ -123,7 +120,8 @@ def _pool(node: Any, factor: float) -> Stage:
 
     def pooled(values: Floats) -> Floats:
         windows = sliding_window_view(np.pad(values, around), sides, axis=(2, 3))
-        summed: Floats = windows[:, :, :: strides[0], :: strides[1]].sum(axis=(-2, -1))
+        windows = windows[:, :, :: strides[0], :: strides[1]]
+        summed: Floats = windows.sum(axis=(-2, -1))
         return summed * factor
 
     return pooled

@@ -58,13 +58,12 @@ def marked(results: Results, changes: Sequence[FileChange]) -> Results:
     """
     if not changes:
         return results
-    audit = results.audit
-    return replace(
-        results,
-        data=replace(results.data, labels=(*results.data.labels, *mark(changes))),
-        replication=_invalid(results.replication, reason(changes)),
-        audit=None if audit is None else _invalid(audit, reason(changes)),
-    )
+    why = reason(changes)
+    its_labels = (*results.data.labels, *mark(changes))
+    replication = _invalid(results.replication, why)
+    audit = None if results.audit is None else _invalid(results.audit, why)
+    data = replace(results.data, labels=its_labels)
+    return replace(results, data=data, replication=replication, audit=audit)
 
 
 def _invalid(verdict: VerdictResult, why: str) -> VerdictResult:

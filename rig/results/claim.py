@@ -169,15 +169,11 @@ def refuse(
     if not values:
         return
     own_phases = kinds.own_phases(steps)
-    possible = (
-        [phases]
-        if phases
-        else (
-            [own_phases]
-            if own_phases
-            else [tuple(task.phases), tuple(task.phases[-1:])]
-        )
-    )
+    possible: list[Sequence[str]]
+    if phases or own_phases:
+        possible = [phases or own_phases]
+    else:
+        possible = [tuple(task.phases), tuple(task.phases[-1:])]
     declared = [scenario.declared_metrics(task, steps, each) for each in possible]
     known = [each for each in declared if each is not None]
     if not known:
@@ -251,10 +247,11 @@ def refuse_other(claim: Claim, results: Results, trials: Sequence[Trial]) -> Non
     """Raise ConfigError for a claim that is not about a finished session: of another
     task or scenario, or of other metrics.
     """
-    for what, own, measured in (
+    compared = (
         ("task", claim.task, results.task),
         ("scenario", claim.scenario, results.scenario),
-    ):
+    )
+    for what, own, measured in compared:
         if own and own != measured:
             raise ConfigError(
                 f"a claim of {what} {own}, the session is of {measured}",
@@ -328,21 +325,21 @@ def _written_metric(name: str, value: Any) -> ClaimedMetric:
 def _published(tree: Any) -> Claim:
     """Read the claim of a results.json: its headline and main metrics."""
     results = document.from_json(tree)
-    claimed = {
-        name: _published_metric(name, metric)
-        for name, metric in results.metrics.items()
-        if metric.prominence is not Prominence.DETAIL and metric.value is not None
-    }
-    marks = (
-        *([labels.SIMULATED] if results.simulated else []),
-        *([labels.INTERLEAVED] if results.provenance.interleaved else []),
-        *(label.text for label in results.data.labels),
-    )
+    claimed = {}
+    for name, metric in results.metrics.items():
+        if metric.prominence is not Prominence.DETAIL and metric.value is not None:
+            claimed[name] = _published_metric(name, metric)
+    marks = []
+    if results.simulated:
+        marks.append(labels.SIMULATED)
+    if results.provenance.interleaved:
+        marks.append(labels.INTERLEAVED)
+    marks += [label.text for label in results.data.labels]
     return Claim(
         claimed,
         results.task,
         results.scenario,
-        marks,
+        tuple(marks),
         _samples(results.provenance.task.stored),
     )
 

@@ -25,10 +25,11 @@ def common(
 
 
 def _common(parts: Mapping[str, Influence]) -> dict[str, Influence]:
-    return {
-        component: replace(part, kind=COMMON) if part.kind == TRIAL else part
-        for component, part in parts.items()
-    }
+    influences = dict(parts)
+    for component, part in parts.items():
+        if part.kind == TRIAL:
+            influences[component] = replace(part, kind=COMMON)
+    return influences
 
 
 def noted(row: MetricResult) -> MetricResult:

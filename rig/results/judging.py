@@ -118,11 +118,10 @@ def of_claim(
     same_samples: bool = True,
 ) -> Verdicts:
     """Judge a claim; `same_samples`: it is of the samples that were measured."""
-    left_out = {
-        name: measured.outside.get(name, NOT_CLAIMED)
-        for name in measured.metrics
-        if name not in claimed or name in measured.outside
-    }
+    left_out = {}
+    for name in measured.metrics:
+        if name not in claimed or name in measured.outside:
+            left_out[name] = measured.outside.get(name, NOT_CLAIMED)
     values: dict[str, float] = {}
     tests: dict[str, _Test] = {}
     for name, one in claimed.items():
@@ -143,8 +142,9 @@ def of_claim(
     how = {name: one.deviation for name, one in measured.metrics.items()}
     invalid = measured.invalid
     replicated = replication.replication_check(values, trials, invalid, how, drawn)
-    audited, replaced = (
-        replication.one_sided_check(
+
+    def one_sided(rule: str) -> Verdict:
+        return replication.one_sided_check(
             rule,
             values,
             trials,
@@ -153,8 +153,9 @@ def of_claim(
             deviations=how,
             drawn=drawn,
         )
-        for rule in (replication.AUDIT, replication.REPLACEMENT)
-    )
+
+    audited = one_sided(replication.AUDIT)
+    replaced = one_sided(replication.REPLACEMENT)
     not_tested = _in_order(measured, left_out)
     audit = dataclasses.replace(audited, not_tested=not_tested)
     return Verdicts(

@@ -52,10 +52,9 @@ def find(results: Results) -> OffTrial | None:
     """
     if results.audit is not None:
         return None
+    verdicts = results.replication.per_metric
     failed = {
-        name: results.metrics[name]
-        for name, row in results.replication.per_metric.items()
-        if not row.ok
+        name: results.metrics[name] for name, row in verdicts.items() if not row.ok
     }
     for trial in results.trials:
         away = {}

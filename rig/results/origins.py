@@ -50,10 +50,9 @@ def of_facts(provenance: Mapping[str, Any]) -> SessionOrigins:
     sut = provenance.get("sut")
     monitors = provenance.get("monitors")
     rails = list(monitors.values()) if isinstance(monitors, Mapping) else []
-    return of_parts(
-        (_simulated(sut), _origins(_key(sut, "origins"))),
-        [(_simulated(info), _origin(_key(info, "origin"))) for info in rails],
-    )
+    of_sut = (_simulated(sut), _origins(_key(sut, "origins")))
+    of_rails = [(_simulated(info), _origin(_key(info, "origin"))) for info in rails]
+    return of_parts(of_sut, of_rails)
 
 
 def times_of_host_simulator(provenance: Mapping[str, Any]) -> bool:
@@ -88,9 +87,6 @@ def played_back(monitors: Mapping[str, MonitorInfo]) -> str:
 
     A session with it has times of one run and energies of another.
     """
-    paths = [
-        str(info.details.get("path", "a recording"))
-        for info in monitors.values()
-        if info.kind == "playback"
-    ]
+    players = [info for info in monitors.values() if info.kind == "playback"]
+    paths = [str(info.details.get("path", "a recording")) for info in players]
     return ", ".join(paths)

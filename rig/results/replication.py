@@ -147,10 +147,9 @@ def replication_check(
     """
     how = deviations or {}
     averages = _averages(claimed, trials)
-    rows = {
-        name: _two_sided(claimed[name], [average], how.get(name))
-        for name, average in averages.items()
-    }
+    rows = {}
+    for name, average in averages.items():
+        rows[name] = _two_sided(claimed[name], [average], how.get(name))
     return _verdict(
         REPLICATION, claimed, rows, trials=len(trials), invalid=invalid, drawn=drawn
     )
@@ -193,16 +192,11 @@ def one_sided_check(
     """
     directions = higher_is_better or {}
     how = deviations or {}
-    rows = {
-        name: _one_sided(
-            rule,
-            claimed[name],
-            average,
-            directions.get(name),
-            how.get(name, Deviation.RELATIVE),
-        )
-        for name, average in _averages(claimed, trials).items()
-    }
+    rows = {}
+    for name, average in _averages(claimed, trials).items():
+        higher = directions.get(name)
+        deviation = how.get(name, Deviation.RELATIVE)
+        rows[name] = _one_sided(rule, claimed[name], average, higher, deviation)
     return _verdict(
         rule, claimed, rows, trials=len(trials), invalid=invalid, drawn=drawn
     )

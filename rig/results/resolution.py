@@ -80,10 +80,9 @@ def _windows(measured: Measured, place: int, phase: str) -> Sequence[Window]:
         return [stream.whole for stream in measured.streams]
     found = [sample for sample in measured.samples if sample.solve is not None]
     if found:
+        solved = [(sample.windows[0], sample.solve) for sample in found]
         return [
-            sample.windows[0]
-            for sample in found
-            if _search(sample.windows[0].phase, sample.solve) == phase
+            window for window, solve in solved if _search(window.phase, solve) == phase
         ]
     return [sample.windows[place] for sample in measured.samples if sample.timed]
 

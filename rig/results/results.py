@@ -130,17 +130,18 @@ class Recordings:
         ]
         alignments: list[Sequence[Alignment] | None] = [None] * len(places)
         if context.interleaved and sut.clock != EDGE_CLOCK:
-            alignments = [
-                attached(
+            alignments = []
+            for place, done, own in zip(places, steps, rails, strict=True):
+                open_end = place != places[-1]
+                alignment = attached(
                     done,
                     sut.tick_hz,
                     sut.sync_hold_s,
                     own,
                     sut.clock,
-                    open_end=place != places[-1],
+                    open_end=open_end,
                 )
-                for place, done, own in zip(places, steps, rails, strict=True)
-            ]
+                alignments.append(alignment)
         return RecordedTrial(steps, rails, alignments)
 
 
@@ -255,10 +256,11 @@ def _survey(context: Context, done: Sequence[StepRecord]) -> tuple[Covered, ...]
 
 def rails_of(context: Context, folder: Path) -> list[Rail]:
     """Open the traces of a segment."""
-    return [
-        Rail(name, Trace.open(folder / name / TRACE), info.accuracy)
-        for name, info in context.provenance.monitors.items()
-    ]
+    rails = []
+    for name, info in context.provenance.monitors.items():
+        trace = Trace.open(folder / name / TRACE)
+        rails.append(Rail(name, trace, info.accuracy))
+    return rails
 
 
 def _measured(
@@ -272,24 +274,22 @@ def _measured(
     clock_ppm = device_clock.limit_ppm if device_clock is not None else 0.0
     trial = number if context.interleaved else 0
     last = len(recording.steps) - 1
-    outcome = together(
-        [
-            measure(
-                done=done,
-                phases=context.phases,
-                tick_hz=sut.tick_hz,
-                hold_s=sut.sync_hold_s,
-                rails=recording.rails[place],
-                clock=sut.clock,
-                open_end=place != last,
-                device_clock_ppm=clock_ppm,
-                trial=trial,
-                alignments=recording.alignments[place],
-            )
-            for place, done in enumerate(recording.steps)
-        ],
-        word(folder),
-    )
+    parts = []
+    for place, done in enumerate(recording.steps):
+        part = measure(
+            done=done,
+            phases=context.phases,
+            tick_hz=sut.tick_hz,
+            hold_s=sut.sync_hold_s,
+            rails=recording.rails[place],
+            clock=sut.clock,
+            open_end=place != last,
+            device_clock_ppm=clock_ppm,
+            trial=trial,
+            alignments=recording.alignments[place],
+        )
+        parts.append(part)
+    outcome = together(parts, word(folder))
     changed = repeated_answers.changed(recording.done, trial)
     return dataclasses.replace(outcome, problems=(*outcome.problems, *changed))
 
@@ -386,12 +386,11 @@ def read(folder: SessionFolder, trials: Sequence[Trial] = ()) -> Results:
         return stored
     if not trials:
         context = Context.of(folder)
-        trials = [
-            reduce_trial(
-                context, folder.recorded(trial.number), trial.number, trial.seed
-            )
-            for trial in stored.trials
-        ]
+        reduced = []
+        for trial in stored.trials:
+            recorded = folder.recorded(trial.number)
+            reduced.append(reduce_trial(context, recorded, trial.number, trial.seed))
+        trials = reduced
     metrics = {}
     for name, metric in stored.metrics.items():
         single = [trial.metrics[name] for trial in trials]
@@ -478,7 +477,6 @@ def _metrics(
     }
     if context.interleaved:
         rows = {name: interleaving.noted(row) for name, row in rows.items()}
-    return {
-        name: dataclasses.replace(row, value=values[name]) if name in values else row
-        for name, row in rows.items()
-    }
+    for name in rows.keys() & values.keys():
+        rows[name] = dataclasses.replace(rows[name], value=values[name])
+    return rows

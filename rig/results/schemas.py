@@ -57,15 +57,15 @@ def samples() -> dict[str, Any]:
     """Make the schema of a line of samples.jsonl."""
     parts: dict[str, Any] = {}
     kinds = {"idle": WindowLine, "stream": StreamLine}
-    lines = [
-        {
+    lines = []
+    for name, kind in kinds.items():
+        line = {
             "type": "object",
             "required": [name],
             "properties": {name: _of(kind, parts)},
             "additionalProperties": False,
         }
-        for name, kind in kinds.items()
-    ]
+        lines.append(line)
     return {
         "$schema": _DIALECT,
         "title": "a line of samples.jsonl",

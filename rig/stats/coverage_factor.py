@@ -84,10 +84,11 @@ def _of(live: tuple[Component, ...], level: float) -> float:
     frequencies, weights = (part[:nodes] for part in _quadrature())
     for scale, shape in live:
         weights = weights * _characteristic(scale / width * frequencies, shape)
-    steps = first_step_beyond(
-        lambda half: 2 / math.pi * float(np.sum(weights * np.sin(half * frequencies))),
-        level,
-    )
+
+    def probability(half: float) -> float:
+        return 2 / math.pi * float(np.sum(weights * np.sin(half * frequencies)))
+
+    steps = first_step_beyond(probability, level)
     return round(steps * (_WIDEST / _STEPS) * width / combined, 3)
 
 

@@ -86,7 +86,8 @@ def _outside(form: Float64s) -> float:
     values = np.linalg.eigvalsh(form)
     others = np.maximum(-values[:-1] / values[-1], 0.0)
     sines, parts = _angles()
-    products = np.prod(1 / np.sqrt(1 + others[None, :] / sines[:, None]), axis=1)
+    ratios = others[None, :] / sines[:, None]
+    products = np.prod(1 / np.sqrt(1 + ratios), axis=1)
     return float(parts @ products)
 
 

@@ -62,13 +62,9 @@ def ends(mean: float, scatter: Scatter) -> tuple[float, float]:
         return low, high
     skewness = scatter.skewness
     of_gamma = 2 * math.sqrt(scatter.variance.value) / mean
-    return low, max(
-        high,
-        *(
-            _hall(mean, scatter, -1, each)
-            for each in {skewness, max(skewness, of_gamma)}
-        ),
-    )
+    candidates = {skewness, max(skewness, of_gamma)}
+    by_skewness = [_hall(mean, scatter, -1, each) for each in candidates]
+    return low, max(high, *by_skewness)
 
 
 def ends_without_bound(mean: float, scatter: Scatter) -> tuple[float, float]:

@@ -83,6 +83,7 @@ def time_to_solution_s(limit_s: float, share: float) -> float:
     """
     if share <= 0.0:
         return math.inf
-    return limit_s * (
-        max(math.log1p(-_PROBABILITY) / math.log1p(-share), 1.0) if share < 1.0 else 1.0
-    )
+    attempts = 1.0
+    if share < 1.0:
+        attempts = max(math.log1p(-_PROBABILITY) / math.log1p(-share), 1.0)
+    return limit_s * attempts

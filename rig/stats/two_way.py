@@ -42,11 +42,8 @@ class TwoWay:
     @property
     def value(self) -> float:
         """The estimated variance."""
-        return max(
-            self.chosen.value,
-            self.repeated.value,
-            self.chosen.value + self.repeated.value - self.both,
-        )
+        chosen, repeated = self.chosen.value, self.repeated.value
+        return max(chosen, repeated, chosen + repeated - self.both)
 
     @property
     def standard_uncertainty(self) -> float:

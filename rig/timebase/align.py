@@ -346,12 +346,10 @@ def _matched(data: _Input, timebase: Timebase, reach_s: float) -> Pairing:
         more = pairing.match(due_s[free], data.falls_s[bounces], reach_s)
         marks, edges = _joined(marks, edges, free[more[0]], bounces[more[1]])
     candidates = np.union1d(edges, data.leads)
+    paired = np.searchsorted(candidates, edges)
+    within_s = max(_STRAY_LIMITS * data.limit_s, _STRAY_REACHES * reach_s)
     stray_marks, stray_edges = pairing.unmatched(
-        due_s,
-        data.falls_s[candidates],
-        marks,
-        np.searchsorted(candidates, edges),
-        max(_STRAY_LIMITS * data.limit_s, _STRAY_REACHES * reach_s),
+        due_s, data.falls_s[candidates], marks, paired, within_s
     )
     return Pairing(*_joined(marks, edges, stray_marks, candidates[stray_edges]))
 

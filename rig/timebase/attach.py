@@ -126,13 +126,9 @@ def at_nominal_rate(
     marks = len(ticks)
     if not marks:
         return Alignment(None, (), 0, 0, 0)
-    timebase = Timebase.stated(
-        ticks[0],
-        0.0,
-        tick_hz,
-        1 / tick_hz / math.sqrt(12.0),
-        limit_ppm * 1e-6 / math.sqrt(3.0),
-    )
+    tick_u_s = 1 / tick_hz / math.sqrt(12.0)
+    rate_u = limit_ppm * 1e-6 / math.sqrt(3.0)
+    timebase = Timebase.stated(ticks[0], 0.0, tick_hz, tick_u_s, rate_u)
     return Alignment(timebase, backwards(ticks, timebase), marks, 0, 0)
 
 
@@ -143,13 +139,9 @@ def _first_edge(trace: Trace, ticks: Sequence[int], tick_hz: float) -> Alignment
         detail = f"{marks} marks, {edges} edges where one starts the trace"
         return Alignment(None, (Problem("edges", detail),), marks, edges, 0)
     offset_u_s = math.hypot(1 / trace.edge_hz, 1 / tick_hz) / math.sqrt(12.0)
-    timebase = Timebase.stated(
-        ticks[0],
-        float(trace.falls_s[0]),
-        tick_hz,
-        offset_u_s,
-        trace.rate_limit_ppm * 1e-6 / math.sqrt(3.0),
-    )
+    rate_u = trace.rate_limit_ppm * 1e-6 / math.sqrt(3.0)
+    edge_s = float(trace.falls_s[0])
+    timebase = Timebase.stated(ticks[0], edge_s, tick_hz, offset_u_s, rate_u)
     problems = backwards(ticks, timebase)
     return Alignment(timebase, problems, marks, edges=1, pairs=1, links=((0, 0),))
 

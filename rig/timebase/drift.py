@@ -91,10 +91,8 @@ def noise_s(off_s: Float64s, resolution_s: float) -> float:
     neighbours, and at least that of a resolution.
     """
     steps_s = np.abs(np.diff(off_s))
-    return max(
-        resolution_s / math.sqrt(12.0),
-        float(np.median(steps_s)) / _QUARTILE / math.sqrt(2.0),
-    )
+    scatter_s = float(np.median(steps_s)) / _QUARTILE / math.sqrt(2.0)
+    return max(resolution_s / math.sqrt(12.0), scatter_s)
 
 
 def _halve(

@@ -171,10 +171,8 @@ def convincing(
         return False
     first_s = max(due_s[0], edges_s[0]) - reach_s
     last_s = min(due_s[-1], edges_s[-1]) + reach_s
-    marks, edges = (
-        int(np.count_nonzero((at_s >= first_s) & (at_s <= last_s)))
-        for at_s in (due_s, edges_s)
-    )
+    marks = _count_between(due_s, first_s, last_s)
+    edges = _count_between(edges_s, first_s, last_s)
     span_s = float(last_s - first_s)
     tries = min(marks, edges)
     chance = min(2 * reach_s * max(marks, edges) / span_s, 0.999)
@@ -186,6 +184,10 @@ def convincing(
     readings = math.log(len(due_s) * len(edges_s))
     readings += math.log1p(CLOCK_LIMIT * span_s / reach_s) if near else readings
     return evidence > readings - math.log(_CHANCE)
+
+
+def _count_between(times_s: Float64s, first_s: float, last_s: float) -> int:
+    return int(np.count_nonzero((times_s >= first_s) & (times_s <= last_s)))
 
 
 def match(due_s: Float64s, edges_s: Float64s, reach_s: float) -> tuple[Int64s, Int64s]:
@@ -385,14 +387,14 @@ def _nearest_edge(
     marks = series.marks
     edges = series.edges
     edge = first
-    while edge + 1 < len(edges) and abs(edges[edge + 1] - due_s) < abs(
-        edges[edge] - due_s
-    ):
+    off_s = abs(edges[edge] - due_s)
+    while edge + 1 < len(edges) and abs(edges[edge + 1] - due_s) < off_s:
         edge += 1
+        off_s = abs(edges[edge] - due_s)
     next_due_s = math.inf
     if mark + 1 < len(marks):
         next_due_s = due_s + rate * (marks[mark + 1] - marks[mark])
-    if abs(edges[edge] - next_due_s) < abs(edges[edge] - due_s):
+    if abs(edges[edge] - next_due_s) < off_s:
         edge -= 1
     return edge if edge >= first else None
 

@@ -85,11 +85,8 @@ def _seeds_of(
         rates = (first_s + second_s) / whole_s
         error_s = 2 * reach_s * whole_s * np.maximum(rates, 1.0)
         fits = np.abs(second_s * one_s - first_s * two_s) <= error_s
-        fits &= (
-            (rates >= _RATES[0])
-            & (rates <= _RATES[1])
-            & (np.minimum(first_s, second_s) > 2 * reach_s)
-        )
+        fits &= (rates >= _RATES[0]) & (rates <= _RATES[1])
+        fits &= np.minimum(first_s, second_s) > 2 * reach_s
     else:
         fits = np.abs(first_s - one_s) <= 2 * reach_s + 2 * CLOCK_LIMIT * one_s
         fits &= np.abs(second_s - two_s) <= 2 * reach_s + 2 * CLOCK_LIMIT * two_s
@@ -110,14 +107,11 @@ def _seeds_of(
         rates = np.clip(rates, 1 - CLOCK_LIMIT, 1 + CLOCK_LIMIT)
     around_s = marks_s[max(mark - _CHUNK, 0) : mark + _CHUNK + 1] - marks_s[mark]
     scores = _scores(around_s, edges_s, edges, rates, rate_u=rate_u, reach_s=reach_s)
-    return [
-        (
-            -round(float(score), 2),
-            int(disorder[at]),
-            Seed(mark, int(edge), float(rate), rate_u),
-        )
-        for score, at, edge, rate in zip(scores, order, edges, rates, strict=True)
-    ]
+    seeds = []
+    for score, at, edge, rate in zip(scores, order, edges, rates, strict=True):
+        seed = Seed(mark, int(edge), float(rate), rate_u)
+        seeds.append((-round(float(score), 2), int(disorder[at]), seed))
+    return seeds
 
 
 def _scores(

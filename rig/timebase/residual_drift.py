@@ -52,7 +52,9 @@ def unseen(x: Float64s, off_s: Float64s, resolution_s: float) -> tuple[float, fl
             )
     apart = np.diff(x)
     rates = np.diff(bend_s)[apart > 0] / apart[apart > 0]
-    return float(np.sqrt(np.mean(bend_s**2))), float(np.sqrt(np.mean(rates**2)))
+    rms_s = float(np.sqrt(np.mean(bend_s**2)))
+    rms_rate = float(np.sqrt(np.mean(rates**2)))
+    return rms_s, rms_rate
 
 
 def _patterns(x: Float64s) -> list[Float64s]:

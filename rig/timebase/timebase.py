@@ -166,9 +166,8 @@ class Timebase:
             return math.inf
         if self.knot_ticks:
             at = self._weights(tick)
-            return math.hypot(
-                math.sqrt(max(self._covariance(at, at), 0.0)), self._hidden_s(at[0][0])
-            )
+            of_knots_s = math.sqrt(max(self._covariance(at, at), 0.0))
+            return math.hypot(of_knots_s, self._hidden_s(at[0][0]))
         away = (
             (tick - self.origin_tick - self.centre_ticks)
             * self.s_per_tick
@@ -199,10 +198,8 @@ class Timebase:
                 math.sqrt(max(self._covariance(ends, ends), 0.0)), hidden_s
             )
         length_s = abs((stop_tick - start_tick) * self.s_per_tick)
-        return math.hypot(
-            length_s * self.slope_u,
-            min(length_s * self.unseen_rate, math.sqrt(2.0) * self.unseen_s),
-        )
+        unseen_s = min(length_s * self.unseen_rate, math.sqrt(2.0) * self.unseen_s)
+        return math.hypot(length_s * self.slope_u, unseen_s)
 
     def residuals_s(self, ticks: Sequence[int], seconds: Sequence[float]) -> Float64s:
         """Return the distance of each edge from the fit, in seconds."""
@@ -295,9 +292,10 @@ class Timebase:
         ticks = self.knot_ticks
         added_s = self.knot_s
         near = range(max(piece - 1, 0), min(piece + 2, len(ticks) - 1))
-        rates = [
-            (added_s[at + 1] - added_s[at]) / (ticks[at + 1] - ticks[at]) for at in near
-        ]
+        rates = []
+        for at in near:
+            rise_s = added_s[at + 1] - added_s[at]
+            rates.append(rise_s / (ticks[at + 1] - ticks[at]))
         return max(abs(later - earlier) for earlier, later in pairwise(rates))
 
     def _hidden_s(self, piece: int) -> float:

@@ -45,10 +45,9 @@ def ends_by_fraction(
     start, stop = ends
     if last <= first:
         return []
-    return [
-        SampleShare(*around[0].sample(first), first - start),
-        SampleShare(*around[1].sample(last - 1), stop - last),
-    ]
+    at_start = SampleShare(*around[0].sample(first), first - start)
+    at_stop = SampleShare(*around[1].sample(last - 1), stop - last)
+    return [at_start, at_stop]
 
 
 def ends_by_neighbour(
@@ -90,10 +89,9 @@ def of_window(
     last = math.ceil(stop) - 1
     begin = (first - 2, first - 1, first, first + 1)
     end = (last + 2, last + 1, last, last - 1)
-    return (
-        _end_sample(around[0], begin, 1 - (start - first), length),
-        _end_sample(around[1], end, stop - last, length),
-    )
+    at_start = _end_sample(around[0], begin, 1 - (start - first), length)
+    at_stop = _end_sample(around[1], end, stop - last, length)
+    return at_start, at_stop
 
 
 def _end_sample(
@@ -104,9 +102,8 @@ def _end_sample(
     `places` are the second sample outside, the first, the sample at the end and its
     neighbour inside; `share` is the part of the third that is inside.
     """
-    far_w, outside_w, own_w, inside_w = (
-        near.power_w(min(max(place, 0), length - 1)) for place in places
-    )
+    inside = [min(max(place, 0), length - 1) for place in places]
+    far_w, outside_w, own_w, inside_w = map(near.power_w, inside)
     if share == 1:
         # Where the edge came a little early, the first sample outside holds some of
         # both.

@@ -227,7 +227,8 @@ def _told(paths: Sequence[Path]) -> list[Fingerprint]:
 
 
 def _last_line(stderr: bytes) -> str:
-    return " ".join(stderr.decode(errors="replace").strip().splitlines()[-1:])[:300]
+    lines = stderr.decode(errors="replace").strip().splitlines()
+    return " ".join(lines[-1:])[:300]
 
 
 def _unable(evidence: str) -> BenchError:

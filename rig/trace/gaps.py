@@ -34,9 +34,8 @@ class GapIndex:
         self._starts = np.array(starts, dtype=np.int64)
         self._reached = np.maximum.accumulate(np.array(stops, dtype=np.int64))
         self._joined = joined(gaps)
-        self._bounds = np.array(
-            [(gap.start, gap.stop) for gap in self._joined], dtype=np.int64
-        ).reshape(-1, 2)
+        bounds = [(gap.start, gap.stop) for gap in self._joined]
+        self._bounds = np.array(bounds, dtype=np.int64).reshape(-1, 2)
         lengths = self._bounds[:, 1] - self._bounds[:, 0]
         self._before = np.concatenate([[0], np.cumsum(lengths)])
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rig.arrays import Float32s, Float64s, Reals
+from rig.arrays import Bools, Float32s, Float64s, Reals
 
 #: Samples that are summed at once: of those whose current lies within one range none is
 #: looked at on its own.
@@ -135,10 +135,8 @@ class Sums:
             return (self._put(self._places(rest[1]), rest),)
         places = self._places_of_cells(current_a[:whole].reshape(-1, _CELL))
         is_mixed = places > len(self._ends)
-        apart_a, apart_v = (
-            np.append(values[whole:], values[:whole].reshape(-1, _CELL)[is_mixed])
-            for values in (current_a, voltage_v)
-        )
+        apart_a = _apart(current_a, whole, is_mixed)
+        apart_v = _apart(voltage_v, whole, is_mixed)
         apart_w = np.multiply(apart_a, apart_v, dtype=np.float64)
         of_apart = self._put(self._places(apart_a), (apart_w, apart_a, apart_v))
         return self._put(places, cells), of_apart
@@ -189,3 +187,9 @@ class Sums:
         width = len(self._ends) + 1
         sums = [np.bincount(places, values, minlength=width) for values in rows]
         return np.array(sums, dtype=np.float64)[:, :width]
+
+
+def _apart(values: Float32s, whole: int, is_mixed: Bools) -> Float32s:
+    """Return the samples after the last cell, and those of mixed cells."""
+    cells = values[:whole].reshape(-1, _CELL)
+    return np.append(values[whole:], cells[is_mixed])

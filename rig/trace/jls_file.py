@@ -131,16 +131,14 @@ def lengths_of(reader: Any) -> dict[int, int]:
     lengths = {
         int(signal.signal_id): int(signal.length) for signal in reader.signals.values()
     }
-    written = {signal: known.get(str(signal)) for signal in lengths}
+    for signal, length in lengths.items():
+        count = known.get(str(signal))
+        if isinstance(count, int) and count >= 0:
+            lengths[signal] = min(length, count)
     recorded = known.get(str(RECORDED_SAMPLES))
-    return {
-        signal: (
-            min(length, count)
-            if isinstance(count := written[signal], int) and count >= 0
-            else length
-        )
-        for signal, length in lengths.items()
-    } | ({RECORDED_SAMPLES: recorded} if isinstance(recorded, int) else {})
+    if isinstance(recorded, int):
+        lengths[RECORDED_SAMPLES] = recorded
+    return lengths
 
 
 def user_data(reader: Any, number: int) -> dict[str, Any]:

@@ -61,18 +61,15 @@ def save(trace: Trace, levels: Levels) -> None:
     if trace.length < _LEAST:
         return
     finest = levels.tables[0]
-    unknown = [(gap.start, gap.stop) for gap in levels.unknown]
+    gaps = [(gap.start, gap.stop) for gap in levels.unknown]
+    unknown = np.array(gaps, dtype=np.int64).reshape(-1, 2)
+    known = finest.known.astype(np.uint16)
     partial = None
     try:
         path = _path(trace)
         partial = path.with_suffix(f".{os.getpid()}.partial")
         with partial.open("wb") as stream:
-            np.savez(
-                stream,
-                rows=finest.rows,
-                known=finest.known.astype(np.uint16),
-                unknown=np.array(unknown, dtype=np.int64).reshape(-1, 2),
-            )
+            np.savez(stream, rows=finest.rows, known=known, unknown=unknown)
         partial.replace(path)
         _tidy(path.parent)
     except (ConfigError, OSError):

@@ -115,10 +115,9 @@ def _copied(partial: Path, into: Path, limit_s: float) -> None:
         " from rig.trace.recovery import copy_all;"
         " processor_limit.apply(float(sys.argv[1])); copy_all(*map(Path, sys.argv[2:]))"
     )
+    arguments = ["-c", code, str(limit_s), str(partial), str(into)]
     try:
-        done = limited_child.run(
-            ["-c", code, str(limit_s), str(partial), str(into)], b"", limit_s
-        )
+        done = limited_child.run(arguments, b"", limit_s)
     except subprocess.TimeoutExpired as error:
         raise LateError(
             f"{partial} was not recovered in time",

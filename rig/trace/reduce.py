@@ -58,8 +58,8 @@ def of_samples(current: Reals, voltage: Reals, first: int, width: int) -> Table:
     """
     count = len(current)
     head = min(-first % width, count)
-    whole = (count - head) // width * width
-    parts = [(0, head, head), (head, head + whole, width), (head + whole, count, 0)]
+    rest = head + (count - head) // width * width
+    parts = [(0, head, head), (head, rest, width), (rest, count, 0)]
     reduced = []
     for start, stop, wide in parts:
         if stop > start:

@@ -124,10 +124,10 @@ class Reduced:
         """Return the parts of spans among samples first <= k < last."""
         low = int(np.searchsorted(self.bounds[:, 1], first, side="right"))
         high = int(np.searchsorted(self.bounds[:, 0], last, side="left"))
-        return [
-            (max(start, first), min(stop, last))
-            for start, stop in self.bounds[low:high].tolist()
-        ]
+        parts = []
+        for start, stop in self.bounds[low:high].tolist():
+            parts.append((max(start, first), min(stop, last)))
+        return parts
 
     def read(self, reader: Any, signal: int, first: int, count: int) -> Float32s:
         """Return samples of the recording from number `first` on: in a span the means,
@@ -186,9 +186,8 @@ def read(
         ) from error
     flat = bounds.ravel()
     every = thinning.every
-    if not 2 <= every <= _EVERY_MAX or (
-        len(flat) and (flat[0] < 0 or (np.diff(flat) <= 0).any())
-    ):
+    is_ordered = not len(flat) or (flat[0] >= 0 and (np.diff(flat) > 0).all())
+    if not 2 <= every <= _EVERY_MAX or not is_ordered:
         raise DataError(f"{path} has spans that are not in order")
     if (flat % every).any():
         raise DataError(

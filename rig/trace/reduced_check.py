@@ -43,10 +43,9 @@ def _require_quiet(trace: Trace, reduced: Reduced) -> None:
     edges_s: Float64s = np.sort(np.concatenate([trace.falls_s, trace.rises_s]))
     margin = np.array([-reduced.thinning.margin, reduced.thinning.margin])
     near = (reduced.bounds + margin) / trace.sample_hz
-    between = np.searchsorted(edges_s, near[:, 0], side="right") < np.searchsorted(
-        edges_s, near[:, 1], side="left"
-    )
-    for place in np.flatnonzero(between)[:1].tolist():
+    first = np.searchsorted(edges_s, near[:, 0], side="right")
+    last = np.searchsorted(edges_s, near[:, 1], side="left")
+    for place in np.flatnonzero(first < last)[:1].tolist():
         start, stop = reduced.bounds[place].tolist()
         raise DataError(
             f"{trace.path}: samples {start} to {stop} were reduced, and an edge of SYNC"

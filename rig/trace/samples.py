@@ -50,10 +50,9 @@ class Layout:
     def read(self, reader: Any, first: int, count: int) -> tuple[Float32s, Float32s]:
         """Return current and voltage of `count` samples from `first` on."""
         if self.reduced is not None:
-            return (
-                self.reduced.read(reader, CURRENT, first, count),
-                self.reduced.read(reader, VOLTAGE, first, count),
-            )
+            current = self.reduced.read(reader, CURRENT, first, count)
+            voltage = self.reduced.read(reader, VOLTAGE, first, count)
+            return current, voltage
         current = self._whole(
             self.current, reader.fsr(self.current, self.current_at + first, count)
         )

@@ -297,8 +297,8 @@ class Thinner:
         if len(current):
             with np.errstate(invalid="ignore"):  # infinite values have no mean
                 power = np.multiply(current, voltage, dtype=np.float64)
-            rows = (
-                row.reshape(-1, every).mean(axis=1, dtype=np.float64).astype(np.float32)
-                for row in (current, voltage, power)
-            )
-            self._put_means(*rows)
+            means = []
+            for row in (current, voltage, power):
+                mean = row.reshape(-1, every).mean(axis=1, dtype=np.float64)
+                means.append(mean.astype(np.float32))
+            self._put_means(*means)

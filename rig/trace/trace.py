@@ -127,9 +127,8 @@ class Trace:
             about = about_of(reader)
             lengths = lengths_of(reader)
             sync = {"digital": SYNC, "voltage": SYNC_VOLTAGE}.get(about.get("sync", ""))
-            if not {CURRENT, VOLTAGE} <= set(signals) or (
-                sync is not None and sync not in signals
-            ):
+            needed = {CURRENT, VOLTAGE, sync} - {None}
+            if not needed <= set(signals):
                 raise DataError(
                     f"{path} lacks a signal",
                     evidence=f"it has {sorted(s.name for s in signals.values())}",
@@ -271,8 +270,9 @@ class Trace:
         sums = Sums(ranges_a)
         with reading(self.path) as reader:
             samples = Samples(reader, self.layout, self.length)
-            return [
-                self._integral(
+            integrals = []
+            for start_s, stop_s in windows:
+                integral = self._integral(
                     samples,
                     start_s,
                     stop_s=stop_s,
@@ -280,8 +280,8 @@ class Trace:
                     steps_at_ends=steps_at_ends,
                     bridged=bridged,
                 )
-                for start_s, stop_s in windows
-            ]
+                integrals.append(integral)
+            return integrals
 
     def energies_j(self, windows: Sequence[tuple[float, float]]) -> list[float]:
         """Return the energy between each pair of instants, in joules."""

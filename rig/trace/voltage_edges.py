@@ -34,10 +34,8 @@ def in_pieces(blocks: Blocks, rate_hz: float) -> Edges:
     for block in blocks():
         finite = block[np.isfinite(block)]
         if len(finite):
-            least, most = (
-                min(least, float(finite.min())),
-                max(most, float(finite.max())),
-            )
+            least = min(least, float(finite.min()))
+            most = max(most, float(finite.max()))
     if not most - least >= SWING_V:
         return Edges(np.zeros(0), np.zeros(0))
     middle_v = (most + least) / 2
@@ -58,7 +56,9 @@ def _levels(blocks: Blocks, middle_v: float) -> tuple[float, float]:
             upper[side] += np.bincount(keys[above == side] >> 16, minlength=_BINS)
     counts = upper.sum(axis=1)
     # As np.percentile takes them: the lower one of two, and the higher one.
-    ranks = math.floor((counts[0] - 1) * 0.25), math.ceil((counts[1] - 1) * 0.75)
+    lower_rank = math.floor((counts[0] - 1) * 0.25)
+    upper_rank = math.ceil((counts[1] - 1) * 0.75)
+    ranks = (lower_rank, upper_rank)
     bins = [_bin(upper[side], ranks[side]) for side in (0, 1)]
     lower = np.zeros((2, _BINS), dtype=np.int64)
     for keys, above in _keys(blocks, middle_v):

@@ -363,14 +363,8 @@ class TraceWriter:
         for at in range(length, padded, _FILL):
             count = min(_FILL, padded - at)
             if signal == SYNC:
-                writer.fsr(
-                    signal,
-                    at,
-                    np.packbits(
-                        np.full(count, self._sync_last, dtype=np.uint8),
-                        bitorder="little",
-                    ),
-                )
+                levels = np.full(count, self._sync_last, dtype=np.uint8)
+                writer.fsr(signal, at, np.packbits(levels, bitorder="little"))
             else:
                 writer.fsr_f32(signal, at, np.full(count, np.nan, dtype=np.float32))
 

@@ -194,12 +194,10 @@ def _table(kind: Any, content: Mapping[str, Any], place: str) -> Any:
         raise ConfigError(
             "this key is needed", path=place + missing[0], try_next="it with its value"
         )
-    return kind(
-        **{
-            name: _value(name, hints[name], value, place)
-            for name, value in content.items()
-        }
-    )
+    values = {
+        name: _value(name, hints[name], value, place) for name, value in content.items()
+    }
+    return kind(**values)
 
 
 def _value(name: str, kind: Any, value: Any, place: str) -> Any:

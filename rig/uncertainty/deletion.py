@@ -75,13 +75,13 @@ def _stream_left(
     own = [s for s in measured.samples if s.step == stream.step and s.hop is not None]
     cut = [s for s in own if s.hop is not None and s.hop.scene not in left]
     share = len(cut) / max(stream.due, 1)
+    whole = _whole_left(stream.whole, own, cut, share)
+    labels = tuple(stream.labels[scene] for scene in scenes)
+    onsets_s = tuple(stream.onsets_s[scene] for scene in scenes)
+    indices = tuple(stream.indices[scene] for scene in scenes)
+    due = stream.due - len(cut)
     return replace(
-        stream,
-        whole=_whole_left(stream.whole, own, cut, share),
-        labels=tuple(stream.labels[scene] for scene in scenes),
-        onsets_s=tuple(stream.onsets_s[scene] for scene in scenes),
-        indices=tuple(stream.indices[scene] for scene in scenes),
-        due=stream.due - len(cut),
+        stream, whole=whole, labels=labels, onsets_s=onsets_s, indices=indices, due=due
     )
 
 

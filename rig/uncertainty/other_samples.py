@@ -159,13 +159,8 @@ def _effective_size(name: str, at: float, n: float, knife: Jackknife) -> float:
     chosen = knife.chosen(name)
     groups = len(knife.clusters.groups)
     sizes, _ = deleted.events(knife.whole[name])
-    alike = (
-        at
-        * (1 - at)
-        * float((sizes**2).sum() / sizes.sum() ** 2)
-        * groups
-        / knife.clusters.count
-    )
+    concentration = float((sizes**2).sum() / sizes.sum() ** 2)
+    alike = at * (1 - at) * concentration * groups / knife.clusters.count
     if alike:
         least = effective_size(at, alike, n, chosen.freedom)
     else:

@@ -115,14 +115,12 @@ class Moving:
         found = [
             window.effects.of.get(self.component) for window in self.movable.windows
         ]
-        effects_s = [effect.latency_s if effect else 0.0 for effect in found]
-        effects_j = [effect.energy_j if effect else 0.0 for effect in found]
-        known = [effect is not None for effect in found]
-        return (
-            np.array(effects_s, np.float64),
-            np.array(effects_j, np.float64),
-            np.array(known, np.bool_),
-        )
+        latencies_s = [effect.latency_s if effect else 0.0 for effect in found]
+        energies_j = [effect.energy_j if effect else 0.0 for effect in found]
+        effects_s = np.array(latencies_s, np.float64)
+        effects_j = np.array(energies_j, np.float64)
+        known = np.array([effect is not None for effect in found], np.bool_)
+        return effects_s, effects_j, known
 
     def count(self, metric: Metric) -> int:
         """Return the number of windows in a metric, which may depend on some samples

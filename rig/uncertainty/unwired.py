@@ -88,24 +88,21 @@ def one_sided(power_w: Float64s, integral: Integral, accuracy: Accuracy) -> bool
     """
     known = power_w[np.isfinite(power_w)]
     lowest_w = _lowest_w(integral, accuracy)
-    if (
-        not len(known)
-        or known.min() < 0
-        or np.mean(known > lowest_w) > _HALF + _CHANCE / math.sqrt(len(known))
-    ):
+    if not len(known) or known.min() < 0:
+        return False
+    if np.mean(known > lowest_w) > _HALF + _CHANCE / math.sqrt(len(known)):
         return False
     known = known[:: max(len(known) // _MANY, 1)]
     above = np.sort(known[known > lowest_w] - lowest_w)
     if len(above) < _FEW:
         return False
     sigma_w = math.sqrt(float(np.mean(above**2)))
-    due = np.array(
-        [math.erf(value / sigma_w / math.sqrt(2.0)) for value in above.tolist()]
-    )
+    sigmas = [value / sigma_w for value in above.tolist()]
+    due = np.array([math.erf(value / math.sqrt(2.0)) for value in sigmas])
     steps = np.arange(len(above) + 1) / len(above)
-    distance = max(
-        float(np.max(np.abs(due - steps[:-1]))), float(np.max(np.abs(due - steps[1:])))
-    )
+    before_step = float(np.max(np.abs(due - steps[:-1])))
+    after_step = float(np.max(np.abs(due - steps[1:])))
+    distance = max(before_step, after_step)
     narrow = integral.most_w - lowest_w <= _MOST_SIGMAS * sigma_w
     return narrow and distance <= _DISTANCE + _DISTANCE_OF_ONE / math.sqrt(len(above))
 

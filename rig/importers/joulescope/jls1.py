@@ -281,14 +281,8 @@ def _pieces(
     """Yield all samples, and note the blocks between them."""
     for block in blocks:
         if block.tag == "CLS" and len(block.value) > _COLLECTION_B:
-            _collect(
-                _json(
-                    ContainerBlock(block.tag, block.value[_COLLECTION_B:], block.at),
-                    recording,
-                ),
-                block,
-                recording,
-            )
+            inner = ContainerBlock(block.tag, block.value[_COLLECTION_B:], block.at)
+            _collect(_json(inner, recording), block, recording)
         elif block.tag == "MJS":
             content = _json(block, recording)
             recording.expected = (
@@ -334,9 +328,8 @@ def _collect(
 def _raw(block: ContainerBlock, decoder: RawDecoder, recording: _Recording) -> _Piece:
     if len(block.value) % 4:
         raise _odd(block, recording, f"{len(block.value)} bytes are no whole samples")
-    samples = decoder.put(
-        np.frombuffer(block.value, dtype="<u2").reshape(-1, 2), recording.voltage_range
-    )
+    words = np.frombuffer(block.value, dtype="<u2").reshape(-1, 2)
+    samples = decoder.put(words, recording.voltage_range)
     return _Piece(
         samples.current_a,
         samples.voltage_v,
@@ -351,11 +344,9 @@ def _arrays(block: ContainerBlock, recording: _Recording) -> _Piece:
         columns = _unpack(block.value)
         current, voltage, power = (columns[key] for key in (_CURRENT, _VOLTAGE, _POWER))
         bits = np.stack([_levels(columns[key]) for key in _BITS], axis=1)
-        if any(
-            numbers.dtype != np.dtype("<f4") or len(numbers) != len(bits)
-            for numbers in (current, voltage, power)
-        ):
-            raise ValueError("arrays of different lengths or kinds")
+        for numbers in (current, voltage, power):
+            if numbers.dtype != np.dtype("<f4") or len(numbers) != len(bits):
+                raise ValueError("arrays of different lengths or kinds")
         bits[~np.isfinite(current)] = UNKNOWN
     except (ValueError, KeyError, struct.error) as error:
         raise _odd(block, recording, f"{type(error).__name__}: {error}") from error
@@ -370,9 +361,8 @@ def _levels(shares: Uint8s) -> NDArray[np.int8]:
     parts, whole = (
         (shares * np.uint8(_INVERSE), 255) if is_cut else (shares, _FIFTEENTHS)
     )
-    return np.where(parts == whole, HIGH, np.where(parts == 0, LOW, BOTH)).astype(
-        np.int8
-    )
+    low_or_both = np.where(parts == 0, LOW, BOTH)
+    return np.where(parts == whole, HIGH, low_or_both).astype(np.int8)
 
 
 def _unpack(value: bytes) -> dict[int, Array]:

@@ -45,11 +45,7 @@ class Chosen:
 def source_of(reader: Any, options: Options) -> Any:
     sources = {source.source_id: source for source in reader.sources.values()}
     if options.source:
-        currents = [
-            row
-            for row in sources.values()
-            if options.source in (row.name, row.serial_number, str(row.source_id))
-        ]
+        currents = [row for row in sources.values() if options.source in _names_of(row)]
         if len(currents) != 1:
             raise _unclear(
                 reader,
@@ -58,11 +54,12 @@ def source_of(reader: Any, options: Options) -> Any:
             )
         return currents[0]
     names = {options.current, options.power} - {""}
-    useful = {
-        row.source_id
-        for row in signals_of(reader)
-        if (row.name in names if names else _is(row, "A") or _is(row, "W"))
-    }
+    signals = signals_of(reader)
+    if names:
+        usable = [row for row in signals if row.name in names]
+    else:
+        usable = [row for row in signals if _is(row, "A") or _is(row, "W")]
+    useful = {row.source_id for row in usable}
     if not useful:
         raise _unclear(
             reader,
@@ -76,6 +73,10 @@ def source_of(reader: Any, options: Options) -> Any:
             Advice(give(_ONE, source="NAME")),
         )
     return sources[useful.pop()]
+
+
+def _names_of(source: Any) -> tuple[str, str, str]:
+    return source.name, source.serial_number, str(source.source_id)
 
 
 def choose(reader: Any, source: Any, options: Options) -> Chosen:
@@ -225,10 +226,8 @@ def named_as(signals: list[Any], role: str) -> list[str]:
 
 
 def _is(signal: Any, unit: str) -> bool:
-    return signal.data_type in _FLOATS and (
-        signal.units == unit
-        or (not signal.units and _UNITS.get(signal.name.lower()) == unit)
-    )
+    known = signal.units or _UNITS.get(signal.name.lower())
+    return signal.data_type in _FLOATS and known == unit
 
 
 def _unclear(reader: Any, cause: str, try_next: str) -> DataError:
@@ -259,6 +258,12 @@ def empty(path: Path, original: Path) -> DataError:
     )
 
 
+def _span_text(signal: Any) -> str:
+    start_s = signal.sample_id_offset / signal.sample_rate
+    long_s = signal.length / signal.sample_rate
+    return f"{signal.name} from {start_s:.6f} s, {long_s:.6f} s long"
+
+
 def overlap(chosen: Chosen) -> tuple[int, int]:
     """Return the first and the last + 1 of the current's sample ids for which there is
     voltage too.
@@ -277,19 +282,7 @@ def overlap(chosen: Chosen) -> tuple[int, int]:
                 f"{lost} samples of current without voltage, at the ends, are left out"
             )
     if last <= first:
-        spans = [
-            (
-                row.name,
-                row.sample_id_offset / row.sample_rate,
-                row.length / row.sample_rate,
-            )
-            for row in (current, voltage)
-            if row
-        ]
-        where = "; ".join(
-            f"{name} from {start_s:.6f} s, {long_s:.6f} s long"
-            for name, start_s, long_s in spans
-        )
+        where = "; ".join(_span_text(row) for row in (current, voltage) if row)
         raise DataError(
             "current and voltage were not recorded at the same time",
             evidence=where,

@@ -107,10 +107,8 @@ def calibration(text: bytes) -> Calibration:
             evidence="all gains are 1, so its numbers are no amperes and volts",
             try_next="a recording with the instrument's calibration in it",
         )
-    ranges = [
-        np.append(numbers, np.array([0, np.nan], dtype=np.float32))
-        for numbers in current
-    ]
+    no_range = np.array([0, np.nan], dtype=np.float32)
+    ranges = [np.append(numbers, no_range) for numbers in current]
     return Calibration(
         ranges[0], ranges[1], voltage[0], voltage[1], str(block.serial_number)
     )
@@ -215,23 +213,22 @@ class RawDecoder:
 
     def _slipped(self, raw: NDArray[np.uint16]) -> Bools:
         """Return before which samples the toggle stands still."""
-        toggles = np.where(
-            (raw == 0xFFFF).all(axis=1), -1, (raw[:, 1] >> 1) & 1
-        ).astype(np.int8)
+        lost = (raw == 0xFFFF).all(axis=1)
+        toggles = np.where(lost, -1, (raw[:, 1] >> 1) & 1).astype(np.int8)
         joined = np.concatenate([[self._toggle], toggles])
         still: Bools = (joined[1:] == joined[:-1]) & (joined[1:] >= 0)
         framed = np.concatenate([[False], still, [False]])
         bounds = np.flatnonzero(np.diff(framed.view(np.int8))) + self.read
-        self.slips += [(int(first), int(stop)) for first, stop in bounds.reshape(-1, 2)]
+        for first, stop in bounds.reshape(-1, 2).tolist():
+            self.slips.append((first, stop))
         self._toggle = int(joined[-1])
         return still
 
     def _calibrated(self, raw: NDArray[np.uint16], voltage_range: int) -> RawSamples:
         known = self._known
         lost = (raw == 0xFFFF).all(axis=1)
-        ranges = np.where(lost, _LOST, (raw[:, 0] & 3) | ((raw[:, 1] & 1) << 2)).astype(
-            np.uint8
-        )
+        stated = (raw[:, 0] & 3) | ((raw[:, 1] & 1) << 2)
+        ranges = np.where(lost, _LOST, stated).astype(np.uint8)
         number = (raw >> 2).astype(np.float32)
         current = (number[:, 0] + known.current_offset[ranges]) * known.current_gain[
             ranges

@@ -34,11 +34,12 @@ def check_options(options: Options) -> None:
             "a recording of Power Profiler has one source and no column of times",
             path=("time", "source"),
         )
-    for role, name in (
-        ("voltage", options.voltage),
-        ("power", options.power),
-        ("current", options.current),
-    ):
+    named = {
+        "voltage": options.voltage,
+        "power": options.power,
+        "current": options.current,
+    }
+    for role, name in named.items():
         if name and (role, name) != ("current", "current"):
             raise DataError(
                 f"no signal is called {name}",
@@ -90,10 +91,10 @@ def written(
     with conversion.writer() as writer:
         for current_ua, lines in pieces:
             _add(digital, writer.samples, current_ua, lines)
+            current_a = current_ua.astype(np.float64) / 1e6
+            voltage_v = np.full(len(current_ua), options.supply_v)
             writer.analog(
-                current_ua.astype(np.float64) / 1e6,
-                np.full(len(current_ua), options.supply_v),
-                unreadable="the instrument lost these samples",
+                current_a, voltage_v, unreadable="the instrument lost these samples"
             )
         digital.stamp(rate_hz, writer, notes)
         if not writer.samples:

@@ -121,13 +121,9 @@ def convert(path: Path, scratch: Path, options: Options) -> Opened:
         notes.append(f"SYNC: {options.sync}")
     else:
         notes.append(power_profiler.NO_SYNC if has_lines else NoSync("no SYNC"))
-    pieces = (
-        (
-            current_ua[first : min(first + _PIECE, count)],
-            bits[first : min(first + _PIECE, count)],
-        )
-        for first in range(0, count, _PIECE)
-    )
+    firsts = range(0, count, _PIECE)
+    parts = (slice(first, min(first + _PIECE, count)) for first in firsts)
+    pieces = ((current_ua[part], bits[part]) for part in parts)
     return power_profiler.written(
         path,
         "ppk1",

@@ -116,10 +116,11 @@ def _below(lines: Sequence[str], at: int, delimiter: str) -> list[str]:
 
 def _is_data(cells: Sequence[str], width: int) -> bool:
     """Check whether a row is one of a table so wide: it has a number, or a date."""
-    return len(cells) >= width and any(
-        is_number(cell.replace(",", ".")) or dated.seconds(cell) is not None
-        for cell in cells
-    )
+    return len(cells) >= width and any(_is_datum(cell) for cell in cells)
+
+
+def _is_datum(cell: str) -> bool:
+    return is_number(cell.replace(",", ".")) or dated.seconds(cell) is not None
 
 
 def _encoding(head: bytes) -> str:

@@ -325,9 +325,9 @@ def _line(named: Named, wanted: str, others: Sequence[Column]) -> SyncColumn | N
         at = names.index(wanted)
         unit = named.units[at]
         role = UNITS[unit][0] if unit else ""
-        if any(column.at == at for column in others) or (
-            role not in ("", "voltage") and wanted.rstrip().endswith((")", "]"))
-        ):
+        is_taken = any(column.at == at for column in others)
+        has_unit = wanted.rstrip().endswith((")", "]"))
+        if is_taken or (has_unit and role not in ("", "voltage")):
             raise _unclear(
                 named,
                 f"{wanted} is a column of {role}, and no SYNC",
@@ -391,11 +391,9 @@ class Unclear:
             for error in self._found:
                 raise error
             return
-        raise _unclear(
-            self._named,
-            "; ".join(error.cause for error in self._found),
-            Advice.joined(error.try_next for error in self._found),
-        )
+        causes = "; ".join(error.cause for error in self._found)
+        advice = Advice.joined(error.try_next for error in self._found)
+        raise _unclear(self._named, causes, advice)
 
 
 def _unclear(named: Named, cause: str, try_next: str) -> DataError:

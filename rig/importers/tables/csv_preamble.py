@@ -73,12 +73,9 @@ def find(lines: Sequence[str]) -> Preamble | None:
     for at in range(len(lines) - _ROWS):
         for delimiter in _DELIMITERS:
             rows = [_cells(line, delimiter) for line in lines[at : at + _ROWS]]
-            if (
-                not all(_is_row(cells) for cells in rows)
-                or len({len(row) for row in rows}) > 1
-            ):
-                continue
-            return _above(lines, at, delimiter, len(rows[0]))
+            widths = {len(row) for row in rows}
+            if len(widths) == 1 and all(_is_row(cells) for cells in rows):
+                return _above(lines, at, delimiter, len(rows[0]))
     return None
 
 
@@ -144,11 +141,10 @@ def _size(text: str, name: str, delimiter: str, units: Mapping[str, float]) -> f
 
 def are_units(cells: Sequence[str]) -> bool:
     """Check whether a row has units, and else only numbers."""
-    known = [cell.lower() in _WORDS for cell in cells]
-    return any(known) and all(
-        is_word or not cell or is_number(cell) or cell.lower() == "sequence"
-        for is_word, cell in zip(known, cells, strict=True)
-    )
+    others = [cell for cell in cells if cell.lower() not in _WORDS]
+    if len(others) == len(cells):
+        return False
+    return all(cell.lower() in ("", "sequence") or is_number(cell) for cell in others)
 
 
 def _with_unit(name: str, unit: str) -> str:

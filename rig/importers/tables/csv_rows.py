@@ -126,14 +126,12 @@ class Piece:
         assert dates is not None
         seconds, bad = dates.seconds(times, days)
         if bad is not None:
+            no_times = give(time="none", rate_hz="HZ")
             raise DataError(
                 f"{self.path}, line {int(places[bad])}: {dates.name} is no date or"
                 " time",
                 evidence=repr(str(times[bad])),
-                try_next=Advice(
-                    "ISO 8601, as 2026-03-01T12:00:00.125",
-                    give(time="none", rate_hz="HZ"),
-                ),
+                try_next=Advice("ISO 8601, as 2026-03-01T12:00:00.125", no_times),
             )
         return seconds
 
@@ -168,9 +166,8 @@ class Piece:
         if len(table) != len(self.lines):
             raise ValueError
         time_kind = f"U{_STAMP_CHARACTERS}" if dated else "f8"
-        rows = np.zeros(
-            len(table), [("time", time_kind), *_kinds(len(numeric), len(texts))]
-        )
+        kind = [("time", time_kind), *_kinds(len(numeric), len(texts))]
+        rows = np.zeros(len(table), kind)
         if time is not None:
             rows["time"] = table[time.at].to_numpy()
         for number, column in enumerate([*numeric, *texts]):
@@ -220,7 +217,8 @@ class Piece:
         empty."""
         signs = np.frombuffer(text.encode("ascii"), np.uint8)
         ends = np.flatnonzero(signs == ord("\n"))
-        if len(ends) != len(self.lines) or (np.diff(ends, prepend=-1) == 1).any():
+        is_blank = np.diff(ends, prepend=-1) == 1
+        if len(ends) != len(self.lines) or is_blank.any():
             return False
         places = np.flatnonzero(signs == ord(self.form.delimiter))
         due = (len(self.form.names) - 1) * np.arange(1, len(ends) + 1)

@@ -110,7 +110,6 @@ def _difference(text: str, first: Decimal) -> float:
 
 def _places(texts: Strings) -> int:
     """Return the power of ten of the last digit."""
-    exponents: list[Any] = [
-        Decimal(text.strip()).as_tuple().exponent for text in texts.tolist()
-    ]
+    decimals = [Decimal(text.strip()) for text in texts.tolist()]
+    exponents: list[Any] = [decimal.as_tuple().exponent for decimal in decimals]
     return int(min(exponents))

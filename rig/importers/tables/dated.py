@@ -46,12 +46,9 @@ class Dated:
         end_s = seconds(last)
         if begin_s is None or end_s is None or end_s <= begin_s:
             return None
-        places = [
-            len(fraction[1]) if (fraction := _FRACTION.search(text)) else 0
-            for text in (self.first, last)
-        ]
+        places = min(_places(self.first), _places(last))
         length_s = end_s - begin_s
-        resolution_s = 10.0 ** -min(places)
+        resolution_s = 10.0**-places
         off_s = abs(length_s - (rows - 1) / rate_hz)
         return (
             Fit(rows, length_s, off_s),
@@ -78,15 +75,16 @@ def find(names: Sequence[str], cells: Sequence[str]) -> Dated | None:
     """Return the first column whose cell is a date with a time, or a time of day; None
     where there is none.
     """
-    rows = zip(names, cells, strict=False)
-    return next(
-        (
-            Dated(at, name, cell)
-            for at, (name, cell) in enumerate(rows)
-            if ":" in cell and seconds(cell) is not None
-        ),
-        None,
-    )
+    for at, (name, cell) in enumerate(zip(names, cells, strict=False)):
+        if ":" in cell and seconds(cell) is not None:
+            return Dated(at, name, cell)
+    return None
+
+
+def _places(text: str) -> int:
+    """Return the number of digits after the point of the seconds."""
+    fraction = _FRACTION.search(text)
+    return len(fraction[1]) if fraction else 0
 
 
 @dataclass(slots=True)
@@ -116,9 +114,10 @@ class DateColumns:
             plain = np.char.add(np.char.add(np.char.strip(dates), "T"), plain)
         plain = np.char.replace(plain, "/", "-")
         if self._is_dated(plain):
-            instants = pd.to_datetime(
+            dates_of_rows = pd.to_datetime(
                 pd.Series(plain), format="ISO8601", utc=True, errors="coerce"
-            ).dt.as_unit("ns")
+            )
+            instants = dates_of_rows.dt.as_unit("ns")
         else:
             instants = pd.to_timedelta(pd.Series(plain), errors="coerce").dt.as_unit(
                 "ns"
@@ -129,14 +128,8 @@ class DateColumns:
         ns = instants.astype("int64").to_numpy()
         if not self._is_dated(plain):
             ns = self._behind_midnight(ns)
-        digits = max(
-            (
-                len(match[1])
-                for text in (*plain[:_ENDS].tolist(), *plain[-_ENDS:].tolist())
-                if (match := _FRACTION.search(text))
-            ),
-            default=0,
-        )
+        ends = (*plain[:_ENDS].tolist(), *plain[-_ENDS:].tolist())
+        digits = max(map(_places, ends), default=0)
         step = 10 ** (9 - min(digits, 9))
         texts = [_decimal(int(one) // step, min(digits, 9)) for one in ns]
         return np.array(texts, dtype=np.str_), None

@@ -29,9 +29,9 @@ def counted(
         return [f"{name} counts nothing"]
     if trace.gaps:
         return [f"{name} is not compared: there are gaps"]
-    begin_s, end_s = (
-        float(rows["time"][at] - rows["time"][0]) for at in known[[0, -1]]
-    )
+    times_s = rows["time"]
+    begin_s = float(times_s[known[0]] - times_s[0])
+    end_s = float(times_s[known[-1]] - times_s[0])
     told_j = float(rows["counter"][known[-1]] - rows["counter"][known[0]])
     found_j = trace.energy_j(begin_s, min(end_s, trace.duration_s - last))
     if not told_j:

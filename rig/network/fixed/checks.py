@@ -133,10 +133,8 @@ def _require_body(node: FixedNode, entering: int) -> None:
                 body.groups > 0 and len(kernel) == 4 and len(node.shape_in) in (2, 3)
             )
             _require(groups, node.name, "its weights")
-            fits = (kernel[0], kernel[1] * body.groups) == (
-                node.shape_out[0],
-                node.shape_in[0],
-            )
+            channels = (kernel[0], kernel[1] * body.groups)
+            fits = channels == (node.shape_out[0], node.shape_in[0])
             fits &= (
                 kernel[0] % body.groups == 0 and tuple(kernel[2:]) == body.window.kernel
             )
@@ -182,9 +180,9 @@ def _require_sums(node: FixedNode, body: Dense | Convolution, entering: int) -> 
 
 
 def _require_window(node: FixedNode, window: PoolWindow) -> None:
-    for axis, (side_in, side_out) in enumerate(
-        zip((1, *node.shape_in[1:])[-2:], (1, *node.shape_out[1:])[-2:], strict=True)
-    ):
+    sides_in = (1, *node.shape_in[1:])[-2:]
+    sides_out = (1, *node.shape_out[1:])[-2:]
+    for axis, (side_in, side_out) in enumerate(zip(sides_in, sides_out, strict=True)):
         positive = (window.kernel[axis], window.stride[axis], window.dilation[axis])
         around = (window.before[axis], window.behind[axis])
         fits = all(0 < one <= _SIDE_MAX for one in positive)

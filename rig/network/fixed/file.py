@@ -20,6 +20,7 @@ import nir
 import numpy as np
 from cattrs.gen import make_dict_unstructure_fn, override
 from cattrs.strategies import configure_tagged_union
+from numpy.typing import NDArray
 
 from rig.errors import DataError
 from rig.files import small_text
@@ -77,14 +78,13 @@ def _is_array(kind: Any) -> bool:
     return getattr(kind, "__origin__", kind) is np.ndarray
 
 
+def _stored(numbers: Ints) -> dict[str, Any]:
+    return asdict(_StoredArray(list(numbers.shape), numbers.ravel().tolist()))
+
+
 def _converter() -> cattrs.Converter:
     converter = cattrs.Converter(forbid_extra_keys=True)
-    converter.register_unstructure_hook_func(
-        _is_array,
-        lambda numbers: asdict(
-            _StoredArray(list(numbers.shape), numbers.ravel().tolist())
-        ),
-    )
+    converter.register_unstructure_hook_func(_is_array, _stored)
     converter.register_structure_hook_func(
         _is_array, lambda stored, _: converter.structure(stored, _StoredArray).array
     )
@@ -144,12 +144,8 @@ def write(path: Path, network: FixedNetwork, graph: Any) -> None:
     changed = copy.deepcopy(graph)
     _put_weights(changed, "", network)
     about = dict(changed.metadata) if isinstance(changed.metadata, dict) else {}
-    changed.metadata = {
-        **about,
-        DT_KEY: network.dt_s,
-        KEY: text,
-        HASH_KEY: sha256(text.encode()).hexdigest(),
-    }
+    digest = sha256(text.encode()).hexdigest()
+    changed.metadata = {**about, DT_KEY: network.dt_s, KEY: text, HASH_KEY: digest}
     nir.write(path, changed)
 
 
@@ -207,6 +203,10 @@ def read(path: Path) -> FixedNetwork:
     return network
 
 
+def _agree(stored: NDArray[np.float64], whole: Ints) -> bool:
+    return stored.size == whole.size and not np.any(np.abs(stored - whole) > 1e-3)
+
+
 def _require_same_weights(
     path: Path, graph: Any, prefix: str, network: FixedNetwork
 ) -> None:
@@ -218,9 +218,7 @@ def _require_same_weights(
             fixed = network.node(full)
             whole: Ints = weights_of(fixed).weight
             stored = np.asarray(node.weight, np.float64).ravel() / fixed.weight_scale
-            if stored.size != whole.size or bool(
-                np.any(np.abs(stored - whole.ravel()) > 1e-3)
-            ):
+            if not _agree(stored, whole.ravel()):
                 raise DataError(
                     f"{path}: the weights of {full} are not its whole numbers",
                     try_next=(

@@ -80,14 +80,13 @@ def run(network: FixedNetwork, inputs: Ints, record: Collection[str] = ()) -> Fi
         else:
             stages[node.name] = stage(node, batch, saturation)
     spiking = [name for name, one in neurons.items() if one.spiking]
-    kept = {
-        name: np.empty((batch, steps, *network.node(name).shape_out), np.int64)
-        for name in {*network.outputs, *record, *spiking}
-    }
-    now = {
-        node.name: np.zeros((batch, *node.shape_out), np.int64)
-        for node in network.nodes
-    }
+    kept: dict[str, Ints] = {}
+    for name in {*network.outputs, *record, *spiking}:
+        shape = (batch, steps, *network.node(name).shape_out)
+        kept[name] = np.empty(shape, np.int64)
+    now: dict[str, Ints] = {}
+    for node in network.nodes:
+        now[node.name] = np.zeros((batch, *node.shape_out), np.int64)
     for step in range(steps):
         before = now
         now = _given(network, inputs[:, step])
@@ -97,12 +96,10 @@ def run(network: FixedNetwork, inputs: Ints, record: Collection[str] = ()) -> Fi
                 now[node.name] = stages[node.name](entered)
         for name, store in kept.items():
             store[:, step] = now[name]
-    return FixedRun(
-        {name: kept[name] for name in (*network.outputs, *record)},
-        {name: one.membrane for name, one in neurons.items()},
-        {name: int(kept[name].sum()) for name in spiking},
-        saturation.counts,
-    )
+    values = {name: kept[name] for name in (*network.outputs, *record)}
+    membranes = {name: one.membrane for name, one in neurons.items()}
+    spikes = {name: int(kept[name].sum()) for name in spiking}
+    return FixedRun(values, membranes, spikes, saturation.counts)
 
 
 def _require_inputs(network: FixedNetwork, inputs: Ints) -> None:

@@ -117,10 +117,11 @@ def _rows(weight: Ints) -> Words:
     0, 2, 1 and 3.
     """
     rows, columns = weight.shape
-    padded = np.zeros((-(-rows // 4) * 4, -(-columns // 4) * 4), np.int8)
+    high, wide = -(-rows // 4), -(-columns // 4)
+    padded = np.zeros((4 * high, 4 * wide), np.int8)
     padded[:rows, :columns] = weight
-    parts = padded.reshape(len(padded) // 4, 4, -1, 4).transpose(0, 2, 1, 3)
-    return _packed(parts.reshape(-1, 4)[:, [0, 2, 1, 3]])
+    blocks = padded.reshape(high, 4, wide, 4).transpose(0, 2, 1, 3)
+    return _packed(blocks.reshape(-1, 4)[:, [0, 2, 1, 3]])
 
 
 def _packed(four: NDArray[np.int8]) -> Words:

@@ -102,10 +102,8 @@ def side_by_side(
     channels = sum(math.prod(shape) for shape in shapes)
     shape = shapes[0] if len(shapes) == 1 else (channels,)
     for wanted in (shape, (channels,)):
-        if values.shape[-len(wanted) :] == wanted and values.ndim - len(wanted) in (
-            1,
-            2,
-        ):
+        leading = values.ndim - len(wanted)
+        if values.shape[-len(wanted) :] == wanted and leading in (1, 2):
             steps = values.shape[-len(wanted) - 1]
             real = np.asarray(values, np.float64).reshape(-1, steps, channels)
             if not bool(np.all(np.isfinite(real))):

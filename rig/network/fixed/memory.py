@@ -94,11 +94,8 @@ def _buffers(
         if roots[node.name] == node.name:
             # Inputs are put in place before the first node.
             begin = 0 if node.name in network.inputs else number
-            first[node.name], last[node.name], sizes[node.name] = (
-                begin,
-                number,
-                node.outputs,
-            )
+            first[node.name], last[node.name] = begin, number
+            sizes[node.name] = node.outputs
         if depth(node):
             name = _ring(node)
             first[name], last[name], sizes[name] = 0, end, depth(node) * node.outputs
@@ -120,11 +117,12 @@ def _placed(buffers: list[Buffer]) -> tuple[dict[str, int], int]:
     at: dict[str, int] = {}
     done: list[Buffer] = []
     for buffer in sorted(buffers, key=lambda each: (-each.size, each.first, each.name)):
-        beside = sorted(
-            (at[other.name], other.size)
+        overlapping = [
+            other
             for other in done
             if other.first <= buffer.last and buffer.first <= other.last
-        )
+        ]
+        beside = sorted((at[other.name], other.size) for other in overlapping)
         place = 0
         for start, size in beside:
             if place + buffer.size <= start:

@@ -79,15 +79,13 @@ def population(
 
 def _membrane_scale(parameters: Rates, entering: float) -> float:
     drive = parameters.drive_max(entering)
-    fixed = max(
-        float(np.max(np.abs(values)))
-        for values in (
-            parameters.threshold,
-            parameters.reset,
-            parameters.leak,
-            parameters.start,
-        )
+    levels = (
+        parameters.threshold,
+        parameters.reset,
+        parameters.leak,
+        parameters.start,
     )
+    fixed = max(float(np.max(np.abs(level))) for level in levels)
     if parameters.spiking:
         scale = max(fixed / _THRESHOLD, drive / 2.0**28)
     else:

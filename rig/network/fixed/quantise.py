@@ -166,13 +166,9 @@ def _node(
     state_scale = weight_scale = 0.0
     expected = largest[place.name]
     if isinstance(node, NEURONS):
+        entered = entering(place, largest)
         body, state_scale, scale = population(
-            place,
-            how,
-            dt_s,
-            scale_in=scale_in,
-            entering=entering(place, largest),
-            expected=expected,
+            place, how, dt_s, scale_in=scale_in, entering=entered, expected=expected
         )
     elif hasattr(node, "weight"):
         most = _hard_in(place, scale_in, hard, made)
@@ -255,10 +251,9 @@ def _with_edges(place: NodePlace, made: Mapping[str, FixedNode]) -> FixedNode:
     if not place.sources and not place.late_sources:
         return node
     edges = []
-    for name, late in (
-        *((one, False) for one in place.sources),
-        *((one, True) for one in place.late_sources),
-    ):
+    sources = [(name, False) for name in place.sources]
+    sources += [(name, True) for name in place.late_sources]
+    for name, late in sources:
         ratio = made[name].scale / node.scale_in
         # One that is the same but for rounding is the same.
         if abs(ratio - 1) < 2**-MULTIPLIER_SHIFT_MAX:

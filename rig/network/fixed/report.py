@@ -5,6 +5,7 @@ those in floating point.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -86,12 +87,8 @@ def largest_values(
 def to_inputs(fixed: FixedNetwork, values: Floats) -> tuple[Ints, int]:
     """Return real inputs (samples, steps, channels) as whole numbers, and how many were
     limited."""
-    scales = np.concatenate(
-        [
-            np.full(fixed.node(name).outputs, fixed.node(name).scale)
-            for name in fixed.inputs
-        ]
-    )
+    nodes = [fixed.node(name) for name in fixed.inputs]
+    scales = np.concatenate([np.full(node.outputs, node.scale) for node in nodes])
     numbers = np.rint(values / scales)
     least = 0 if fixed.input_b == 1 else -fixed.input_max - 1
     limited = np.clip(numbers, least, fixed.input_max)
@@ -138,9 +135,9 @@ def compared(
     spiking = [
         place.name for place in network.places if isinstance(place.node, SPIKING)
     ]
-    saturated: dict[str, int] = {}
-    spikes = dict.fromkeys(spiking, 0)
-    differing = dict.fromkeys(spiking, 0)
+    saturated: Counter[str] = Counter()
+    spikes: Counter[str] = Counter()
+    differing: Counter[str] = Counter()
     same = 0
     limited_inputs = 0
     for part in parts(network, values, _VALUES_MAX):
@@ -151,26 +148,26 @@ def compared(
         for name in spiking:
             spikes[name] += round(float(real.values[name].sum()))
             differing[name] += int(np.abs(real.values[name] - whole.values[name]).sum())
-        for name, count in whole.saturated.items():
-            saturated[name] = saturated.get(name, 0) + count
+        saturated.update(whole.saturated)
         sums, last = whole.answers(fixed)
         scales = _answer_scales(fixed)
         real_sums, real_last = answers(fixed, real.values, real.membranes)
         ours = decisions(sums * scales[0], last * scales[1])
         theirs = decisions(real_sums, real_last)
         same += int(np.count_nonzero(ours == theirs))
-    nodes = tuple(
-        replace(
+    nodes = []
+    for node in report.nodes:
+        name = node.name
+        counted = replace(
             node,
-            saturated=saturated.get(node.name, 0),
-            spikes=spikes.get(node.name, 0),
-            differing=differing.get(node.name, 0),
+            saturated=saturated[name],
+            spikes=spikes[name],
+            differing=differing[name],
         )
-        for node in report.nodes
-    )
+        nodes.append(counted)
     return replace(
         report,
-        nodes=nodes,
+        nodes=tuple(nodes),
         samples=len(values),
         same_decisions=same,
         limited_inputs=limited_inputs,
@@ -182,7 +179,8 @@ def decisions(sums: Floats, last: Floats) -> Ints:
     largest last membrane, then the first.
     """
     best = sums == sums.max(axis=1, keepdims=True)
-    found: Ints = np.argmax(np.where(best, last, -np.inf), axis=1).astype(np.int64)
+    candidates = np.where(best, last, -np.inf)
+    found: Ints = np.argmax(candidates, axis=1).astype(np.int64)
     return found
 
 
@@ -205,7 +203,8 @@ def by_input(network: Network, values: Floats) -> dict[str, Floats]:
     for name in network.inputs:
         shape = network.place(name).shape_out
         count = int(np.prod(shape))
-        given[name] = values[:, :, at : at + count].reshape(*values.shape[:2], *shape)
+        part = values[:, :, at : at + count]
+        given[name] = part.reshape(*values.shape[:2], *shape)
         at += count
     return given
 

@@ -46,10 +46,11 @@ class Sizes:
 
     def largest(self, count: int = 3) -> list[NodeSize]:
         """Return the nodes that take most, flash and RAM together."""
-        return sorted(
+        ordered = sorted(
             self.nodes,
             key=lambda node: -(node.constant_b + node.state_b + node.value_b),
-        )[:count]
+        )
+        return ordered[:count]
 
 
 def sizes(network: FixedNetwork, steps: int) -> Sizes:

@@ -32,19 +32,11 @@ def stage(node: FixedNode, batch: int, saturation: Saturation) -> Stage:
         case Pass():
             return lambda values: values.reshape(len(values), *node.shape_out)
         case Dense():
-            return lambda values: saturation.value(
-                node.name,
-                (_product(values, body.weight.T) << body.up) + body.bias,
-                body.shift,
-            )
+            return lambda values: _multiplied(node, body, values, saturation)
         case Convolution():
             return lambda values: _convolved(node, body, values, saturation)
         case Pool():
-            return lambda values: saturation.value(
-                node.name,
-                np.sum(_pieces(node, body.window, values), axis=0),
-                body.shift,
-            )
+            return lambda values: _pooled(node, body, values, saturation)
         case Scaling():
             factors = _each(node, body.multiplier)
             return lambda values: saturation.value(
@@ -56,6 +48,18 @@ def stage(node: FixedNode, batch: int, saturation: Saturation) -> Stage:
         case Delaying():
             return _delay(node, body, batch)
     raise TypeError(f"{node.name} has neurons")
+
+
+def _multiplied(
+    node: FixedNode, body: Dense, values: Ints, saturation: Saturation
+) -> Ints:
+    total = (_product(values, body.weight.T) << body.up) + body.bias
+    return saturation.value(node.name, total, body.shift)
+
+
+def _pooled(node: FixedNode, body: Pool, values: Ints, saturation: Saturation) -> Ints:
+    total = np.sum(_pieces(node, body.window, values), axis=0)
+    return saturation.value(node.name, total, body.shift)
 
 
 def _each(node: FixedNode, numbers: Ints) -> Ints:
@@ -76,9 +80,11 @@ def _pieces(node: FixedNode, window: PoolWindow, values: Ints) -> list[Ints]:
     width) of the output.
     """
     channels = node.shape_in[0]
-    image = values.reshape(len(values), channels, *(1, *node.shape_in[1:])[-2:])
+    sides = (1, *node.shape_in[1:])[-2:]
+    image = values.reshape(len(values), channels, *sides)
     (above, left), (below, right) = window.before, window.behind
-    padded = np.pad(image, ((0, 0), (0, 0), (above, below), (left, right)))
+    borders = ((0, 0), (0, 0), (above, below), (left, right))
+    padded = np.pad(image, borders)
     height, width = (1, *node.shape_out[1:])[-2:]
     pieces = []
     for row in range(window.kernel[0]):
@@ -109,9 +115,8 @@ def _convolved(
         channels = slice(group * inputs, (group + 1) * inputs)
         for number, piece in enumerate(pieces):
             seen = np.moveaxis(piece[:, channels], 1, -1)
-            total[:, mine] += np.moveaxis(
-                _product(seen, kernels[mine, :, number].T), -1, 1
-            )
+            products = _product(seen, kernels[mine, :, number].T)
+            total[:, mine] += np.moveaxis(products, -1, 1)
     total = (total << body.up) + body.bias[:, None, None]
     return saturation.value(node.name, total, body.shift).reshape(
         batch, *node.shape_out

@@ -244,21 +244,16 @@ def _window(node: FixedNode, window: PoolWindow, groups: int) -> Row:
 
 
 def _population(body: Population, made: Tables) -> Row:
-    flags = sum(
-        2**bit
-        for bit, there in enumerate(
-            (
-                body.synaptic,
-                body.spiking,
-                body.together,
-                body.last_current,
-                body.subtracts,
-                body.above,
-                body.takes,
-            )
-        )
-        if there
+    choices = (
+        body.synaptic,
+        body.spiking,
+        body.together,
+        body.last_current,
+        body.subtracts,
+        body.above,
+        body.takes,
     )
+    flags = sum(2**bit for bit, chosen in enumerate(choices) if chosen)
     parameters = (
         body.gain,
         -body.keep_current,

@@ -44,7 +44,8 @@ def weighted(
         while up and int(np.max(rows)) << up > _SUM_MAX:
             up -= 1
         bias = whole(biases / sum_scale * 2**up, FACTOR_MAX)
-        if int(np.max((rows << up) + np.abs(bias))) <= STATE_MAX - 2**24 or limit == 1:
+        largest = int(np.max((rows << up) + np.abs(bias)))
+        if largest <= STATE_MAX - 2**24 or limit == 1:
             break
         limit //= 2
     shift = max(math.ceil(math.log2(max(expected / sum_scale, 1) / _EXPECTED_MAX)), 0)

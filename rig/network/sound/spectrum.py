@@ -108,20 +108,20 @@ def _transformed(real: Ints, imaginary: Ints) -> tuple[Ints, Ints]:
     length = 1
     while length < half:
         shape = (len(real), -1, 2, length)
-        parts = real.reshape(shape), imaginary.reshape(shape)
+        reals, imaginaries = real.reshape(shape), imaginary.reshape(shape)
+        second_real, second_imaginary = reals[:, :, 1], imaginaries[:, :, 1]
         cosine, sine = _turns(np.arange(length) * (CIRCLE // 2 // length))
-        turned = (
-            _product(parts[0][:, :, 1], cosine, parts[1][:, :, 1], sine),
-            _product(parts[1][:, :, 1], cosine, -parts[0][:, :, 1], sine),
-        )
-        real, imaginary = (
-            np.stack([part[:, :, 0] + turn, part[:, :, 0] - turn], axis=2).reshape(
-                len(real), half
-            )
-            for part, turn in zip(parts, turned, strict=True)
-        )
+        turned_real = _product(second_real, cosine, second_imaginary, sine)
+        turned_imaginary = _product(second_imaginary, cosine, -second_real, sine)
+        real = _butterfly(reals[:, :, 0], turned_real, half)
+        imaginary = _butterfly(imaginaries[:, :, 0], turned_imaginary, half)
         length *= 2
     return real, imaginary
+
+
+def _butterfly(first: Ints, turned: Ints, half: int) -> Ints:
+    joined = np.stack([first + turned, first - turned], axis=2)
+    return joined.reshape(len(joined), half)
 
 
 def _bit_reversed(count: int) -> Ints:

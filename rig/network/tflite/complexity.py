@@ -103,7 +103,8 @@ def _operations(
     weights = np.ones_like(body.weights) if every else body.weights != 0
     if isinstance(body, FullyConnected):
         rows = entered.reshape(-1, body.weights.shape[1])
-        return int((rows.sum(axis=0) * weights.sum(axis=0, dtype=np.int64)).sum())
+        fan_out = weights.sum(axis=0, dtype=np.int64)
+        return int((rows.sum(axis=0) * fan_out).sum())
     images = entered.reshape(-1, *source.shape[1:]).astype(np.int64)
     if isinstance(body, Depthwise):
         images = np.repeat(images, body.each, axis=3)

@@ -206,15 +206,15 @@ def _graph(package: Any, model: Any, digest: str, vectors: _Vectors) -> FileGrap
     codes = _listed(model.OperatorCodesLength, model.OperatorCodes)
     names = [_operator_name(package, code, vectors) for code in codes]
     buffers = _listed(model.BuffersLength, model.Buffers)
-    tensors = _listed(graph.TensorsLength, graph.Tensors)
-    operators = _listed(graph.OperatorsLength, graph.Operators)
-    return FileGraph(
-        tuple(_tensor(package, tensor, buffers, vectors) for tensor in tensors),
-        tuple(_operator(package, operator, names, vectors) for operator in operators),
-        vectors.numbers(graph.InputsAsNumpy()),
-        vectors.numbers(graph.OutputsAsNumpy()),
-        digest,
+    its_tensors = _listed(graph.TensorsLength, graph.Tensors)
+    its_operators = _listed(graph.OperatorsLength, graph.Operators)
+    tensors = tuple(_tensor(package, each, buffers, vectors) for each in its_tensors)
+    operators = tuple(
+        _operator(package, each, names, vectors) for each in its_operators
     )
+    inputs = vectors.numbers(graph.InputsAsNumpy())
+    outputs = vectors.numbers(graph.OutputsAsNumpy())
+    return FileGraph(tensors, operators, inputs, outputs, digest)
 
 
 def _listed(length: Callable[[], int], each: Callable[[int], Any]) -> list[Any]:

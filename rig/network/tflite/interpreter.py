@@ -87,10 +87,10 @@ class RowByRow:
 
     def answers(self, rows: Ints) -> Ints:
         """Return the outputs after each of some rows (rows, values of a row)."""
-        made = [
-            self._run(rows[first : first + _ROWS].astype(np.int64))
-            for first in range(0, len(rows), _ROWS)
-        ]
+        made = []
+        for first in range(0, len(rows), _ROWS):
+            part = rows[first : first + _ROWS].astype(np.int64)
+            made.append(self._run(part))
         result: Ints = np.concatenate(made).astype(np.int8)
         return result
 

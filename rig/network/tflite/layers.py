@@ -178,7 +178,8 @@ def window_of(
             f"its kernel is dilated by {rates[0]} x {rates[1]}",
             "a kernel as large, with zeros between its weights",
         )
-    sides = (height, width, reader.option("StrideH"), reader.option("StrideW"))
+    stride_height, stride_width = reader.option("StrideH"), reader.option("StrideW")
+    sides = (height, width, stride_height, stride_width)
     if not all(0 < side <= _SIDE_MAX for side in sides):
         raise Refused(f"its kernel and strides are {sides}", "a whole file")
     padding = reader.option("Padding")
@@ -186,7 +187,7 @@ def window_of(
     outputs = image_of(reader.output)
     before = []
     padded = []
-    for axis, kernel, stride in ((0, height, sides[2]), (1, width, sides[3])):
+    for axis, kernel, stride in ((0, height, stride_height), (1, width, stride_width)):
         count = -(-inputs[axis] // stride)
         first = 0
         if padding == EXPLICIT:
@@ -224,8 +225,8 @@ def window_of(
     return KernelWindow(
         height=height,
         width=width,
-        stride_height=sides[2],
-        stride_width=sides[3],
+        stride_height=stride_height,
+        stride_width=stride_width,
         top=before[0],
         left=before[1],
     )

@@ -136,11 +136,8 @@ def _convolution(reading: OnnxGraph, node: Any) -> None:
 def _dense(reading: OnnxGraph, node: Any) -> None:
     stated = reading.attributes(node)
     entered = reading.entered(node, rows=True)
-    if node.op_type == "Gemm" and (
-        stated.get("transA")
-        or stated.get("alpha", 1) != 1
-        or stated.get("beta", 1) != 1
-    ):
+    scaled = stated.get("alpha", 1) != 1 or stated.get("beta", 1) != 1
+    if node.op_type == "Gemm" and (stated.get("transA") or scaled):
         raise Refused("it scales or turns its input", "alpha=1, beta=1, transA=0")
     outputs_first = bool(stated.get("transB"))
     image = reading.images.get(entered)

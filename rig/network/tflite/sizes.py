@@ -211,12 +211,13 @@ def arena(network: IntegerNetwork) -> Arena:
     at: dict[int, int] = {}
     ends: dict[int, int] = {}
     for tensor in placed:
-        beside = [
-            (at[other], ends[other])
+        overlapping = [
+            other
             for other in at
             if first[other] <= last[tensor] and first[tensor] <= last[other]
         ]
-        at[tensor] = _free(sorted(beside), network.tensors[tensor].size)
+        beside = sorted((at[other], ends[other]) for other in overlapping)
+        at[tensor] = _free(beside, network.tensors[tensor].size)
         end = at[tensor] + network.tensors[tensor].size
         ends[tensor] = -(-end // _ALIGNED_B) * _ALIGNED_B
     places = {each: at[root] for each, root in roots.items() if root in at}

@@ -52,11 +52,8 @@ class FeatureScale:
         one = 1 << LOG_BITS
         gain = 10 * math.log10(2) / _RANGE_DB / row.scale
         offset = _OFFSET_DB / _RANGE_DB / row.scale + row.zero_point
-        return cls(
-            round(gain * one),
-            round((offset - gain * _UNIT_BITS) * one),
-            max(row.zero_point, LOW),
-        )
+        whole_offset = round((offset - gain * _UNIT_BITS) * one)
+        return cls(round(gain * one), whole_offset, max(row.zero_point, LOW))
 
 
 @cache
@@ -74,10 +71,9 @@ class FeatureStream:
 
     def rows(self, hops: Ints) -> Ints:
         """Return the row (hops, 40) after each hop (hops, 512) of samples, as int8."""
-        made = [
-            self._rows(hops[first : first + _TOGETHER])
-            for first in range(0, len(hops), _TOGETHER)
-        ]
+        made = []
+        for first in range(0, len(hops), _TOGETHER):
+            made.append(self._rows(hops[first : first + _TOGETHER]))
         return np.concatenate(made) if made else np.zeros((0, BANDS), np.int8)
 
     def _rows(self, hops: Ints) -> Ints:
