@@ -276,10 +276,8 @@ def structured(tree: Mapping[str, Any], folder: Path) -> Config:
             evidence=str(error),
             try_next="dates as text, no nan",
         ) from error
-    sut, scenario, task = (
-        _choice(section, tree.get(section), folder)
-        for section in ("sut", "scenario", "task")
-    )
+    parts = ("sut", "scenario", "task")
+    sut, scenario, task = (_choice(part, tree.get(part), folder) for part in parts)
     claim = _claim(tree.get("claim", {}))
     bench = typed(BenchSettings, tree.get("bench", {}), "bench")
     monitors = _monitors(tree, folder)

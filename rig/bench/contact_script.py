@@ -6,7 +6,7 @@ which of them comes next.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from rig.bench.contact_file import Block
@@ -55,10 +55,9 @@ class Script:
     """
 
     def __init__(self, conversation: Conversation, blocks: Sequence[Block]) -> None:
-        self._polls: Mapping[bytes, bytes] = {
-            begin.encode(): f"{nothing}\n".encode()
-            for begin, nothing in conversation.polls.items()
-        }
+        self._polls: dict[bytes, bytes] = {}
+        for begin, nothing in conversation.polls.items():
+            self._polls[begin.encode()] = f"{nothing}\n".encode()
         self._anew = conversation.anew.encode()
         self._varies = [re.compile(pattern.encode()) for pattern in conversation.varies]
         self._exchanges = exchanges(blocks)

@@ -57,10 +57,11 @@ def _differs(
 ) -> str:
     """Return the difference of the file and the instrument; empty where there is
     none."""
-    for name, is_of, is_here in (
+    compared = (
         ("kind", calibration.kind, info.kind),
         ("serial number", calibration.serial, info.serial),
-    ):
+    )
+    for name, is_of, is_here in compared:
         if is_of and is_of != is_here:
             return f"it is of {name} {is_of!r}, this instrument has {is_here!r}"
     rate_hz = calibration.sample_hz
@@ -83,8 +84,9 @@ def kept_name(rail: str) -> str:
 
 def files(monitors: Mapping[str, PluginChoice]) -> dict[str, Path]:
     """Return the calibration files that a bench's monitors use, by the rail's name."""
-    return {
-        rail: Path(name)
-        for rail, choice in monitors.items()
-        if (name := getattr(choice.settings, "calibration", ""))
-    }
+    used = {}
+    for rail, choice in monitors.items():
+        name = getattr(choice.settings, "calibration", "")
+        if name:
+            used[rail] = Path(name)
+    return used

@@ -100,13 +100,11 @@ def _takes(method: Any, count: int, bound: bool) -> bool:
 
 def methods_of(contract: type) -> dict[str, Any]:
     """Return the public methods of a contract, by name."""
-    functions = {}
+    methods = {}
     for name in dir(contract):
         member = inspect.getattr_static(contract, name)
-        functions[name] = getattr(member, "__func__", member)
-    return {
-        name: function
-        for name, function in functions.items()
-        if inspect.isfunction(function)
-        and (not name.startswith("_") or name == "__len__")
-    }
+        function = getattr(member, "__func__", member)
+        is_public = not name.startswith("_") or name == "__len__"
+        if is_public and inspect.isfunction(function):
+            methods[name] = function
+    return methods

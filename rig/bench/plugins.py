@@ -162,11 +162,8 @@ def speaks_for(kind: Any, hook: str, member: str) -> bool:
     from there: a hook that was inherited does not describe a member that was
     overridden.
     """
-    owners = [
-        each
-        for each in getattr(kind, "__mro__", ())
-        if {hook, member} & set(vars(each))
-    ]
+    classes = getattr(kind, "__mro__", ())
+    owners = [each for each in classes if {hook, member} & set(vars(each))]
     return not owners or hook in vars(owners[0])
 
 

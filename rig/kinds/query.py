@@ -95,11 +95,11 @@ class QueryKind(StepKind[Query]):
                 f"{len(completion.output)} bytes are no outputs of one length for "
                 f"{len(step.indices)} samples"
             )
-        each = tuple(
-            task.score(index, completion.output[at * length_b : (at + 1) * length_b])
-            for at, index in enumerate(step.indices)
-        )
-        return StepRecord(number, step, completion, each=each)
+        each = []
+        for at, index in enumerate(step.indices):
+            output = completion.output[at * length_b : (at + 1) * length_b]
+            each.append(task.score(index, output))
+        return StepRecord(number, step, completion, each=tuple(each))
 
     def due(
         self, item: StepRecord, step: Query, phases: Sequence[str]

@@ -213,12 +213,9 @@ def windows(
         scene = step.scene_of(window)
         last = window * step.hop + step.window - 1
         decided = marks[(window + 1) * each].tick
-        yield Answered(
-            window,
-            scene,
-            (captured(began, last, step.sample_hz, tick_hz), decided),
-            (captured(began, step.onset(scene), step.sample_hz, tick_hz), decided),
-        )
+        complete = captured(began, last, step.sample_hz, tick_hz)
+        onset = captured(began, step.onset(scene), step.sample_hz, tick_hz)
+        yield Answered(window, scene, (complete, decided), (onset, decided))
 
 
 def hops(
@@ -258,10 +255,10 @@ def streamed(
     """Describe the stream, with the onsets of its scenes in the time of the first
     monitor.
     """
-    onsets = [
-        captured(began, step.onset(scene), step.sample_hz, timed.tick_hz)
-        for scene in range(len(step.scenes))
-    ]
+    onsets = []
+    for number_of_scene in range(len(step.scenes)):
+        sample = step.onset(number_of_scene)
+        onsets.append(captured(began, sample, step.sample_hz, timed.tick_hz))
     return Streamed(
         step=number,
         whole=whole,

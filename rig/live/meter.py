@@ -294,8 +294,10 @@ class Meter:
             )
             above = joined >= trigger.level_a
             known = np.isfinite(joined[:-1]) & np.isfinite(joined[1:])
-            rises = trigger.kind is TriggerKind.RISES
-            crossed = (above[1:] & ~above[:-1]) if rises else (above[:-1] & ~above[1:])
+            if trigger.kind is TriggerKind.RISES:
+                crossed = above[1:] & ~above[:-1]
+            else:
+                crossed = above[:-1] & ~above[1:]
             places = np.flatnonzero(crossed & known)
             self._last_a = current_a[-1]
             if len(places):

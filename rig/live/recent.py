@@ -134,18 +134,14 @@ class _Ring:
         held = self.columns[:, numbers % self.columns.shape[1]]
         if group > 1 and len(numbers):
             starts = np.arange(0, len(numbers), group)
-            held = np.stack(
-                [
-                    np.fmin.reduceat(held[0], starts),
-                    _means(held[1], starts),
-                    np.fmax.reduceat(held[2], starts),
-                ]
-            )
+            least = np.fmin.reduceat(held[0], starts)
+            mean = _means(held[1], starts)
+            most = np.fmax.reduceat(held[2], starts)
+            held = np.stack([least, mean, most])
         start_s = first * self._column_s
-        falls_s, rises_s = (
-            edges_s[edges_s >= start_s]
-            for edges_s in (np.array(self._falls), np.array(self._rises))
-        )
+        falls_s, rises_s = np.array(self._falls), np.array(self._rises)
+        falls_s = falls_s[falls_s >= start_s]
+        rises_s = rises_s[rises_s >= start_s]
         return LiveBlock(
             rail=self._rail,
             trace=self._trace,

@@ -36,11 +36,9 @@ class WindowArrays:
     ) -> WindowArrays:
         """Put windows into arrays of that shape, row by row."""
         lost = np.array([energy_j is None for energy_j in energies_j], np.bool_)
-        return cls(
-            np.array(latencies_s, np.float64).reshape(shape),
-            np.array(energies_j, np.float64).reshape(shape),
-            lost.reshape(shape),
-        )
+        latency_s = np.array(latencies_s, np.float64).reshape(shape)
+        energy_j = np.array(energies_j, np.float64).reshape(shape)
+        return cls(latency_s, energy_j, lost.reshape(shape))
 
     def of_width(self, width: int) -> WindowArrays:
         """Return the table with so many columns, also where it has no row; raises

@@ -98,8 +98,8 @@ class Coverage:
     def of(cls, cells: Sequence[Covered]) -> Coverage:
         """Count cells by their state."""
         states = Counter(cell.state for cell in cells)
-        rows = tuple(
-            typed.like(CellState, cell, failures=tuple(dict.fromkeys(cell.failures)))
-            for cell in cells
-        )
-        return cls(states[DONE], states[FAILED], states[MISSING], rows)
+        rows = []
+        for cell in cells:
+            failures = tuple(dict.fromkeys(cell.failures))
+            rows.append(typed.like(CellState, cell, failures=failures))
+        return cls(states[DONE], states[FAILED], states[MISSING], tuple(rows))

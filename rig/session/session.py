@@ -125,10 +125,10 @@ def run(
         ),
     )
     kept = bench.task.kept()
-    calibrations = {
-        own_calibration.kept_name(rail): small_text.read_block(path)
-        for rail, path in own_calibration.files(bench.config.monitors).items()
-    }
+    calibrations = {}
+    for rail, path in own_calibration.files(bench.config.monitors).items():
+        name = own_calibration.kept_name(rail)
+        calibrations[name] = small_text.read_block(path)
     folder = SessionFolder.create(root, bench.config.bench.name)
     started = SessionStarted(
         folder=folder.path,

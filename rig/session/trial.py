@@ -115,8 +115,9 @@ def _refuse_no_room(running: Running) -> None:
     files = inventory.files(folder).values()
     recorded_b = sum(path.stat().st_size for path in files)
     share = running.time_left.share
+    rest_b = round(recorded_b * (1 - share) / share)
     estimate.refuse_no_room(
-        needed_b=round(recorded_b * (1 - share) / share),
+        needed_b=rest_b,
         folder=folder,
         what="the rest of this session",
         try_next=f"free some room, then rig resume {folder}",

@@ -141,13 +141,11 @@ class BatchLine:
 def to_json(done: StepRecord) -> dict[str, Any]:
     """Return one line of completions.jsonl."""
     kind = kinds.of(done.step)
-    parts = [
-        StepLine(done.number, done.step.kind, done.trial),
-        kind.to_form(done.step),
-        OutcomeLine.of(done.completion),
-        *([ScoreLine.of(done.score)] if done.score else []),
-        BatchLine(tuple(map(ScoreLine.of, done.each))),
-    ]
+    parts: list[Any] = [StepLine(done.number, done.step.kind, done.trial)]
+    parts += [kind.to_form(done.step), OutcomeLine.of(done.completion)]
+    if done.score:
+        parts.append(ScoreLine.of(done.score))
+    parts.append(BatchLine(tuple(map(ScoreLine.of, done.each))))
     line: dict[str, Any] = {}
     for part in parts:
         line |= typed.to_json(part)

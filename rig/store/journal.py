@@ -49,20 +49,19 @@ def _is_sha256(value: Any) -> bool:
 
 
 def _is_files(value: Any) -> bool:
-    return (
-        isinstance(value, dict)
-        and all(map(is_relative, value))
-        and all(map(_is_sha256, value.values()))
-    )
+    if not isinstance(value, dict):
+        return False
+    return all(map(is_relative, value)) and all(map(_is_sha256, value.values()))
 
 
 def _is_problems(value: Any) -> bool:
-    return isinstance(value, list) and all(
-        isinstance(one, dict)
-        and set(one) == {"code", "detail"}
-        and all(map(_is_text, one.values()))
-        for one in value
-    )
+    return isinstance(value, list) and all(map(_is_problem, value))
+
+
+def _is_problem(value: Any) -> bool:
+    if not isinstance(value, dict) or set(value) != {"code", "detail"}:
+        return False
+    return all(map(_is_text, value.values()))
 
 
 #: The fields of each event besides `event` and the chain's two.

@@ -118,13 +118,11 @@ def _is_checkout(folder: Path) -> bool:
 
 
 def _git(folder: Path, *words: str) -> str:
-    return subprocess.run(
-        ["git", "--no-optional-locks", "-C", str(folder), *words],
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=_GIT_S,
-    ).stdout.strip()
+    command = ["git", "--no-optional-locks", "-C", str(folder), *words]
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=True, timeout=_GIT_S
+    )
+    return done.stdout.strip()
 
 
 @cache

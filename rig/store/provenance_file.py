@@ -121,19 +121,13 @@ def changed(before: Provenance, now: Provenance) -> list[str]:
         ("", _OF_BENCH, before, now),
         ("sut", _OF_SUT, before.sut, now.sut),
     ]
-    parts += [
-        (f"monitor {rail}".strip(), _OF_MONITOR, old, now.monitors.get(rail))
-        for rail, old in before.monitors.items()
-    ]
-    parts += [
-        (
-            f"monitor {rail}".strip(),
-            ("calibration",),
-            old.accuracy,
-            getattr(now.monitors.get(rail), "accuracy", None),
-        )
-        for rail, old in before.monitors.items()
-    ]
+    for rail, monitor in before.monitors.items():
+        part = f"monitor {rail}".strip()
+        parts.append((part, _OF_MONITOR, monitor, now.monitors.get(rail)))
+    for rail, monitor in before.monitors.items():
+        part = f"monitor {rail}".strip()
+        accuracy = getattr(now.monitors.get(rail), "accuracy", None)
+        parts.append((part, ("calibration",), monitor.accuracy, accuracy))
     changes = []
     for part, keys, old, new in parts:
         for key in keys:

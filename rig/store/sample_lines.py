@@ -181,9 +181,8 @@ def text(trial: Trial) -> str:
     """Return samples.jsonl: idle windows first, then streams, then one line a
     sample."""
     measured = trial.measured
-    lines = [
-        *(IdleRow(WindowLine.of(window)) for window in measured.idles),
-        *(StreamRow(StreamLine.of(stream)) for stream in measured.streams),
-        *map(SampleLine.of, measured.samples),
-    ]
+    lines: list[IdleRow | StreamRow | SampleLine] = []
+    lines += [IdleRow(WindowLine.of(window)) for window in measured.idles]
+    lines += [StreamRow(StreamLine.of(stream)) for stream in measured.streams]
+    lines += map(SampleLine.of, measured.samples)
     return "".join(json.dumps(typed.to_json(line)) + "\n" for line in lines)

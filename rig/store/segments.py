@@ -33,11 +33,11 @@ def segment(folder: Path, number: int) -> Path:
 def segments(folder: Path) -> list[Path]:
     """Return the folders of a trial's segments in order: the trial's own where there is
     but one."""
-    numbered = [
-        (int(found[1]), path)
-        for path in folder.glob("s*-*")
-        if (found := _NAME.fullmatch(path.name))
-    ]
+    numbered = []
+    for path in folder.glob("s*-*"):
+        found = _NAME.fullmatch(path.name)
+        if found:
+            numbered.append((int(found[1]), path))
     return [path for _, path in sorted(numbered)] or [folder]
 
 

@@ -111,11 +111,12 @@ class SessionFolder:
 
     def trials(self) -> list[int]:
         """Return the numbers of the trials that were begun, in order."""
-        return sorted(
-            int(found[1])
-            for path in self.path.iterdir()
-            if (found := _TRIAL.fullmatch(path.name))
-        )
+        numbers = []
+        for path in self.path.iterdir():
+            found = _TRIAL.fullmatch(path.name)
+            if found:
+                numbers.append(int(found[1]))
+        return sorted(numbers)
 
     def provenance(self) -> dict[str, Any]:
         """Return the provenance of the session."""

@@ -137,9 +137,9 @@ def _between(wire: Wire, column_of: dict[str, int], left: int, right: int) -> bo
 def _sides(
     drawn: Diagram, column_of: dict[str, int]
 ) -> dict[str, tuple[list[str], list[str]]]:
-    sides: dict[str, tuple[list[str], list[str]]] = {
-        part.key: ([], []) for part in drawn.parts
-    }
+    sides: dict[str, tuple[list[str], list[str]]] = {}
+    for part in drawn.parts:
+        sides[part.key] = ([], [])
     for wire in drawn.wires:
         (left, left_pin), (right, right_pin) = _ends(wire, column_of)
         if left_pin not in sides[left][1]:
@@ -207,4 +207,6 @@ def _is_free(one: WireEnds, waiting: list[WireEnds]) -> bool:
 
 def _turns_before(one: WireEnds, other: WireEnds) -> bool:
     """Check whether a wire must turn before another one that comes in at its height."""
-    return one[1] != other[1] and one[2] != other[2] and one[1].y == other[2].y
+    _, start, end = one
+    _, other_start, other_end = other
+    return start != other_start and end != other_end and start.y == other_end.y

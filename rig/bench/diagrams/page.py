@@ -110,11 +110,10 @@ def documents() -> Mapping[str, str]:
     """
     made: dict[str, str] = {}
     parts = [_HEAD, "## Always\n", _listed(_ALWAYS), "## Boards\n"]
-    wired = {
-        name: (board, board.wiring)
-        for name, board in project.boards(project.sources()).items()
-        if board.wiring is not None
-    }
+    wired = {}
+    for name, board in project.boards(project.sources()).items():
+        if board.wiring is not None:
+            wired[name] = (board, board.wiring)
     for name, (board, wiring) in wired.items():
         path = f"images/wiring-{name}.svg"
         made[path] = picture(drawn(name, board, wiring, _DRAWN_MONITOR))

@@ -6,7 +6,7 @@ for reading traces.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -108,9 +108,11 @@ def level(trace: Trace, stated: Accuracy) -> CurrentLevel:
         samples_a, _ = trace.samples(reader, 0, count)
     noise_a = float(np.std(samples_a.astype(np.float64)))
     clipped = _clipped(samples_a, noise_a)
+    scatter_a = standard_error(currents_a) or 0.0
+    steps_a = _steps_a(whole, stated, trace, noise_a)
     parts = [
-        _part("scatter of readings", standard_error(currents_a) or 0.0, _T, "A"),
-        _part("steps", _steps_a(whole, stated, trace, noise_a), "rectangular"),
+        _part("scatter of readings", scatter_a, _T, "A"),
+        _part("steps", steps_a, "rectangular"),
     ]
     return CurrentLevel(
         current=ErrorEstimate(mean(currents_a), _combined(parts)),
@@ -310,11 +312,8 @@ def _of_voltage(
 
 def _delays_s(trace: Trace) -> Iterator[float]:
     """Yield the delay of each falling edge that has room on both sides."""
-    edges: Mapping[float, None] = dict.fromkeys(
-        sorted([*map(float, trace.falls_s), *map(float, trace.rises_s)])
-    )
-    times_s = list(edges)
     falls = set(map(float, trace.falls_s))
+    times_s = sorted(falls.union(map(float, trace.rises_s)))
     apart_s = float(np.min(np.diff(times_s))) if len(times_s) > 1 else 0.0
     reach_s = _BESIDE * apart_s
     near_s = reach_s / 2

@@ -119,19 +119,14 @@ def parse(text: str) -> Resistor:
     ohm = _OHM.fullmatch(parts[0])
     share = _SHARE.fullmatch(parts[1]) if len(parts) > 1 else None
     volts = _VOLT.fullmatch(parts[2]) if len(parts) > 2 else None
-    if (
-        ohm is None
-        or share is None
-        or len(parts) > 3
-        or (len(parts) == 3) != bool(volts)
-    ):
+    is_whole = len(parts) <= 3 and (len(parts) == 3) == bool(volts)
+    if ohm is None or share is None or not is_whole:
         raise _no_resistor(text)
     try:
-        resistor = Resistor(
-            float(ohm[1]) * _PREFIXES[ohm[2]],
-            float(share[1]) / 100,
-            float(volts[1]) * _PREFIXES[volts[2]] if volts else None,
-        )
+        resistance_ohm = float(ohm[1]) * _PREFIXES[ohm[2]]
+        tolerance = float(share[1]) / 100
+        measured_v = float(volts[1]) * _PREFIXES[volts[2]] if volts else None
+        resistor = Resistor(resistance_ohm, tolerance, measured_v)
     except ValueError as error:
         raise _no_resistor(text) from error
     numbers = [
