@@ -104,9 +104,7 @@ class JoulescopeRecording(ThreadRecording):
         self._names = {
             f"{link.path}/{topic}/!data": signal for signal, topic in streams.items()
         }
-        self._arrived: queue.SimpleQueue[tuple[str, Any, int] | None] = (
-            queue.SimpleQueue()
-        )
+        self._arrived: queue.Queue[tuple[str, Any, int] | None] = queue.Queue()
         self._receive = self._on_block
         self._log = _SkipLog(self._on_skip)
         self._skips_heard = self._skips_taken = 0

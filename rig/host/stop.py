@@ -12,7 +12,6 @@ import threading
 import time
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing, contextmanager, suppress
-from queue import Empty, SimpleQueue
 from typing import TypeVar
 
 from rig.errors import RigError, Stopped
@@ -41,9 +40,10 @@ class Stop:
     def __init__(self) -> None:
         self._requested = False
         self._raised = False
-        # A signal's handler may put into this queue at any point, which the lock of an
-        # Event does not allow. A wait that takes the item puts it back for the next.
-        self._wake: SimpleQueue[None] = SimpleQueue()
+        # Held until the stop is requested. A signal's handler may release it at any
+        # point, which an Event does not allow: its own lock may be held just then.
+        self._gate = threading.Lock()
+        self._gate.acquire(blocking=False)
         self._guards: list[Callable[[], RigError | None]] = []
 
     def guard(self, look: Callable[[], RigError | None]) -> None:
@@ -58,7 +58,7 @@ class Stop:
     def request(self) -> None:
         """Request the stop, from any thread or a signal's handler; returns at once."""
         self._requested = True
-        self._wake.put(None)
+        self._open()
 
     @property
     def requested(self) -> bool:
@@ -118,9 +118,14 @@ class Stop:
         if _heard.stop is not self:
             time.sleep(max(duration_s, 0.0))
             return
-        with suppress(Empty):
-            self._wake.put(self._wake.get(timeout=max(duration_s, 0.0)))
+        if self._gate.acquire(timeout=max(duration_s, 0.0)):
+            self._open()  # for the next wait
         self.check()
+
+    def _open(self) -> None:
+        """Let all waits end, also those that begin later."""
+        with suppress(RuntimeError):  # it is open: another wait or request did that
+            self._gate.release()
 
 
 @contextmanager

@@ -41,6 +41,33 @@ class Amounts:
     charge_u_c: float | None = None
     remark: str = ""
 
+    @property
+    def power_w(self) -> float | None:
+        """Mean power in W."""
+        return self._per_second(self.energy_j)
+
+    @property
+    def power_u_w(self) -> float | None:
+        """Standard uncertainty of the mean power in W.
+
+        That of the energy over the duration: an upper bound, as the error of the sample
+        clock, some ppm, cancels in a mean.
+        """
+        return self._per_second(self.energy_u_j)
+
+    @property
+    def current_a(self) -> float | None:
+        """Mean current in A."""
+        return self._per_second(self.charge_c)
+
+    @property
+    def current_u_a(self) -> float | None:
+        """Standard uncertainty of the mean current in A, as for the power."""
+        return self._per_second(self.charge_u_c)
+
+    def _per_second(self, amount: float | None) -> float | None:
+        return None if amount is None else amount / self.duration_s
+
 
 class Accumulated:
     """Sum of all samples so far, equal to the integral over their trace. Not

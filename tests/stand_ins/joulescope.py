@@ -194,7 +194,7 @@ class DeskDriver(SimulatedDriver):
         timeout: float | None = None,
     ) -> Any:
         """Write a value; return the next one of another topic."""
-        answers: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        answers: queue.Queue[Any] = queue.Queue()
 
         def take(topic: str, answer: Any) -> None:
             answers.put(answer)

@@ -36,7 +36,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from queue import SimpleQueue
+from queue import Queue
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -389,7 +389,7 @@ def traced(started: Sequence[Server]) -> Traces:
     missing = [name for name in files if name not in new]
     count = min(len(missing), PARTS)
     parts: list[list[str]] = [missing[number::count] for number in range(count)]
-    left: SimpleQueue[list[str] | None] = SimpleQueue()
+    left: Queue[list[str] | None] = Queue()
     for part in [*parts, *[None] * len(started)]:
         left.put(part)
 
@@ -454,7 +454,7 @@ def judge_all(
     sample: Sequence[Mutant], rows: dict[str, dict[str, Any]], jobs: int, log: Path
 ) -> None:
     """Judge the mutants that have no row yet, and append each row to the log."""
-    left: SimpleQueue[Mutant | None] = SimpleQueue()
+    left: Queue[Mutant | None] = Queue()
     todo = [mutant for mutant in sample if mutant.key() not in rows]
     if not todo:
         return

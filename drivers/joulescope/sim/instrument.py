@@ -101,7 +101,7 @@ class SimulatedInstrument:
         world.supply_v = settings.supply_v
         self._acquisition: JoulescopeAcquisition | None = None
         self._end_watch: Callable[[], None] = lambda: None
-        self._commands: queue.SimpleQueue[Command | None] = queue.SimpleQueue()
+        self._commands: queue.Queue[Command | None] = queue.Queue()
         self._thread = threading.Thread(
             target=self._run_device, name="simulated joulescope"
         )

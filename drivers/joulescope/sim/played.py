@@ -31,7 +31,7 @@ class PlayedDriver:
         self.log_level: Any = "off"
         self._socket = socket.create_connection((host, int(port)), _TIMEOUT_S)
         self._socket.settimeout(None)
-        self._answers: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
+        self._answers: queue.Queue[dict[str, Any] | None] = queue.Queue()
         self._receivers: dict[str, list[Receiver]] = {}
         self._frontend = threading.Thread(
             target=self._hear, name="played joulescope", daemon=True

@@ -60,9 +60,7 @@ class SimulatedDriver:
         self.log_level: Any = "off"
         self._devices: dict[str, Device] = {}
         self._subscribers: list[tuple[str, str, Callable[[str, Any], None]]] = []
-        self._callbacks: queue.SimpleQueue[Callable[[], None] | None] = (
-            queue.SimpleQueue()
-        )
+        self._callbacks: queue.Queue[Callable[[], None] | None] = queue.Queue()
         self._finalized = False
         self._frontend = threading.Thread(
             target=self._run_frontend, name="simulated joulescope frontend"

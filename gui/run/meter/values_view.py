@@ -20,7 +20,15 @@ from rig.units import duration
 
 _HEADS = ("now", "mean", "min", "max")
 _SIGNALS = (("current", "A"), ("voltage", "V"), ("power", "W"))
-_AMOUNTS = ("energy", "charge", "time", "samples", "lost")
+_AMOUNTS = (
+    "energy",
+    "charge",
+    "mean power",
+    "mean current",
+    "time",
+    "samples",
+    "lost",
+)
 _NO_VALUE = "none"
 _EMPTY = "Start shows values; Record fills the column of a recording."
 #: The value now is read from a distance.
@@ -81,6 +89,8 @@ class ValuesView(QWidget):
         texts = {
             "energy": with_u(amounts.energy_j, amounts.energy_u_j, "J"),
             "charge": with_u(amounts.charge_c, amounts.charge_u_c, "C"),
+            "mean power": with_u(amounts.power_w, amounts.power_u_w, "W"),
+            "mean current": with_u(amounts.current_a, amounts.current_u_a, "A"),
             "time": duration(amounts.duration_s),
             "samples": f"{amounts.samples:,}".replace(",", " "),
             "lost": f"{amounts.lost:,}".replace(",", " "),
@@ -103,6 +113,7 @@ class ValuesView(QWidget):
                 if head == "now":
                     enlarge(cell, _LARGE)
                 grid.addWidget(cell, row, column)
+        grid.setRowStretch(len(_SIGNALS) + 1, 1)
         return frame
 
     def _sums(self) -> QFrame:

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from queue import Empty, SimpleQueue
+from queue import Empty, Queue
 
 from rig.api.backends.rows import Failure
 from rig.api.campaign.cell_process import CellNews, CellOrder, CellRun
@@ -47,7 +47,7 @@ def unanswered(cell: GridCell) -> CellNews:
 class _Job:
     """A cell in a thread that listens to its process."""
 
-    def __init__(self, cell: GridCell, order: CellOrder, heard: SimpleQueue[CellEvent]):
+    def __init__(self, cell: GridCell, order: CellOrder, heard: Queue[CellEvent]):
         self.cell = cell
         self._order = order
         self._heard = heard
@@ -99,7 +99,7 @@ def run(
     """
     pending = list(cells)
     running: dict[str, _Job] = {}
-    heard: SimpleQueue[CellEvent] = SimpleQueue()
+    heard: Queue[CellEvent] = Queue()
     try:
         with stop.heard():
             while pending or running:
@@ -132,7 +132,7 @@ def _next(
     return None
 
 
-def _hear(heard: SimpleQueue[CellEvent], running: dict[str, _Job], hear: Hear) -> None:
+def _hear(heard: Queue[CellEvent], running: dict[str, _Job], hear: Hear) -> None:
     """Pass on one event, if one comes in a moment."""
     with suppress(Empty):
         event = heard.get(timeout=LOOK_S)
@@ -141,7 +141,7 @@ def _hear(heard: SimpleQueue[CellEvent], running: dict[str, _Job], hear: Hear) -
         hear(event)
 
 
-def _leave(running: dict[str, _Job], heard: SimpleQueue[CellEvent], hear: Hear) -> None:
+def _leave(running: dict[str, _Job], heard: Queue[CellEvent], hear: Hear) -> None:
     """Wait for the cells that were asked to end; kill those that do not."""
     end_s = time.monotonic() + _LEAVE_S
     while running:

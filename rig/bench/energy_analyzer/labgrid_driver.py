@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from queue import Empty, SimpleQueue
+from queue import Empty, Queue
 from typing import Any
 
 import attr
@@ -43,7 +43,7 @@ class _MeterThread:
     """The meter of one rail, at work in a thread of its own until `leave`."""
 
     def __init__(self, bench: str, rail: str) -> None:
-        self.events: SimpleQueue[Any] = SimpleQueue()
+        self.events: Queue[Any] = Queue()
         self._stop = Stop()
         self._error: BaseException | None = None
         # labgrid deactivates drivers at the interpreter's exit, which comes after the

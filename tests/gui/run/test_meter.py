@@ -118,14 +118,17 @@ def test_numbers_sums_and_label_of_a_monitor_alone(
     assert meter.screen.bar.labels.isVisible()
     assert supply_of(worlds)
     # The virtual device idles at 12 mW, and the supply is of 3.3 V.
-    assert meter.cell("voltage-now") == meter.cell("voltage-max") == "3.3000 V"
     meter.until(lambda: meter.cell("power-mean") == "12.000 mW")
+    assert meter.cell("voltage-now") == meter.cell("voltage-max") == "3.3000 V"
     assert meter.cell("current-min") == "3.6364 mA"
     meter.until(
         lambda: "±" in meter.cell("total-energy") and "±" in meter.cell("total-charge")
     )
     assert re.fullmatch(r"[\d.]+ ± [\d.]+ mJ", meter.cell("total-energy"))
     assert re.fullmatch(r"[\d.]+ ± [\d.]+ [um]C", meter.cell("total-charge"))
+    # The supply was off before the first of the samples.
+    assert re.fullmatch(r"1[12]\.\d+ ± [\d.]+ mW", meter.cell("total-mean power"))
+    assert re.fullmatch(r"3\.[56]\d+ ± [\d.]+ mA", meter.cell("total-mean current"))
     assert meter.cell("total-lost") == "0"
     meter.until(lambda: not meter.screen.view.frame.empty)
     assert meter.cell("record-energy") == "", "there is no recording"

@@ -25,6 +25,40 @@ def test_a_wait_ends_with_the_request() -> None:
     assert stop.requested
 
 
+def test_a_short_wait_ends_where_its_thread_gets_no_time_before_it_begins() -> None:
+    def work() -> None:
+        for _ in range(50_000):
+            stop = Stop()
+            with stop.heard():
+                pause(1e-7)
+
+    waits = threading.Thread(target=work, daemon=True)
+    waits.start()
+    waits.join(60.0)
+    assert not waits.is_alive()
+
+
+def test_a_request_in_a_wait_of_another_thread_ends_all_waits() -> None:
+    stop = Stop()
+    stopped: list[str] = []
+
+    def work() -> None:
+        with stop.heard():
+            try:
+                pause(300.0)
+            except Stopped:
+                stopped.append("stopped")
+
+    threads = [threading.Thread(target=work, daemon=True) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for _ in range(3):
+        stop.request()
+    for thread in threads:
+        thread.join(30.0)
+    assert stopped == ["stopped"] * 8
+
+
 def test_what_is_closed_afterwards_may_wait() -> None:
     stop = Stop()
     stop.request()
