@@ -71,6 +71,7 @@ def places(folder: Path, names: Sequence[str] = ()) -> tuple[ClaimedPlace, ...]:
     those wanted of a submission. Raise DataError where it is neither.
     """
     if not (folder / SUBMISSION).exists():
+        SessionFolder(folder).refuse_other()
         own = folder.resolve().name
         if names and tuple(names) != (own,):
             raise ConfigError(

@@ -35,7 +35,7 @@ def verified(session: Path, given: str, roots: Path | None) -> Finding:
     """
     own = first_hash(SessionFolder(session))
     if _HASH.fullmatch(given):
-        return _compared(own, [given], "the hash")
+        return _compared(own, [given], "the hash", f"not {given[:16]}...")
     path = Path(given)
     try:
         block = small_text.read_block(path)
@@ -47,19 +47,20 @@ def verified(session: Path, given: str, roots: Path | None) -> Finding:
             try_next="64 hexadecimal digits, witness.txt, or a token of RFC 3161",
         ) from error
     if hashes := _HASH.findall(block.decode("ascii", "replace")):
-        return _compared(own, hashes, path.name)
+        return _compared(own, hashes, path.name, f"which is not in {path.name}")
     if roots is None:
-        said = "is a time stamp, not verified: --roots FILE, with its root certificates"
+        said = (
+            f"{path.name} has no hash; if it is a time stamp, --roots FILE with its"
+            " root certificates verifies it"
+        )
         return Finding(NAME, False, said)
     return _stamped(own, path, block, roots)
 
 
-def _compared(own: str, hashes: Sequence[str], where: str) -> Finding:
+def _compared(own: str, hashes: Sequence[str], where: str, other: str) -> Finding:
     if own in hashes:
         return Finding(NAME, True, f"{where} has the first hash, {own[:16]}...")
-    return Finding(
-        NAME, False, f"the first hash is {own[:16]}..., which {where} has not"
-    )
+    return Finding(NAME, False, f"the first hash is {own[:16]}..., {other}")
 
 
 def _stamped(own: str, token: Path, block: bytes, roots: Path) -> Finding:

@@ -31,6 +31,8 @@ from rig.errors import ConfigError
 from rig.files import typed
 from rig.units import scale
 
+#: More would be noise of the arithmetic.
+_MOST_DECIMALS = 9
 _COLOURS = {Regressed.WORSE: "red", Regressed.NOT_TESTED: "dim"}
 
 
@@ -80,20 +82,41 @@ def _table(metrics: Sequence[MetricRegression], *, wide: bool) -> Table:
     if wide:
         table.add_column("method")
     for one in metrics:
-        cells = [_text(one.baseline, one), _text(one.value, one)]
-        cells += [_text(one.worse_by, one), _text(one.threshold, one)]
-        cells += [one.outcome.value] + [one.method] * wide
+        numbers = (one.baseline, one.value, one.worse_by, one.threshold)
+        cells = [*_texts(numbers, one), one.outcome.value] + [one.method] * wide
         style = _COLOURS.get(one.outcome, "")
         table.add_row(f" {escape(one.name)}", *map(escape, cells), style=style)
     return table
 
 
-def _text(number: float, one: MetricRegression) -> str:
-    """Format a number in the unit that suits the metric's value."""
-    if not math.isfinite(number):
-        return "-"
+def _texts(numbers: Sequence[float], one: MetricRegression) -> list[str]:
+    """Format numbers in the unit that suits the metric's value, with as many decimals
+    as the threshold has in two digits.
+    """
     factor, unit = scale(one.value, one.unit)
-    return f"{number * factor:.4g} {unit}".rstrip()
+    decimals = _decimals(one, factor)
+    texts = []
+    for number in numbers:
+        text = "-"
+        if math.isfinite(number):
+            # No minus sign at a zero.
+            rounded = round(number * factor, decimals) + 0.0
+            text = f"{rounded:.{decimals}f} {unit}".rstrip()
+        texts.append(text)
+    return texts
+
+
+def _decimals(one: MetricRegression, factor: float) -> int:
+    if math.isfinite(one.threshold) and one.threshold:
+        digits = 2
+        number = one.threshold
+    else:
+        digits = 4
+        number = one.value
+    if not number or not math.isfinite(number):
+        return 0
+    magnitude = math.floor(math.log10(abs(number * factor)))
+    return min(max(digits - 1 - magnitude, 0), _MOST_DECIMALS)
 
 
 def _finite(content: dict[str, object]) -> dict[str, object]:

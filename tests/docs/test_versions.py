@@ -27,8 +27,10 @@ def test_the_changelogs_page_has_the_links_of_its_text() -> None:
     pages = [ROOT / "CHANGELOG.md", ROOT / "docs" / "CHANGELOG.md"]
     own, page = map(linked, pages)
     assert own and own == page
+    text = pages[0].read_text(encoding="utf-8")
+    assert "](docs/" not in text, "an inline link leads nowhere from the page"
     for name, place in own.items():
-        assert f"[{name}]" in pages[0].read_text(encoding="utf-8") and place.is_file()
+        assert f"[{name}]" in text and place.is_file()
 
 
 def test_versions_are_listed_the_newest_first(tmp_path: Path) -> None:

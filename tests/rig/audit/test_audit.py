@@ -544,6 +544,16 @@ def test_an_audit_is_never_written_into_a_session(
     assert hashes(tmp_path) == before
 
 
+def test_a_folder_that_is_no_claim_is_refused_before_the_place_of_the_audit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "claim").mkdir()
+    (tmp_path / "claim" / "notes.txt").write_text("none")
+    monkeypatch.chdir(tmp_path / "claim")
+    with pytest.raises(DataError, match="is no session folder"):
+        command("audit", ".", "--bench", bench(tmp_path), "--to", "new")
+
+
 def test_a_place_where_no_folder_can_be_made_is_refused(
     place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

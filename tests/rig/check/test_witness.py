@@ -102,7 +102,11 @@ def test_another_file_is_none(session: Path, tmp_path: Path) -> None:
         witness.verified(session, str(tmp_path / "nosuch"), None)
     other = tmp_path / "witness.txt"
     other.write_text(f"{'1' * 64} another-session\n")
-    assert not witness.verified(session, str(other), None).ok
+    found = witness.verified(session, str(other), None)
+    assert not found.ok and "which is not in witness.txt" in found.detail
+    other.write_text("no list\n")
+    found = witness.verified(session, str(other), None)
+    assert not found.ok and "witness.txt has no hash; if" in found.detail
 
 
 def openssl(folder: Path, *words: str) -> None:
