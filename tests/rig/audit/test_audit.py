@@ -550,8 +550,9 @@ def test_a_folder_that_is_no_claim_is_refused_before_the_place_of_the_audit(
     (tmp_path / "claim").mkdir()
     (tmp_path / "claim" / "notes.txt").write_text("none")
     monkeypatch.chdir(tmp_path / "claim")
+    words = ("--bench", bench(tmp_path), "--to", "new")
     with pytest.raises(DataError, match="is no session folder"):
-        command("audit", ".", "--bench", bench(tmp_path), "--to", "new")
+        command("audit", ".", *words)
 
 
 def test_a_place_where_no_folder_can_be_made_is_refused(
