@@ -23,8 +23,8 @@ _SIGNALS = (("current", "A"), ("voltage", "V"), ("power", "W"))
 _AMOUNTS = (
     "energy",
     "charge",
-    "mean power",
-    "mean current",
+    "power",
+    "current",
     "time",
     "samples",
     "lost",
@@ -38,6 +38,10 @@ _TIPS = {
     "mean": "of the newest second",
     "min": "least sample of the newest second",
     "max": "most of the newest second",
+}
+_AMOUNT_TIPS = {
+    "power": "mean: the energy over the time",
+    "current": "mean: the charge over the time",
 }
 
 
@@ -89,8 +93,8 @@ class ValuesView(QWidget):
         texts = {
             "energy": with_u(amounts.energy_j, amounts.energy_u_j, "J"),
             "charge": with_u(amounts.charge_c, amounts.charge_u_c, "C"),
-            "mean power": with_u(amounts.power_w, amounts.power_u_w, "W"),
-            "mean current": with_u(amounts.current_a, amounts.current_u_a, "A"),
+            "power": with_u(amounts.power_w, amounts.power_u_w, "W"),
+            "current": with_u(amounts.current_a, amounts.current_u_a, "A"),
             "time": duration(amounts.duration_s),
             "samples": f"{amounts.samples:,}".replace(",", " "),
             "lost": f"{amounts.lost:,}".replace(",", " "),
@@ -126,7 +130,9 @@ class ValuesView(QWidget):
                 cell = self._cell(f"{name}-{amount}", f"{amount} {head}")
                 grid.addWidget(cell, row, column)
         for row, amount in enumerate(_AMOUNTS, start=1):
-            grid.addWidget(_head(amount), row, 0)
+            label = _head(amount)
+            label.setToolTip(_AMOUNT_TIPS.get(amount, ""))
+            grid.addWidget(label, row, 0)
         grid.addWidget(self.remark, len(_AMOUNTS) + 1, 0, 1, 3)
         return frame
 

@@ -127,8 +127,8 @@ def test_numbers_sums_and_label_of_a_monitor_alone(
     assert re.fullmatch(r"[\d.]+ ± [\d.]+ mJ", meter.cell("total-energy"))
     assert re.fullmatch(r"[\d.]+ ± [\d.]+ [um]C", meter.cell("total-charge"))
     # The supply was off before the first of the samples.
-    assert re.fullmatch(r"1[12]\.\d+ ± [\d.]+ mW", meter.cell("total-mean power"))
-    assert re.fullmatch(r"3\.[56]\d+ ± [\d.]+ mA", meter.cell("total-mean current"))
+    assert re.fullmatch(r"1[12]\.\d+ ± [\d.]+ mW", meter.cell("total-power"))
+    assert re.fullmatch(r"3\.[56]\d+ ± [\d.]+ mA", meter.cell("total-current"))
     assert meter.cell("total-lost") == "0"
     meter.until(lambda: not meter.screen.view.frame.empty)
     assert meter.cell("record-energy") == "", "there is no recording"
