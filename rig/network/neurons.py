@@ -113,7 +113,10 @@ class Neurons:
         above(self.membrane, self._threshold, out=self._fires)
         left[...] = self._fires
         if self._how.reset is Reset.VALUE:
-            np.copyto(self.membrane, self._reset, where=self._fires)
+            if self._reset.ndim:
+                np.copyto(self.membrane, self._reset, where=self._fires)
+            else:  # the same in a third of the time
+                np.putmask(self.membrane, self._fires, self._reset)
         else:
             np.multiply(left, self._taken, out=self._change)
             self.membrane -= self._change
