@@ -20,7 +20,6 @@ from rig.network import graph
 from rig.network.conventions import stated
 from rig.network.plain import write_plain
 from scenarios.tasks.asc.task import SHIPPED_MODEL
-from scenarios.tasks.qubo.cost import cost
 from scenarios.tasks.qubo.one_flip import PARAMETERS, Chains, OneFlip
 from scenarios.tasks.qubo.task import QuboTask
 from sut_backends.workers.inside.job import Job
@@ -181,7 +180,7 @@ def test_a_search_goes_on_by_replay_and_its_vectors_cost_what_it_counts(
     for _ in range(20):
         search.advance(1.0, None)
     assert search.cost == task.target(0)
-    assert cost(chains.graph, search._vector) == search.cost
+    assert chains.problem.cost(search._vector) == search.cost
     assert search.output(True)
 
 
