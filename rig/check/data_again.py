@@ -104,14 +104,13 @@ class DataAgain:
                 f"data of generator version {versions[0]}: not made again by"
                 f" {versions[1]}"
             )
-            yield Finding(CATALOGUE, True, said)
+            yield Finding(CATALOGUE, True, said, tested=False)
             return
         yield from self._entries()
         yield from self._facts(stored)
         if self.made.unknown:
-            yield Finding(
-                CATALOGUE, True, f"not checked against its data: {self.made.unknown}"
-            )
+            said = f"not checked against its data: {self.made.unknown}"
+            yield Finding(CATALOGUE, True, said, tested=False)
 
     def _entries(self) -> Iterator[Finding]:
         due = self.made.entries

@@ -40,7 +40,7 @@ def fitting(path: Path, needs: Needs, part: BoardMemory) -> int:
     ram_b = {slots: fixed_b + slots * needs.input_b for slots in _SLOTS}
     say_plain(
         f"with the rest of the image, about {flash_b:,} of {part.flash_b:,} B of flash"
-        f" and at least {ram_b[1]:,} of {part.ram_b:,} B of RAM ({part.stated_in})",
+        f" and about {ram_b[1]:,} of {part.ram_b:,} B of RAM ({part.stated_in})",
     )
     fits = [slots for slots in _SLOTS if ram_b[slots] <= part.ram_b]
     if flash_b <= part.flash_b and fits:

@@ -59,7 +59,11 @@ def print_findings(console: Console, path: Path, checked: Check, *, wide: bool) 
         )
     if not wide and len(bad) > _DIFFERENCES:
         print_named(console, "", f"{len(bad) - _DIFFERENCES} more differences: --wide")
-    good = [finding for finding in checked.findings if finding.ok]
+    for finding in checked.findings:
+        if finding.passed is None:
+            said = f"{escape(finding.name)}: {escape(finding.detail)}"
+            print_line(console, f" [yellow]open[/]    {said}", 9)
+    good = [finding for finding in checked.findings if finding.passed]
     if wide:
         for finding in good:
             said = f"{escape(finding.name)}: {escape(finding.detail)}"
@@ -75,8 +79,10 @@ def print_findings(console: Console, path: Path, checked: Check, *, wide: bool) 
 
 
 def _answer(checked: Check) -> str:
-    good = sum(finding.ok for finding in checked.findings)
-    count = f"{good} of {len(checked.findings)} checks equal"
+    passed = [finding.passed for finding in checked.findings]
+    count = f"{passed.count(True)} of {len(passed)} checks equal"
+    if open_count := passed.count(None):
+        count += f", {open_count} open"
     if checked.outcome is Outcome.PASS:
         return f"every number of the session is found again: {count}"
     if checked.outcome is Outcome.INVALID:

@@ -229,6 +229,8 @@ def test_inputs_of_many_bytes_are_left_out_and_that_is_stated(
     assert check(result.folder).ok
     output = said_of(result.folder, "catalogue.csv", ok=True)
     assert "not checked against its data: inputs of more than" in output
+    printed = rig("check", str(result.folder)).stdout
+    assert ", 1 open" in printed and "open    catalogue.csv: not checked" in printed
 
 
 def test_a_model_of_much_work_is_too_large_for_a_check_of_one_sample(
