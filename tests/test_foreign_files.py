@@ -112,7 +112,7 @@ ELSEWHERE = {
     "rig/trace/writer.py": (3, OWN_OUTPUT),
     "scenarios/tasks/asc/audio.py": (2, NAMED),
     "scenarios/tasks/asc/dataset.py": (1, NAMED),
-    "scenarios/tasks/mlperf_tiny/dataset.py": (2, NAMED),
+    "scenarios/tasks/mlperf_tiny/dataset.py": (1, NAMED),
     "scenarios/tasks/qubo/library.py": (1, SHIPPED),
     "scenarios/tasks/qubo/official.py": (1, NAMED),
     "scenarios/tasks/user_files.py": (2, NAMED),

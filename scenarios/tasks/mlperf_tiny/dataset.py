@@ -6,6 +6,7 @@ are or windows slid over them.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -50,13 +51,21 @@ class TinyDataset:
             raise DataError(f"{path} became shorter while it was used")
         return content
 
+    def size_b(self, row: LabelRow) -> int:
+        """Return the bytes of a listed file."""
+        return (self.folder / row.file).stat().st_size
+
+    def content(self, row: LabelRow) -> bytes:
+        """Return a listed file; raises as `read`."""
+        return self.read(Tensor(row, 0, self.size_b(row)))
+
     def sha256(self) -> str:
         """Return one hash over the names, labels and bytes of all files, in the order
         of the list.
         """
         digest = hashlib.sha256()
         for row in self.rows:
-            content = self.read(Tensor(row, 0, (self.folder / row.file).stat().st_size))
+            content = self.content(row)
             fields = (
                 row.file,
                 row.classes,
@@ -80,7 +89,7 @@ class TinyDataset:
         for index, tensor in enumerate(self.tensors):
             if tensor.row.file != name:
                 name = tensor.row.file
-                content = (self.folder / tensor.row.file).read_bytes()
+                content = self.content(tensor.row)
             tensor_bytes = content[tensor.offset_b : tensor.offset_b + tensor.length_b]
             known = first.setdefault(hashlib.sha256(tensor_bytes).digest(), index)
             pairs += [(index, known)] if known != index else []
@@ -93,6 +102,23 @@ def open_dataset(folder: Path, labels: str, benchmark: Benchmark | None) -> Tiny
     """
     path = folder / labels
     rows = read_labels(path)
+
+    def size_b(row: LabelRow) -> int:
+        return _size_b(folder, path, row)
+
+    tensors, unused_b = laid_out(path, rows, size_b, benchmark)
+    return TinyDataset(folder, path, tuple(rows), tensors, unused_b)
+
+
+def laid_out(
+    path: Path,
+    rows: Sequence[LabelRow],
+    size_b: Callable[[LabelRow], int],
+    benchmark: Benchmark | None,
+) -> tuple[tuple[Tensor, ...], int]:
+    """Return the tensors of files with these sizes, and how many bytes are in none;
+    raises DataError with `path` and line where they do not agree.
+    """
     if benchmark is not None and rows[0].classes != benchmark.classes:
         raise DataError(
             f"{path}, line {rows[0].line}: {rows[0].classes} classes, the benchmark has"
@@ -102,7 +128,7 @@ def open_dataset(folder: Path, labels: str, benchmark: Benchmark | None) -> Tiny
     tensors: list[Tensor] = []
     unused_b = 0
     for row in rows:
-        mine, left_b = _tensors(folder, path, row)
+        mine, left_b = _tensors(path, row, size_b(row))
         unused_b += left_b
         due_b = due_b or mine[0].length_b
         if mine[0].length_b != due_b:
@@ -115,11 +141,17 @@ def open_dataset(folder: Path, labels: str, benchmark: Benchmark | None) -> Tiny
                 ),
             )
         tensors += mine
-    return TinyDataset(folder, path, tuple(rows), tuple(tensors), unused_b)
+    return tuple(tensors), unused_b
 
 
-def _tensors(folder: Path, labels: Path, row: LabelRow) -> tuple[list[Tensor], int]:
-    """Return the tensors of one file and how many bytes of it are in none."""
+def offsets_b(row: LabelRow, size_b: int) -> range:
+    """Return where the tensors of a file with `size_b` bytes begin in it."""
+    # The benchmark's runner: the window moves on by the stride as long as all of it
+    # lies in the file.
+    return range(0, size_b - (row.window_b or size_b) + 1, row.stride_b or 1)
+
+
+def _size_b(folder: Path, labels: Path, row: LabelRow) -> int:
     path = folder / row.file
     try:
         size_b = path.stat().st_size if path.is_file() else -1
@@ -134,16 +166,16 @@ def _tensors(folder: Path, labels: Path, row: LabelRow) -> tuple[list[Tensor], i
         )
     if size_b == 0:
         raise DataError(f"{labels}, line {row.line}: {row.file} is empty")
-    if not row.window_b:
-        return [Tensor(row, 0, size_b)], 0
+    return size_b
+
+
+def _tensors(labels: Path, row: LabelRow, size_b: int) -> tuple[list[Tensor], int]:
+    """Return the tensors of one file and how many bytes of it are in none."""
     if row.window_b > size_b:
         raise DataError(
             f"{labels}, line {row.line}: a window of {row.window_b} bytes, {row.file}"
             f" has {size_b}"
         )
-    # The benchmark's runner: the window moves on by the stride as long as all of it
-    # lies in the file.
-    offsets_b = range(0, size_b - row.window_b + 1, row.stride_b)
-    reached_b = offsets_b[-1] + row.window_b
-    windows = [Tensor(row, offset_b, row.window_b) for offset_b in offsets_b]
-    return windows, size_b - reached_b
+    length_b = row.window_b or size_b
+    tensors = [Tensor(row, start_b, length_b) for start_b in offsets_b(row, size_b)]
+    return tensors, size_b - tensors[-1].offset_b - length_b

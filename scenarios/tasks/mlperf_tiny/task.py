@@ -23,11 +23,12 @@ from rig.model.scores import Score
 from rig.results import labels
 from rig.settings.declare import Count, FolderText, Or, PathText, Seed
 from rig.store.session_folder import BENCH
-from scenarios.tasks.mlperf_tiny import answer, generate, model
+from scenarios.tasks.mlperf_tiny import answer, generate, kept, model
 from scenarios.tasks.mlperf_tiny.benchmarks import BENCHMARKS, Benchmark, Name
 from scenarios.tasks.mlperf_tiny.dataset import TinyDataset, open_dataset
 from scenarios.tasks.mlperf_tiny.model import TinyModel
 from scenarios.tasks.mlperf_tiny.replica import TinyReplica
+from scenarios.tasks.tflite import kept as model_kept
 from scenarios.tasks.user_files import outside_session
 
 GENERATED = "generated"
@@ -37,6 +38,7 @@ _WITH_MODEL = ("infer",)
 #: More files than these are not generated to check an untrusted session.
 _FILES_MAX = 2000
 _LASTING = ("data_sha256", "tensors", "classes", "same_content")
+_OF_MODEL = ("model", "model_file_sha256", "values")
 
 
 class MlperfTiny(Task):
@@ -136,6 +138,33 @@ class MlperfTiny(Task):
             return Regeneration({}, unknown=many)
         task = cls.open(replace(settings, cache=""), BenchContext())
         return Regeneration(task.provenance(), task.catalogue(), task, lasting=_LASTING)
+
+    @classmethod
+    def reopened(
+        cls,
+        settings: Settings,
+        facts: Mapping[str, Any],
+        entries: Sequence[Entry],
+        folder: Path,
+    ) -> Regeneration:
+        """Return the model and the tensors that a session kept."""
+        benchmark = settings.benchmark or str(facts.get("benchmark"))
+        run = model.opened(model_kept.model_in(folder), benchmark)
+        known = BENCHMARKS[benchmark]
+        data = kept.dataset(folder, settings.labels, known, len(entries))
+        if data is None:
+            return Regeneration(run.facts(), unknown=kept.LEFT_OUT, lasting=_OF_MODEL)
+        if large := model_kept.too_large(run.network, len(entries)):
+            unknown = f"{large} are more than a check runs"
+            return Regeneration(run.facts(), unknown=unknown, lasting=_OF_MODEL)
+        task = cls(settings, benchmark, data, run)
+        return Regeneration(
+            task.provenance(),
+            task.catalogue(),
+            task,
+            lasting=(*_LASTING, *_OF_MODEL),
+            answered_max=len(task),
+        )
 
     @classmethod
     def open(cls, settings: Settings, context: BenchContext) -> MlperfTiny:
@@ -273,6 +302,12 @@ class MlperfTiny(Task):
         # Other firmware names its benchmark where ours names a model; where it names
         # none, the length of its answers must do.
         return known is None or name in ("", *known.reported_by)
+
+    def kept(self) -> Mapping[str, bytes]:
+        """Return the model, and the tensors that it answers, where there is one."""
+        if self._model is None:
+            return {}
+        return kept.files(self._model, self._dataset)
 
     def provenance(self) -> dict[str, Any]:
         """Return what identifies the data: hashes, counts, what of the benchmark they

@@ -24,7 +24,7 @@ from scenarios.tasks import user_files
 _MODEL = "model"
 _INPUTS = "inputs.npy"
 #: Inputs of more bytes are left out of a session.
-_INPUTS_B = 1 << 25
+INPUTS_B = 1 << 25
 INPUTS_TEXT = "32 MiB"
 #: A check runs a model for so many products at most, some half a minute, and none of
 #: more products or bytes of tensors than this: the file may be made to keep it busy.
@@ -35,17 +35,22 @@ _MODEL_TENSORS_B = 1 << 24
 
 def fits(values: Ints) -> bool:
     """Check whether a session keeps inputs."""
-    return values.nbytes <= _INPUTS_B
+    return values.nbytes <= INPUTS_B
 
 
 def files(
-    path: Path, network: IntegerNetwork, values: Ints, most_b: int | None = None
+    path: Path,
+    network: IntegerNetwork,
+    values: Ints | None,
+    most_b: int | None = None,
 ) -> dict[str, bytes]:
     """Return the contents of a model's file and of its inputs, of at most so many
-    bytes, or as many as `fits` allows; raises DataError where the file has changed
-    since it was read.
+    bytes, or as many as `fits` allows, none for None; raises DataError where the file
+    has changed since it was read.
     """
     contents = {f"{_MODEL}{path.suffix}": user_files.content(path, network.sha256)}
+    if values is None:
+        return contents
     if fits(values) if most_b is None else values.nbytes <= most_b:
         stream = io.BytesIO()
         np.save(stream, values, allow_pickle=False)

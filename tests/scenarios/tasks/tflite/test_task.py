@@ -221,7 +221,7 @@ def test_kept_files_that_were_forged_are_found_although_their_hashes_fit(
 def test_inputs_of_many_bytes_are_left_out_and_that_is_stated(
     models: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kept, "_INPUTS_B", 100)
+    monkeypatch.setattr(kept, "INPUTS_B", 100)
     result = run(models, tmp_path, "[sut.cpu]", labels="", samples=3)
     assert not (result.folder / "task" / "inputs.npy").exists()
     facts = json.loads((result.folder / "provenance.json").read_text("utf-8"))["task"]
