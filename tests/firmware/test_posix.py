@@ -289,6 +289,7 @@ def test_a_slow_processor_keeps_its_host_waiting(start: Starter) -> None:
     assert end.stolen_ns >= fall.stolen_ns >= 0
 
 
+@pytest.mark.paced  # it waits for a fixed time
 def test_a_wrong_rate_spoils_both_ways(start: Starter) -> None:
     device = start("--baud", "57600")
     assert "m-name" not in device.ask("name", 0.2)
@@ -310,6 +311,7 @@ def enter_framed(device: Device) -> None:
     assert device.exchange(0x01, 10, struct.pack("<IB", 7, 1)) == (0x81, 10)
 
 
+@pytest.mark.paced  # a rate is confirmed within half a second
 @pytest.mark.parametrize("baud", [921600, 1234567])
 def test_the_rate_is_switched(start: Starter, baud: int) -> None:
     device = start("--baud", "115200")
@@ -321,6 +323,7 @@ def test_the_rate_is_switched(start: Starter, baud: int) -> None:
     assert device.exchange(0x02, 13) == (0x82, 13)
 
 
+@pytest.mark.paced  # it waits for a fixed time
 def test_an_unconfirmed_rate_is_taken_back(start: Starter) -> None:
     device = start("--baud", "115200")
     enter_framed(device)
