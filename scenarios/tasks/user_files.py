@@ -76,17 +76,24 @@ def reader_of(model: str) -> Need:
 
 
 def array(path: Path, setting: str) -> Any:
-    """Return the array in a file, .npy, or for labels a number a line; one that would
-    need code to be read is refused.
+    """Return the array in a file, .npy, or for labels a number a line; raises
+    ConfigError.
     """
     try:
-        values = array_file.read(path) if path.suffix == ".npy" else _lines(path)
+        values = array_file.array_of(path) if path.suffix == ".npy" else _lines(path)
+    except DataError as error:
+        raise ConfigError(
+            error.cause,
+            path=setting,
+            evidence=error.evidence,
+            try_next=error.try_next,
+        ) from error
     except (OSError, ValueError, OverflowError) as error:
         raise ConfigError(
             f"{path} is no array",
             path=setting,
             evidence=str(error),
-            try_next="numpy.save",
+            try_next="a whole number a line, or a .npy file: numpy.save(FILE, ARRAY)",
         ) from error
     if not values.size:
         raise ConfigError(

@@ -10,7 +10,6 @@ from pathlib import Path
 
 from rig.cli.boards.room import Needs, fitting
 from rig.cli.models.quantize import (
-    array_of,
     as_json,
     print_report,
     step_and_conventions,
@@ -28,6 +27,7 @@ from rig.firmware import project as projects
 from rig.firmware.model_options import ModelOptions
 from rig.firmware.part import BoardMemory
 from rig.network import graph
+from rig.network.array_file import array_of
 from rig.network.conventions import ConventionChoice
 from rig.network.fixed import file
 from rig.network.fixed.c_header import header

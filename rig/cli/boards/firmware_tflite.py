@@ -10,7 +10,6 @@ import shutil
 from pathlib import Path
 
 from rig.cli.boards.room import Needs, fitting
-from rig.cli.models.quantize import array_of
 from rig.cli.models.tflite_model import print_network
 from rig.cli.printed.terminal import Terminal
 from rig.errors import ConfigError
@@ -19,6 +18,7 @@ from rig.firmware import cmsis_nn
 from rig.firmware import project as projects
 from rig.firmware.model_options import ModelOptions
 from rig.firmware.part import BoardMemory
+from rig.network.array_file import array_of
 from rig.network.tflite import network
 from rig.network.tflite.c_header import header
 from rig.network.tflite.form import IntegerNetwork

@@ -16,7 +16,7 @@ from rig.cli.models import tflite_model
 from rig.cli.models.conventions_options import conventions_options, dt_option
 from rig.cli.models.model_kinds import is_int8
 from rig.cli.models.on_backend import map_model, sense_model
-from rig.cli.models.quantize import array_of, quantize, step_and_conventions
+from rig.cli.models.quantize import quantize, step_and_conventions
 from rig.cli.options import FILE, refuse_idle, to_write
 from rig.cli.printed.terminal import (
     Terminal,
@@ -28,6 +28,7 @@ from rig.cli.printed.terminal import (
 )
 from rig.errors import ConfigError, did_you_mean
 from rig.network import complexity, complexity_text, conventions, footprint, graph
+from rig.network.array_file import array_of
 from rig.network.checks import ModelFinding, findings, require_sound
 from rig.network.complexity_text import Complexity
 from rig.network.conventions import PRESETS, ConventionChoice, Conventions, Gains, Reset

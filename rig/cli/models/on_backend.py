@@ -17,12 +17,12 @@ from rig.bench import plugins
 from rig.bench.config import settings_of
 from rig.cli.models.conventions_options import conventions_options, dt_option
 from rig.cli.models.model_kinds import refuse_int8
-from rig.cli.models.quantize import array_of
 from rig.cli.options import FILE
 from rig.cli.printed.terminal import say_plain
 from rig.errors import ConfigError
 from rig.interfaces.plugin_classes import MapsNetworks, SensesItself
 from rig.network import conventions, graph
+from rig.network.array_file import array_of
 from rig.network.conventions import ConventionChoice
 
 _on_option = click.option(

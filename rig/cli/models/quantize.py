@@ -20,8 +20,8 @@ from rig.cli.printed.terminal import (
     print_table,
     say_plain,
 )
-from rig.errors import DataError
-from rig.network import array_file, graph
+from rig.network import graph
+from rig.network.array_file import array_of
 from rig.network.conventions import ConventionChoice, Conventions
 from rig.network.fixed import file
 from rig.network.fixed.make import BITS_MAX, BITS_MIN, Quantised, quantised
@@ -143,19 +143,3 @@ def step_and_conventions(
     if dt_s is None:
         dt_s = choice.dt_s(graph.stated_dt_s(read))
     return dt_s, choice.of(graph.taken_apart(read)[0])
-
-
-def array_of(path: Path) -> Any:
-    """Return the array in a file; one that would need code to be read is refused."""
-    try:
-        return array_file.read(path)
-    except FileNotFoundError as error:
-        raise DataError(
-            f"{path} does not exist", try_next="write it with numpy.save(FILE, array)"
-        ) from error
-    except ValueError as error:
-        raise DataError(
-            f"{path} is no array of NumPy",
-            evidence=str(error),
-            try_next="write it with numpy.save(FILE, array)",
-        ) from error

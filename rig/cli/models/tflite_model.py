@@ -9,8 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from rig.cli.models.quantize import array_of
 from rig.cli.printed.terminal import Terminal, escape, node_table, print_table, say
+from rig.network.array_file import array_of
 from rig.network.checks import ModelFinding
 from rig.network.complexity_text import Complexity
 from rig.network.tflite import checks, complexity, interpreter, network

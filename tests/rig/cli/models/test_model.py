@@ -77,8 +77,8 @@ def test_run_refuses_what_it_cannot_use(tmp_path: Path) -> None:
     np.save(tmp_path / "object.npy", np.array([{}]), allow_pickle=True)
     (tmp_path / "text.npy").write_text("1 2 3")
     for name, words in (
-        ("object.npy", "no array"),
-        ("text.npy", "no array"),
+        ("object.npy", r"no \.npy file"),
+        ("text.npy", r"no \.npy file"),
         ("missing.npy", "does not exist"),
     ):
         with pytest.raises(DataError, match=words):

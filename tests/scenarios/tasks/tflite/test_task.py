@@ -415,7 +415,7 @@ def test_files_that_are_no_arrays_are_refused(models: Path, tmp_path: Path) -> N
     for setting in ("inputs", "labels"):
         with pytest.raises(ConfigError, match=f"task.tflite.{setting}"):
             opened(models, **{setting: str(spoilt)})
-        with pytest.raises(ConfigError, match="is no array"):
+        with pytest.raises(ConfigError, match="does not exist"):
             opened(models, **{setting: str(tmp_path / "missing.npy")})
     with pytest.raises(DataError, match=r"is not a \.tflite file"):
         opened(models, model=str(spoilt))
