@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from rig.errors import DataError
 from rig.network.conventions import Conventions
 from rig.network.graph import Network, NodePlace
+from rig.network.input_shape import other_shape
 from rig.network.late_spikes import with_late_spikes
 from rig.network.neurons import Neurons
 from rig.network.shapes import NEURONS, SPIKING
@@ -219,10 +220,7 @@ def _given(
     for name, values in inputs.items():
         shape = network.place(name).shape_out
         if values.ndim != len(shape) + 2 or values.shape[2:] != shape:
-            raise DataError(
-                f"the input {name} has the shape {values.shape}",
-                evidence=f"wanted (samples, steps, {', '.join(map(str, shape))})",
-            )
+            raise other_shape(f"the input {name} has", values.shape, shape)
         lengths.add(values.shape[:2])
         given[name] = np.ascontiguousarray(np.swapaxes(values, 0, 1), np.float64)
     if len(lengths) > 1:

@@ -58,11 +58,7 @@ def compare(
     """
     sessions = [each.session for each in backends if each.session is not None]
     if not sessions:
-        raise DataError(
-            "no backend has results",
-            evidence="; ".join(f"{each.name}: {each.failure.cause}" for each in backends
-                               if each.failure),
-        )  # fmt: skip
+        raise _no_results(backends)
     first = sessions[0].results
     _refuse_others(sessions)
     answers_of = {
@@ -102,6 +98,24 @@ def compare(
         complexity=of_facts(first.provenance.stored),
         notes=(*_notes(rows), *_of_reset(facts.stored)),
         metrics=_metrics(rows),
+    )
+
+
+def _no_results(backends: Sequence[ComparedBackend]) -> DataError:
+    """Return the error where no backend ran: with what to try where all have one
+    reason.
+    """
+    failures = {each.name: each.failure for each in backends if each.failure}
+    cause = "no backend has results"
+    if len(set(failures.values())) == 1:
+        first = next(iter(failures.values()))
+        evidence = ": ".join(filter(None, (first.cause, first.evidence)))
+        return DataError(cause, evidence=evidence, try_next=first.try_next)
+    reasons = [f"{name}: {failure.cause}" for name, failure in failures.items()]
+    return DataError(
+        cause,
+        evidence="; ".join(reasons),
+        try_next="what is printed at each backend, above",
     )
 
 

@@ -32,7 +32,7 @@ from rig.network.conventions import ConventionChoice
 from rig.network.fixed import file
 from rig.network.fixed.c_header import header
 from rig.network.fixed.form import FixedNetwork
-from rig.network.fixed.make import BITS_MAX, quantised
+from rig.network.fixed.make import BITS_MAX, quantised, side_by_side
 from rig.network.fixed.sizes import Sizes, sizes
 
 #: In a project.
@@ -97,15 +97,11 @@ def put_model(
 
 
 def _steps_of(inputs: Path, read: object) -> int:
-    """Return how many steps the samples of an array have."""
+    """Return how many steps the samples of an array have; raises DataError where it
+    is of another shape than the network takes.
+    """
     network = graph.network(read)
-    values = array_of(inputs)
-    axes = 1
-    if len(network.inputs) == 1:
-        axes = len(network.place(network.inputs[0]).shape_out)
-    if values.ndim <= axes:
-        axes = 1
-    return int(values.shape[-axes - 1])
+    return int(side_by_side(network, array_of(inputs)).shape[1])
 
 
 def _refuse_options(options: ModelOptions) -> None:

@@ -19,6 +19,7 @@ from rig.network.fixed.arithmetic import Saturation
 from rig.network.fixed.form import FixedNetwork, FixedNode, Ints, Population
 from rig.network.fixed.neurons import FixedNeurons
 from rig.network.fixed.stages import Stage, stage
+from rig.network.input_shape import other_shape
 
 _Number = TypeVar("_Number", bound=np.number[Any])
 
@@ -104,10 +105,7 @@ def run(network: FixedNetwork, inputs: Ints, record: Collection[str] = ()) -> Fi
 
 def _require_inputs(network: FixedNetwork, inputs: Ints) -> None:
     if inputs.ndim != 3 or inputs.shape[2] != network.channels:
-        raise DataError(
-            f"inputs of the shape {inputs.shape}",
-            evidence=f"wanted (samples, steps, {network.channels})",
-        )
+        raise other_shape("inputs of", inputs.shape, (network.channels,))
     least = 0 if network.input_b == 1 else -network.input_max - 1
     if inputs.size and (inputs.min() < least or inputs.max() > network.input_max):
         raise DataError(

@@ -24,6 +24,7 @@ from rig.network.fixed.report import (
     rounding_report,
 )
 from rig.network.graph import Network
+from rig.network.input_shape import other_shape
 from rig.network.late_spikes import with_late_spikes
 
 Floats = NDArray[np.float64]
@@ -109,10 +110,7 @@ def side_by_side(
             if not bool(np.all(np.isfinite(real))):
                 raise DataError("the inputs hold NaN or infinity")
             return real
-    raise DataError(
-        f"inputs of the shape {values.shape}",
-        evidence=f"wanted (samples, steps, {', '.join(map(str, shape))})",
-    )
+    raise other_shape("inputs of", values.shape, shape)
 
 
 def input_form(values: Floats) -> tuple[float, int]:

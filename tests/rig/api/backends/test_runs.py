@@ -397,3 +397,14 @@ def test_sessions_of_other_samples_are_refused(done: Done, tmp_path: Path) -> No
                 ComparedBackend("b", Session(copy)),
             ]
         )
+
+
+def test_inputs_of_another_shape_are_refused_with_both_shapes(tmp_path: Path) -> None:
+    np.save(tmp_path / "flat.npy", np.zeros(9))
+    words = ("compare", OTHER.with_suffix(".nir"), "--suts", "cpu,virtual")
+    words += ("--inputs", "flat.npy", "--dt", "0.001", "--reset", "zero")
+    reported = rig(*words, cwd=tmp_path)
+    assert reported.returncode == 2
+    assert "inputs of the shape (9,)" in reported.stderr
+    assert "the network takes (samples, steps, 8)" in reported.stderr
+    assert "try: an array (samples, steps, 8)" in reported.stderr

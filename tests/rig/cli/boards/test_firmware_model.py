@@ -15,7 +15,7 @@ from click.testing import CliRunner
 from examples import make_networks
 from rig.cli.boards.firmware import firmware
 from rig.cli.models.quantize import quantize
-from rig.errors import ConfigError
+from rig.errors import ConfigError, DataError
 from rig.firmware import project as projects
 from rig.firmware.part import part
 from rig.interfaces.context import BenchContext
@@ -118,6 +118,17 @@ def test_a_part_without_room_is_refused_with_its_largest_nodes_and_leaves_no_pro
         build(folder, *words[:-1], "mps2")
     with pytest.raises(ConfigError, match="--steps has no effect without --model"):
         build(folder, "--steps", "4")
+
+
+def test_inputs_of_another_shape_are_refused_and_leave_no_project(
+    networks: Path, tmp_path: Path
+) -> None:
+    np.save(tmp_path / "flat.npy", np.zeros(9))
+    words = ("--model", networks / "convolutional.nir", "--target", "microbit")
+    with pytest.raises(DataError, match=r"inputs of the shape \(9,\)") as caught:
+        build(tmp_path / "board", *words, "--input", tmp_path / "flat.npy")
+    assert "the network takes (samples, steps, " in caught.value.evidence
+    assert not (tmp_path / "board").exists()
 
 
 def test_a_quantised_file_is_taken_as_it_is(networks: Path, tmp_path: Path) -> None:
