@@ -18,7 +18,7 @@ import pytest
 pytest.importorskip("tflite", reason="pip install 'neurorig[tflite]'")
 
 from examples import make_tflite
-from lab.faults.forger import rehash
+from lab.faults.forger import edit_lines, rehash, remake
 from rig.errors import (
     ConfigError,
     DataError,
@@ -164,6 +164,34 @@ def test_wrong_outputs_are_counted_against_the_kept_model(
     results = re.search(r"(\d+) of 14 outputs are those of the model", output)
     assert results is not None
     assert 1 < int(results[1]) < 13
+
+
+@pytest.mark.posix
+def test_the_first_output_that_is_not_the_models_is_named_and_open(
+    models: Path, tmp_path: Path
+) -> None:
+    program = built("posix") / "posix" / "tflite"
+    result = run(models, tmp_path, f'[sut.posix]\nprogram = "{program}"', samples=4)
+    printed = rig("check", str(result.folder), "--wide").stdout
+    assert "equal   trial-1/completions.jsonl: 6 of 6 outputs are those of" in printed
+    others: list[dict[str, Any]] = []
+
+    def other(number: int, line: dict[str, Any]) -> None:
+        if line.get("output") and line["indices"] == [2]:
+            line["output"] = "00" * (len(line["output"]) // 2)
+            others.append(line)
+
+    edit_lines(result.folder / "trial-1" / "completions.jsonl", other)
+    remake(result.folder)
+    printed = rig("check", str(result.folder)).stdout
+    said = (
+        f"open    trial-1/completions.jsonl: {6 - len(others)} of 6 outputs are those of"
+        " the model kept in the session, run again; the first other one is of step"
+        f" {others[0]['step']}, sample 2"
+    )
+    assert others and said in printed
+    # The log of the line has the bytes that the device sent.
+    assert "differs trial-1/uart.log" in printed
 
 
 def _other_inputs(folder: Path) -> None:
