@@ -141,6 +141,11 @@ def bytes_text(count: float) -> str:
     return f"{count:.0f} B"
 
 
+def plural(count: int, noun: str) -> str:
+    """Return a count with its noun: "1 word", "3 words"."""
+    return f"{count} {noun}{'s' * (count != 1)}"
+
+
 def share(value: float | None) -> str:
     """Return a part of a whole with two digits: "0.12 %", "48 ppm" below 0.01 %, "<1
     ppm" below that; ">10000 %" where the whole is next to 0.

@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rig.session.estimate import Estimate, RailRate, StepGroup
-from rig.units import bytes_text, duration, quantity
+from rig.units import bytes_text, duration, plural, quantity
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +29,12 @@ def known_text(row: StepGroup) -> str:
 
 def summary(estimate: Estimate) -> list[PlanLine]:
     """Return what will happen, line by line."""
-    trials = "1 trial" if estimate.trials == 1 else f"{estimate.trials} trials"
+    trials = plural(estimate.trials, "trial")
+    steps = plural(estimate.steps, "step")
     lines = [
         PlanLine(
             "What",
-            f"{estimate.task}, {estimate.scenario}: {trials} of {estimate.steps} steps",
+            f"{estimate.task}, {estimate.scenario}: {trials} of {steps}",
         ),
         PlanLine("Time", estimate.time_text),
     ]

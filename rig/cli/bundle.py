@@ -12,7 +12,7 @@ from rig.api.support import bundle as support
 from rig.bench.scan import scan
 from rig.cli.options import EXISTING_FILE, EXISTING_FOLDER, FILE, to_write
 from rig.cli.printed.terminal import Terminal, escape, print_line, print_table
-from rig.units import bytes_text
+from rig.units import bytes_text, plural
 
 
 @click.command()
@@ -52,7 +52,7 @@ def bundle(
     made = support.collect(session, bench, keep_serials=serials, scan=scan)
     written = None if only_list else made.write(out)
     size_b = sum(file.size_b for file in made.files)
-    holds = f"{len(made.files)} files, {bytes_text(size_b)}"
+    holds = f"{plural(len(made.files), 'file')}, {bytes_text(size_b)}"
     summary = f"wrote {written}: {holds}; look before you send it"
     if written is None:
         summary = f"nothing was written; it would hold {holds}"

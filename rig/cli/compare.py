@@ -21,6 +21,7 @@ from rig.cli.options import (
 )
 from rig.errors import ConfigError
 from rig.network.conventions import ConventionChoice
+from rig.units import plural
 
 #: Parameters of the sessions that --suts runs.
 _OF_SUTS = (
@@ -216,7 +217,7 @@ def _inputs(models: Sequence[Path], inputs: Sequence[Path]) -> Sequence[dict[str
         return [{}] * len(models)
     if len(inputs) != len(models):
         raise ConfigError(
-            f"{len(inputs)} --inputs for {len(models)} models",
+            f"{len(inputs)} --inputs for {plural(len(models), 'model')}",
             try_next="--inputs FILE once for each MODEL, in their order",
         )
     return [{"inputs": str(path.resolve())} for path in inputs]

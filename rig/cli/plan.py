@@ -21,7 +21,7 @@ from rig.results import labels
 from rig.results.labels import Label
 from rig.session import estimate, planning
 from rig.session.estimate import Estimate
-from rig.units import bytes_text, quantity
+from rig.units import bytes_text, plural, quantity
 
 #: Number of shown steps.
 _STEPS = 12
@@ -53,7 +53,7 @@ def plan(
     scenario, task, resolved = planning.open_plan(bench, overrides)
     if trial > resolved.bench.trials:
         raise ConfigError(
-            f"the bench has {resolved.bench.trials} trials",
+            f"the bench has {plural(resolved.bench.trials, 'trial')}",
             path="--trial",
             evidence=f"asked for trial {trial}",
             try_next=(
@@ -122,7 +122,7 @@ def print_plan(
     for kind in kinds.known():
         totals.append(kind.total([step for step in steps if kinds.of(step) is kind]))
     of_trial = ", ".join(filter(None, totals))
-    say(out, f"a trial: {escape(of_trial)}; {estimated.trials} trials")
+    say(out, f"a trial: {escape(of_trial)}; {plural(estimated.trials, 'trial')}")
     for line in _of_estimate(estimated):
         indent = " " * (len(line) - len(line.lstrip()))
         say(out, escape(line.lstrip()), indent)

@@ -14,6 +14,7 @@ from rig.model.step_record import StepRecord
 from rig.model.steps import Step
 from rig.model.trial import Measured
 from rig.problems import Problem
+from rig.units import plural
 
 StepT = TypeVar("StepT", bound=Step)
 
@@ -49,7 +50,7 @@ class StepKind(Generic[StepT]):
         """Count these steps of a trial in words; empty where the count is of no
         interest.
         """
-        return f"{len(steps)} steps of kind {self.step.kind}" if steps else ""
+        return f"{plural(len(steps), 'step')} of kind {self.step.kind}" if steps else ""
 
     def refuse_unsuited(self, step: StepT, scenario: str, task: Task) -> None:
         """Raise ConfigError where the task does not offer the step's needs."""

@@ -47,7 +47,8 @@ class SearchKind(StepKind[Solve]):
     def total(self, steps: Sequence[Solve]) -> str:
         """Count them, with their longest time; empty where there are none."""
         search_s = sum(step.timeout_s for step in steps)
-        return f"{len(steps)} searches ({search_s:g} s at most)" if steps else ""
+        searches = "1 search" if len(steps) == 1 else f"{len(steps)} searches"
+        return f"{searches} ({search_s:g} s at most)" if steps else ""
 
     def lacks(self, info: SutInfo) -> str:
         """Name the ability to search."""

@@ -21,6 +21,7 @@ from rig.model.step_record import StepRecord
 from rig.model.steps import Stream
 from rig.model.trial import Hop, Measured, Sample, Streamed, Window
 from rig.problems import Problem
+from rig.units import plural
 
 #: The name of the window that a stream is as a whole.
 STREAMED = "stream"
@@ -50,8 +51,7 @@ class StreamKind(StepKind[Stream]):
         if not steps:
             return ""
         played_s = sum(map(_length_s, steps))
-        plural = "s" * (len(steps) > 1)
-        return f"{len(steps)} stream{plural} ({played_s:g} s)"
+        return f"{plural(len(steps), 'stream')} ({played_s:g} s)"
 
     def lacks(self, info: SutInfo) -> str:
         """Name the ability to listen."""

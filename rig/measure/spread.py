@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rig.measure.trace_windows import WindowRow
-from rig.units import scale, share
+from rig.units import plural, scale, share
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class EnergySpread:
         )
         part = f" ({share(self.deviation_j / abs(self.mean_j))})" if self.mean_j else ""
         return (
-            f"{what}, {self.windows} windows: mean {mean}, median {median},\n"
+            f"{what}, {plural(self.windows, 'window')}: mean {mean}, median {median},\n"
             f"spread {deviation}{part}, {least} to {most}"
         )
 

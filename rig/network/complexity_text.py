@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rig.units import bytes_text, quantity
+from rig.units import bytes_text, plural, quantity
 
 #: Where each is defined.
 MEANING = (
@@ -78,7 +78,7 @@ def rows(complexity: Complexity) -> tuple[tuple[str, str], ...]:
 
 def basis(complexity: Complexity) -> str:
     """Return the samples and steps that the numbers are means over."""
-    samples = "1 sample" if complexity.samples == 1 else f"{complexity.samples} samples"
+    samples = plural(complexity.samples, "sample")
     if complexity.execution_rate_hz is None:
         return f"{samples}; operations are those of a sample"
     return f"{samples} of {complexity.steps} steps; operations are those of a sample"

@@ -27,7 +27,7 @@ from rig.kinds import registry as kinds
 from rig.model.steps import Query, Step, Sync
 from rig.session import planning
 from rig.trace.write_room import RESERVE_B
-from rig.units import bytes_text, duration
+from rig.units import bytes_text, duration, plural
 
 #: Bytes of a sample of current or voltage, of eight samples of a digital line, and
 #: the index of a trace (measured: 1.009 to 1.053).
@@ -122,7 +122,8 @@ class Estimate:
         clock = " of virtual time" if self.virtual else ""
         of_all = duration(self.known_s)
         if self.interleaved:
-            return f"{self._word} {of_all}{clock}, {self.trials} trials interleaved"
+            trials = plural(self.trials, "trial")
+            return f"{self._word} {of_all}{clock}, {trials} interleaved"
         of_trial = duration(self.known_s / self.trials)
         return f"{self._word} {of_trial}{clock} a trial, {of_all} in all"
 

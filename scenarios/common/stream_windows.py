@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from rig.model.metric import Metric, Prominence
 from rig.model.trial import Sample, Streamed
+from rig.units import plural
 from scenarios.common.metrics import of_mean
 
 
@@ -36,7 +37,8 @@ def how_played(stream: Streamed) -> str:
         )
     return (
         f"Stream of {stream.whole.latency_s:.3f} s, a window of {stream.window_s:g} s"
-        f" every {stream.hop_s:g} s: {stream.due} windows, {len(stream.labels)} scenes;"
+        f" every {stream.hop_s:g} s: {plural(stream.due, 'window')},"
+        f" {plural(len(stream.labels), 'scene')};"
         f" {how}."
     )
 

@@ -69,7 +69,7 @@ def windows(trials: Sequence[DrawnTrial]) -> Picture:
         " median of a trial's windows, its result. Hollow: the trial is invalid."
     )
     caption += (
-        f" {short} windows are shorter than the rule asks for (orange)."
+        f" Windows that are shorter than the rule asks for (orange): {short}."
         if short
         else ""
     )

@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from rig.units import plural
+
 #: Degrees of freedom below which an interval of a skewed mean is 3 to 100 times as wide
 #: as the mean: of searches of the same workloads, and of workloads.
 SEARCHES_LEAST = 4
@@ -64,7 +66,7 @@ class Design:
         if self.searches_freedom < least:
             return (
                 f"not known: {each} searches of each of"
-                f" {_count(len(self.seeds), 'workload')}; searches less workloads must"
+                f" {plural(len(self.seeds), 'workload')}; searches less workloads must"
                 f" be {least} or more: more trials or attempts"
             )
         return ""
@@ -77,7 +79,7 @@ class Design:
         cells = len(self.workloads)
         if fewest >= 2 and self.workloads_freedom >= least:
             return ""
-        reason = f"not known: {_count(fewest, 'workload')} a cell"
+        reason = f"not known: {plural(fewest, 'workload')} a cell"
         if cells > 1 and fewest >= 2:
             reason += f", {cells} cells"
         return (
@@ -95,8 +97,4 @@ class Design:
     @property
     def other_units(self) -> str:
         """Return what counts as independent for other workloads."""
-        return _count(sum(self.workloads.values()), "workload")
-
-
-def _count(count: int, noun: str) -> str:
-    return f"{count} {noun}{'s' if count != 1 else ''}"
+        return plural(sum(self.workloads.values()), "workload")

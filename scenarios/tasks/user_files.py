@@ -14,6 +14,7 @@ from rig.files import small_text
 from rig.files.user_folders import expanded
 from rig.model.need import Need, NeedKind
 from rig.network import array_file
+from rig.units import plural
 
 
 def has_files(settings: Any) -> bool:
@@ -115,7 +116,7 @@ def require_labels(labels: Any, samples: int, outputs: int) -> list[str]:
     numbers = np.asarray(labels).reshape(-1)
     if len(numbers) != samples:
         raise DataError(
-            f"{len(numbers)} labels of {samples} samples",
+            f"{plural(len(numbers), 'label')} of {plural(samples, 'sample')}",
             try_next="a label for each sample",
         )
     whole = numbers.astype(np.int64)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rig.units import quantity, share
+from rig.units import plural, quantity, share
 
 
 @pytest.mark.parametrize(
@@ -83,3 +83,8 @@ def test_a_quantity_is_never_written_with_a_power_of_ten(
         }
         shown = float(number) * prefixes[rest.removesuffix(unit)]
         assert shown == pytest.approx(value, rel=1e-3, abs=0)
+
+
+def test_a_count_of_one_has_a_noun_in_the_singular() -> None:
+    assert plural(1, "word") == "1 word"
+    assert [plural(count, "trial") for count in (0, 2)] == ["0 trials", "2 trials"]

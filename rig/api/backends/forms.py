@@ -25,7 +25,7 @@ from rig.files import table_file
 from rig.files.plain_text import visible
 from rig.network import complexity_text
 from rig.results.stated import digits
-from rig.units import ends, not_known, scale
+from rig.units import ends, not_known, plural, scale
 
 SCHEMA = "neurorig-backends-1"
 _PAGE_COLUMNS = 100
@@ -185,7 +185,7 @@ def agreed_text(agreed: Agreed | None) -> str:
 def about(comparison: ModelComparison) -> list[str]:
     """Return the lines above the table."""
     subject = f"{comparison.task}, {comparison.scenario}"
-    what = f"{subject}, {comparison.samples} samples: {comparison.data}"
+    what = f"{subject}, {plural(comparison.samples, 'sample')}: {comparison.data}"
     lines = [
         "; ".join(filter(None, (comparison.model, what))),
         f"reference: {comparison.reference}",

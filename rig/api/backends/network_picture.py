@@ -21,7 +21,7 @@ from rig.api.backends.rows import SETTING, Figure
 from rig.files.plain_text import visible
 from rig.model.origin import Origin
 from rig.report.style import BAD, FAINT, INK, SERIES
-from rig.units import quantity
+from rig.units import plural, quantity
 
 #: In the order of the networks: also distinguishable without colours.
 _COLOURS = (SERIES[0], BAD, SERIES[5], SERIES[3], SERIES[1], SERIES[4])
@@ -175,7 +175,9 @@ def _write_around(figure: Drawing, comparison: NetworksComparison) -> None:
         chain.from_iterable(row.row.labels for row in comparison.rows)
     )
     figure.suptitle(
-        visible(f"{first.task}: {first.samples} samples   {', '.join(labels)}"),
+        visible(
+            f"{first.task}: {plural(first.samples, 'sample')}   {', '.join(labels)}"
+        ),
         x=0.01,
         ha="left",
         size=9.5,

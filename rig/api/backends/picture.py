@@ -21,7 +21,7 @@ from rig.api.backends.rows import BackendRow, ModelComparison
 from rig.files.plain_text import visible
 from rig.model.origin import Origin
 from rig.report.style import BAD, FAINT, INK, SERIES, STYLE
-from rig.units import quantity
+from rig.units import plural, quantity
 
 _OF_ORIGINS = (SERIES[0], SERIES[2], SERIES[3], SERIES[1])
 _COLOURS = dict(zip(map(str, Origin), _OF_ORIGINS, strict=True))
@@ -82,7 +82,7 @@ def drawing(comparison: ModelComparison) -> Drawing:
         if row.failure is not None:
             _no_result(panels[0], place, row)
     figure.suptitle(
-        visible(f"{comparison.model}: {comparison.samples} samples"),
+        visible(f"{comparison.model}: {plural(comparison.samples, 'sample')}"),
         x=0.01,
         ha="left",
         size=10,

@@ -44,6 +44,7 @@ from rig.store.session_folder import (
     read_json,
 )
 from rig.store.verified import FileChange
+from rig.units import plural
 
 if TYPE_CHECKING:
     import pandas
@@ -155,9 +156,8 @@ class Session:
         trials = self.results.trials
         reasons = [*map(str, self.changed), *map(str, self.problems)]
         if self.status != _SUCCESS:
-            reasons.append(
-                f"it did not finish ({self.status}), {len(trials)} trials are complete"
-            )
+            complete = plural(len(trials), "complete trial")
+            reasons.append(f"it did not finish ({self.status}): {complete}")
         return "\n".join(reasons)
 
     @property
@@ -296,7 +296,7 @@ class Session:
             if self.status != _SUCCESS:
                 return f"{self.status}{labels.beside(self.labels)}"
             count = len(self.results.trials)
-            parts = [f"{count} trials", f"{self.verdict}".replace("\n", "; ")]
+            parts = [plural(count, "trial"), f"{self.verdict}".replace("\n", "; ")]
             return ", ".join(parts)
         except (RigError, OSError, *DAMAGE):
             return _UNREADABLE

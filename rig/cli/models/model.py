@@ -42,7 +42,7 @@ from rig.network.fixed.report import to_inputs
 from rig.network.graph import Network
 from rig.network.interpreter import Run
 from rig.network.interpreter import run as run_network
-from rig.units import quantity
+from rig.units import plural, quantity
 
 #: Exit code where something is wrong.
 _WRONG = 1
@@ -190,7 +190,7 @@ def run(
         _print_run(whole, numbers.shape)
         for name, count in {**whole.saturated, "inputs": limited}.items():
             if count:
-                Terminal().print(f"{escape(name)}: {count} values were limited")
+                Terminal().print(f"{escape(name)}: {plural(count, 'value')} limited")
         _write(output, dict(whole.values))
         return
     read = graph.read(path)
@@ -301,8 +301,8 @@ def _print_complexity(counted: Complexity) -> None:
 
 
 def _print_run(done: Run | FixedRun, shape: tuple[int, ...]) -> None:
-    samples = "1 sample" if shape[0] == 1 else f"{shape[0]} samples"
-    Terminal().print(f"{samples} of {shape[1]} steps")
+    samples = plural(shape[0], "sample")
+    Terminal().print(f"{samples} of {plural(shape[1], 'step')}")
     for name, count in done.spikes.items():
         Terminal().print(f"{escape(name)}: {count} spikes")
     if done.spikes and not any(done.spikes.values()):

@@ -26,6 +26,7 @@ from rig.network.conventions import ConventionChoice, Conventions
 from rig.network.fixed import file
 from rig.network.fixed.make import BITS_MAX, BITS_MIN, Quantised, quantised
 from rig.network.fixed.report import QuantisationReport
+from rig.units import plural
 
 
 @click.command()
@@ -119,7 +120,8 @@ def print_report(report: QuantisationReport) -> None:
         return
     if report.limited_inputs:
         say_plain(
-            f"{report.limited_inputs} values of the inputs did not fit and were limited"
+            "limited, as they did not fit:"
+            f" {plural(report.limited_inputs, 'value')} of the inputs"
         )
     differing = sum(node.differing for node in report.nodes)
     spikes = sum(node.spikes for node in report.nodes)

@@ -17,6 +17,7 @@ from rig.network.tflite import checks, complexity, interpreter, network
 from rig.network.tflite.form import IntegerNetwork, IntegerTensor
 from rig.network.tflite.inputs import to_inputs
 from rig.network.tflite.sizes import IntegerSizes, sizes
+from rig.units import plural
 
 #: Samples and values of each that are printed.
 _SAMPLES_SHOWN = 10
@@ -67,10 +68,13 @@ def run(path: Path, inputs: Path, output: Path | None) -> None:
     tensor = read.tensors[read.output]
     say(
         Terminal(),
-        escape(f"{_counted(len(samples))}; output: {_about(tensor)}"),
+        escape(f"{plural(len(samples), 'sample')}; output: {_about(tensor)}"),
     )
     if limited:
-        say(Terminal(), f"{limited} values of the inputs did not fit and were limited")
+        say(
+            Terminal(),
+            f"limited, as they did not fit: {plural(limited, 'value')} of the inputs",
+        )
     for number, row in enumerate(outputs[:_SAMPLES_SHOWN]):
         numbers = " ".join(str(value) for value in row[:_VALUES_SHOWN].tolist())
         more = " ..." if row.size > _VALUES_SHOWN else ""
@@ -81,10 +85,6 @@ def run(path: Path, inputs: Path, output: Path | None) -> None:
             output, outputs=outputs.reshape(len(outputs), *tensor.shape)
         )
         say(Terminal(), escape(f"outputs: {output}"))
-
-
-def _counted(samples: int) -> str:
-    return "1 sample" if samples == 1 else f"{samples} samples"
 
 
 def _about(tensor: IntegerTensor) -> str:

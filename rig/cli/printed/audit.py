@@ -28,7 +28,7 @@ from rig.results.audit_file import (
 )
 from rig.results.labels import Label
 from rig.results.verdict import Outcome, reasons
-from rig.units import ends, quantity, scale
+from rig.units import ends, plural, quantity, scale
 
 _COLOURS = {AuditOutcome.AUDITOR: "red", AuditOutcome.INCOMPLETE: "yellow"}
 _SAID = {
@@ -77,7 +77,7 @@ def _print_session(out: Terminal, session: AuditedSession, to: Path) -> None:
         if one.verdict is AuditOutcome.INCOMPLETE
     }
     for reason, names in reasons(lacking).items():
-        print_named(out, "lacks", f"{len(names)} metrics: {reason}")
+        print_named(out, "lacks", f"{plural(len(names), 'metric')}: {reason}")
     replaced = False
     for name, one in session.metrics.items():
         if one.replacement is not None:

@@ -19,7 +19,7 @@ from rig.results.document import Results
 from rig.results.labels import Label
 from rig.results.verdict import Outcome
 from rig.store.journal import RESUMABLE
-from rig.units import bytes_text
+from rig.units import bytes_text, plural
 
 #: Number of shown differences where not all findings are shown.
 _DIFFERENCES = 8
@@ -105,15 +105,11 @@ def _equal(good: Sequence[Finding]) -> Iterator[str]:
     parts = []
     for count in dict.fromkeys(counts.values()):
         names = [name for name, one in counts.items() if one == count]
-        parts.append(f"{', '.join(names)} of {_plural(count, 'trial')}")
+        parts.append(f"{', '.join(names)} of {plural(count, 'trial')}")
     if whole := len(good) - len(made):
-        parts.append(f"{_plural(whole, 'file')} unchanged")
+        parts.append(f"{plural(whole, 'file')} unchanged")
     if parts:
         yield "; ".join(parts)
-
-
-def _plural(count: int, noun: str) -> str:
-    return f"{count} {noun}{'s' * (count != 1)}"
 
 
 def _again(path: Path, checked: Check, wide: bool) -> str:

@@ -26,6 +26,7 @@ from rig.network.tflite.network import SUFFIXES
 from rig.results import labels
 from rig.settings.declare import Count, FolderText, Or, PathText, Seed, Why
 from rig.store.session_folder import BENCH
+from rig.units import plural
 from scenarios.tasks import user_files
 from scenarios.tasks.asc import kept, kept_task
 from scenarios.tasks.asc.audio import ClipReader
@@ -395,7 +396,7 @@ def balanced(every: list[AscSample], count: int, seed: int) -> list[AscSample]:
     """
     if not 0 < count <= len(every):
         raise ConfigError(
-            f"{count} samples of {len(every)}",
+            f"{plural(count, 'sample')} of {len(every)}",
             path="task.asc.samples",
             try_next="0 for all of them",
         )
@@ -407,7 +408,8 @@ def balanced(every: list[AscSample], count: int, seed: int) -> list[AscSample]:
             place for place, sample in enumerate(every) if sample.clip.label == label
         ]
         if share > len(places):
-            cause = f"{share} samples of {CLASSES[label]}, there are {len(places)}"
+            asked = plural(share, "sample")
+            cause = f"{asked} of {CLASSES[label]}, there are {len(places)}"
             raise ConfigError(
                 cause, path="task.asc.samples", try_next="fewer, or 0 for all of them"
             )

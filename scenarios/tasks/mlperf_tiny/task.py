@@ -23,6 +23,7 @@ from rig.model.scores import Score
 from rig.results import labels
 from rig.settings.declare import Count, FolderText, Or, PathText, Seed
 from rig.store.session_folder import BENCH
+from rig.units import plural
 from scenarios.tasks.mlperf_tiny import answer, generate, kept, model
 from scenarios.tasks.mlperf_tiny.benchmarks import BENCHMARKS, Benchmark, Name
 from scenarios.tasks.mlperf_tiny.dataset import TinyDataset, open_dataset
@@ -370,7 +371,7 @@ class MlperfTiny(Task):
         if count in known.files:
             return f"as many files as the evaluation set of {self._benchmark} has"
         return (
-            f"{count} files, the evaluation set of {self._benchmark} has "
+            f"{plural(count, 'file')}, the evaluation set of {self._benchmark} has "
             f"{' or '.join(map(str, known.files))}"
         )
 

@@ -18,6 +18,7 @@ from rig.firmware.model_options import ModelOptions
 from rig.network.sound.mel import SAMPLE_HZ
 from rig.network.tflite.form import IntegerNetwork
 from rig.network.wake import c_header
+from rig.units import plural
 from scenarios.tasks.mlperf_tiny import benches
 from scenarios.tasks.mlperf_tiny.references import CLONE, WAKE_WORD, ReferenceModel
 from scenarios.tasks.sww import data
@@ -207,7 +208,8 @@ def _recording(folder: Path, places: Sequence[str]) -> WordRecording | None:
             if (place / truth).is_file() and (place / audio).is_file():
                 signal = data.recording(place / audio, place / truth)
                 length_s = len(signal.samples) / SAMPLE_HZ
-                about = f"{place / audio}, {length_s:g} s, {len(signal.words)} words"
+                words = plural(len(signal.words), "word")
+                about = f"{place / audio}, {length_s:g} s, {words}"
                 if signal.ids != data.OFFICIAL:
                     about += f"; the benchmark's own is another, {_RECORDINGS[0][1]}"
                 return WordRecording(place / audio, place / truth, length_s, about)

@@ -26,6 +26,7 @@ from rig.network.wake import c_header
 from rig.network.wake.features import HOP
 from rig.results.labels import refuse_other
 from rig.settings.declare import Number, Or, PathText
+from rig.units import plural
 from scenarios.tasks.sww import answer, data, generate
 from scenarios.tasks.sww.programs import NAME, WordListener, hop_of, programs
 from scenarios.tasks.sww.replica import SwwReplica, labels_of
@@ -245,12 +246,13 @@ class SwwTask(EventTask):
         source = source_of(self._settings)
         official = is_official(source, list(self._signal.ids))
         length_s = len(self) * HOP / SAMPLE_HZ
+        words = plural(len(self._signal.words), "word")
         samples = self._signal.samples.astype("<i2").tobytes()
         return {
             "source": source,
             "official": official,
             "unofficial": "OWN DATA",
-            "statement": f"{source}; {len(self._signal.words)} words in {length_s:g} s;"
+            "statement": f"{source}; {words} in {length_s:g} s;"
             f" features in whole numbers on the device{_judged(source, official)}",
             "samples": len(self),
             "subset": self._subset(length_s),

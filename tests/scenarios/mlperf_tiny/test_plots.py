@@ -49,7 +49,7 @@ def test_each_trial_has_its_windows_and_their_median() -> None:
 def test_windows_that_are_too_short_are_reported() -> None:
     short = (*FIVE[:4], timed(0.04, length_s=9.0))
     picture = windows([DrawnTrial(1, True, short)])
-    assert "1 windows are shorter than the rule asks for" in picture.caption
+    assert "shorter than the rule asks for (orange): 1." in picture.caption
 
 
 def test_without_windows_no_picture_is_drawn() -> None:

@@ -168,7 +168,7 @@ def test_a_session_that_was_stopped_opens_with_its_finished_trials(
     session = rig.open_session(stopped)
     assert session.status == "abort"
     assert not session.valid and not session.verdict
-    assert "it did not finish (abort), 1 trials are complete" in session.invalid_because
+    assert "it did not finish (abort): 1 complete trial" in session.invalid_because
     assert session.metrics["energy_infer"].value > 0
     assert len(session.samples()) == 4
     assert session.trials()["trial"].tolist() == [1]

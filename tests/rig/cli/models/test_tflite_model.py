@@ -86,7 +86,7 @@ def test_run_takes_real_numbers_by_the_scale_of_the_input(tmp_path: Path) -> Non
     out = tmp_path / "out.npz"
     code, text = invoke("run", EXAMPLE, tmp_path / "in.npy", "--output", out)
     assert code == 0
-    assert "1 values of the inputs did not fit" in text
+    assert "they did not fit: 1 value of the inputs" in text
     with np.load(out) as stored:
         assert np.array_equal(stored["outputs"][1:], outputs[1:])
 

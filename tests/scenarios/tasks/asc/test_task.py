@@ -124,7 +124,7 @@ def test_a_subset_that_cannot_be_is_refused(cache: Path, samples: int) -> None:
 
 
 def test_a_subset_larger_than_a_class_is_refused(tiny: TinySet) -> None:
-    with pytest.raises(ConfigError, match="1 samples of street_traffic, there are 0"):
+    with pytest.raises(ConfigError, match="1 sample of street_traffic, there are 0"):
         AscTask.open(AscTask.Settings(data=str(tiny.folder), samples=4), BenchContext())
 
 

@@ -167,7 +167,7 @@ def test_a_folder_that_is_called_as_a_benchmark_must_hold_its_data(
     }
     assert (facts["official"], facts["statement"]) == (
         False,
-        "1 files, the evaluation set of kws01 has 1000",
+        "1 file, the evaluation set of kws01 has 1000",
     )
 
 
