@@ -41,10 +41,13 @@ def value_text(
         value = told.value
     else:
         value = "-" if row.value is None else f"{row.value * many:.4g}"
-    interval = ""
-    if with_interval:
-        interval = beside(pair.interval(row), row.value, many, notes)
-    return " ".join(filter(None, (value, interval, unit)))
+    if not with_interval:
+        return " ".join(filter(None, (value, unit)))
+    interval = pair.interval(row)
+    text = beside(interval, row.value, many, notes)
+    # The unit is that of the ends as well; a reason has none.
+    parts = (value, unit, text) if interval.reason else (value, text, unit)
+    return " ".join(filter(None, parts))
 
 
 def difference_text(
