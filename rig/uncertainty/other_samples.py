@@ -113,7 +113,10 @@ def _share(
     if plain or _differing(name, at, knife) < LEAST:
         size = n if plain else _effective_size(name, at, n, knife)
         counted.append(Share(at * size, size).interval())
-        if not plain:
+        # Words of a stream of windows stay where samples are left out: the scatter of
+        # the samples is not that of such outcomes.
+        sizes, _ = knife.deleted[name].events(knife.whole[name])
+        if not plain or not sizes.any():
             return Interval(*hull(*counted), COUNTS)
     error = standard_error([metric.value for metric in single]) or 0.0
     scatter = knife.scatter(name, Variance(error**2, max(len(single) - 1, 1)))

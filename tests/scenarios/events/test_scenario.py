@@ -5,6 +5,7 @@ firmware as a process, and on the emulated Cortex-M4.
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from rig.interfaces.context import BenchContext
 from rig.model.steps import Stream
 from rig.model.trial import Hop, Measured, Streamed, Window
 from rig.session.session import SessionResult, open_bench
+from rig.stats.binomial import Share
 from scenarios.common.event_scoring import HOP_S
 from scenarios.events.scenario import EventDetection
 from scenarios.tasks.sww.task import SwwTask
@@ -26,7 +28,9 @@ from tests.builds import built
 from tests.checking import check
 from tests.conftest import ROOT
 from tests.samples import sample_of
+from tests.scenarios.tasks.mlperf_tiny import fake_clone
 
+POSIX = pytest.mark.posix
 LENGTH_S = 24.0
 SHORT = f"task.sww.length_s={LENGTH_S}"
 
@@ -125,6 +129,42 @@ def test_the_probe_asks_for_no_answer_outside_a_stream() -> None:
     findings = list(probe(ROOT / "benches" / "posix-sww.toml", [program]))
     assert all(finding.ok for finding in findings)
     assert "skipped" in next(each.detail for each in findings if each.name == "query")
+
+
+@pytest.mark.parametrize("mode", ["stream", pytest.param("one", marks=POSIX)])
+def test_found_words_have_the_interval_of_independent_words_in_both_modes(
+    tmp_path: Path, mode: str
+) -> None:
+    fake_clone.recording(tmp_path, 12.0, "words.json", "words.wav")
+    path = tmp_path / "words.json"
+    recordings = json.loads(path.read_text("utf-8"))
+    assert len(recordings[0]["detection_windows"]) == 3
+    # A word of the list that is not in the sound.
+    recordings[0]["detection_windows"].insert(2, [6.5, 7.0])
+    path.write_text(json.dumps(recordings), encoding="utf-8")
+    signal = f"task.sww.audio={tmp_path / 'words.wav'}", f"task.sww.truth={path}"
+    if mode == "stream":
+        result = run("virtual-sww", tmp_path, *signal)
+    else:
+        program = f"sut.posix.program={built('posix') / 'posix' / 'sww'}"
+        text = "sut.posix.layer=text", "scenario.events.mode=accuracy"
+        whole = "scenario.events.duration_s=0"
+        result = run("posix-sww", tmp_path, program, *signal, *text, whole)
+    recall = result.content["metrics"]["recall"]
+    assert recall["value"] == 3 / 4
+    stated = recall["other_samples"]
+    assert (stated["low"], stated["high"]) == Share(3, 4).interval()
+
+
+def test_false_positives_have_an_interval_of_their_windows(tmp_path: Path) -> None:
+    result = run("virtual-sww", tmp_path, SHORT, "sut.virtual.error_rate=0.9")
+    false = result.content["metrics"]["false_positive_share"]
+    windows = int(LENGTH_S / HOP_S)
+    count = round(false["value"] * windows)
+    low, high = Share(count, windows).interval()
+    assert count > 0
+    assert false["other_samples"]["low"] == pytest.approx(low, rel=0.5)
+    assert false["other_samples"]["high"] == pytest.approx(high, rel=0.2)
 
 
 @pytest.mark.posix
