@@ -58,9 +58,11 @@ def metrics(
 ) -> dict[str, Metric]:
     """Compute the mean gap and the average power of each cell and time-out;
     `repeatability` is that of the gaps. The gap of all cells at the last time-out is
-    the headline."""
+    the headline, and of problems from files each one's value there, with its gap where
+    there are several."""
     all_metrics: dict[str, Metric] = {}
     overall: dict[str, str] = {}
+    of_problems: dict[str, list[str]] = {}
     for (cell, timeout_s), group in groups(samples).items():
         if overrun.why(group):
             continue
@@ -74,13 +76,33 @@ def metrics(
                 )
                 overall |= {} if cell else {kind: name}
         if cell and (word := measure_of(group)):
-            all_metrics[metric_name(word, cell, timeout_s)] = replace(
-                mean_value(group), repeatability=repeatability
-            )
+            name = metric_name(word, cell, timeout_s)
+            all_metrics[name] = replace(mean_value(group), repeatability=repeatability)
+            gaps_of_cell = [gap_name(kind, cell, timeout_s) for kind in KINDS]
+            of_problems[cell] = [name, *gaps_of_cell]
         all_metrics[metric_name("power", cell, timeout_s)] = replace(
             power(group), prominence=prominence(cell)
         )
-    return all_metrics | headline(all_metrics, overall)
+    return (
+        all_metrics
+        | headline(all_metrics, overall)
+        | _headlines_of_problems(all_metrics, of_problems)
+    )
+
+
+def _headlines_of_problems(
+    all_metrics: Mapping[str, Metric], of_problems: Mapping[str, Sequence[str]]
+) -> dict[str, Metric]:
+    """Mark the headlines of each problem, whose value is named before its gaps; the gap
+    of one that stands alone is that of all cells.
+    """
+    marked = {}
+    for value, *gaps in of_problems.values():
+        for name in [value, *gaps] if len(of_problems) > 1 else [value]:
+            if name in all_metrics:
+                metric = all_metrics[name]
+                marked[name] = replace(metric, prominence=Prominence.HEADLINE)
+    return marked
 
 
 def measure_of(samples: Sequence[Sample]) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 import textwrap
 from collections.abc import Sequence
+from itertools import islice
 from pathlib import Path
 
 from rich.console import Console
@@ -22,10 +23,10 @@ from rig.results.document import IntervalResult, MetricResult, Results, VerdictR
 from rig.results.replication import LIMIT, TRIALS, deviation
 from rig.results.stated import Notes, stated
 from rig.results.verdict import Outcome
-from rig.units import share
+from rig.units import plural, share
 
 #: With the other lines a screen of 24 is full. Where a session has more metrics, the
-#: headlines are shown.
+#: headlines are shown, the first ones where these are more.
 _ROWS = 11
 #: Problems, and windows that are too short, of each so many.
 _PROBLEMS = 3
@@ -46,7 +47,7 @@ def print_summary(
     else:
         notes = Notes()
         print_whole(console, _table(results, notes))
-        lines = [*(f" {line}" for line in notes.lines), *_remarks(results)]
+        lines = [*(f" {line}" for line in notes.lines), *_remarks(results, folder)]
     for line in lines:
         console.print(escape(line), highlight=False, soft_wrap=True)
     for name, text in (("report", str(report)), ("next", _next(results, folder))):
@@ -119,11 +120,12 @@ def shown(results: Results) -> dict[str, MetricResult]:
     }
     if len(main) <= _ROWS:
         return main
-    return {
+    headlines = {
         name: metric
         for name, metric in main.items()
         if metric.prominence is Prominence.HEADLINE
     }
+    return dict(islice(headlines.items(), _ROWS))
 
 
 def _table(results: Results, notes: Notes) -> Table:
@@ -170,7 +172,7 @@ def _differ(metric: MetricResult, limited: bool) -> str:
     return f"[red]{text}[/]" if limited and farthest > LIMIT else text
 
 
-def _remarks(results: Results) -> list[str]:
+def _remarks(results: Results, folder: Path) -> list[str]:
     """Return the remarks that a reader needs about the numbers above."""
     rows = shown(results)
     more = sum(
@@ -183,9 +185,8 @@ def _remarks(results: Results) -> list[str]:
             " intervals: the same samples measured again; of shares, other samples"
         )
     if len(rows) < more:
-        lines.append(
-            f" {more - len(rows)} more metrics: in the report, and with --wide"
-        )
+        cut = plural(more - len(rows), "more metric")
+        lines.append(f" {cut}: rig results {folder} --all")
     if largest := _largest(rows):
         lines.append(f" {largest}")
     if clock := results.provenance.device_clock:

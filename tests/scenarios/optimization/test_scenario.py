@@ -789,6 +789,45 @@ def test_the_longest_time_out_and_the_smallest_gap_are_headlines_and_cells_are_d
     }
 
 
+def of_file(case: str, value: float, timeout_s: float = 1.0) -> Sample:
+    """A search of a problem from a file without a target."""
+    cost = -int(value)
+    costs = Costs(cost, None, cost, measure="cut", value=value)
+    return replace(fixed(case, cost, 0, timeout_s), costs=costs)
+
+
+def test_each_problem_from_a_file_is_a_headline_at_the_longest_time_out():
+    scenario = optimization(gaps=(), timeouts_s=(1.0, 10.0), target_limit_s=0.0)
+    searches = []
+    for case, value in (("g0", 33.0), ("g1", 62.0), ("g2", 71.0)):
+        searches += [of_file(case, value), of_file(case, value, 10.0)]
+    metrics = scenario.summarise(measured(*searches), ["solve"])
+    problems = ["cut_g0_10s", "cut_g1_10s", "cut_g2_10s"]
+    assert headlines(metrics) == ["power_active", *problems]
+    assert metrics["cut_g0_1s"].prominence is Prominence.MAIN
+
+
+def test_the_gaps_of_several_problems_with_targets_are_headlines_too() -> None:
+    scenario = optimization(gaps=(), timeouts_s=(1.0,), target_limit_s=0.0)
+    searches = []
+    for case, value in (("g0", 33.0), ("g1", 62.0)):
+        sample = of_file(case, value)
+        assert sample.costs is not None
+        costs = replace(sample.costs, best_known=-66)
+        searches.append(replace(sample, costs=costs))
+    metrics = scenario.summarise(measured(*searches), ["solve"])
+    assert headlines(metrics) == [
+        "power_active",
+        "gap_best_known_1s",
+        "gap_best_known_g0_1s",
+        "cut_g0_1s",
+        "gap_best_known_g1_1s",
+        "cut_g1_1s",
+    ]
+    alone = scenario.summarise(measured(searches[0]), ["solve"])
+    assert headlines(alone) == ["power_active", "gap_best_known_1s", "cut_g0_1s"]
+
+
 @pytest.mark.parametrize(
     ("reseed", "mean", "share"),
     [

@@ -70,6 +70,24 @@ def test_a_screen_is_the_stored_one(name: str, results: dict[str, Results]) -> N
     assert not screens.wider(result)
 
 
+def test_more_headlines_than_rows_are_cut_and_counted(
+    results: dict[str, Results],
+) -> None:
+    found = results["qubo"]
+    (first, *_) = shown(found).values()
+    many = {f"cut_problem{number}_1s": first for number in range(30)}
+    changed = replace(found, metrics=many)
+    text = screens.screen(
+        lambda console: print_summary(console, changed, FOLDER, FOLDER / "report.html"),
+        80,
+        piped=True,
+    )
+    rows = [line for line in text.splitlines() if line.startswith(" cut_problem")]
+    assert len(shown(changed)) == 11
+    assert rows[0].startswith(" cut_problem0_1s ")
+    assert f"19 more metrics: rig results {FOLDER} --all" in text
+
+
 def test_a_reason_that_is_too_long_for_a_cell_stands_below_the_table(
     results: dict[str, Results],
 ) -> None:
