@@ -43,7 +43,7 @@ class FindingRow:
 
 
 _COLUMNS = (
-    TableColumn("", lambda row: row.sign, colour=lambda row: row.colour),
+    TableColumn("result", lambda row: row.sign, colour=lambda row: row.colour),
     TableColumn(
         "what", lambda row: f"{row.name} of {row.rail}" if row.rail else row.name
     ),

@@ -145,6 +145,12 @@ def test_a_bench_is_created_changed_in_the_form_and_proved(
         row.name for row in rows
     ]
     assert len(rows) == 6
+    model = bench.screen.connect_page.rows.table.model()
+    heads = [
+        model.headerData(number, Qt.Orientation.Horizontal)
+        for number in range(model.columnCount())
+    ]
+    assert all(heads), heads
     assert not bench.supply_on
 
 
