@@ -30,7 +30,13 @@ _ROW_PX = 34
 _HEAD_PX = 26
 _GAP_PX = 10
 _DOT_PX = 3.6
+_RING_PX = 7.1
+#: Distance from the ring of an odd trial to its number.
+_ASIDE_PX = 3.5
 _VERDICT_PX = 92
+#: The number of an odd trial may reach so far beyond the plot, and the verdict begins
+#: as far beyond the number.
+_NUMBER_PX = 8
 _BAND_OPACITY = 0.18
 _CHOSEN_OPACITY = 0.17
 _SPREAD_PX = 8.0
@@ -201,7 +207,9 @@ class Dots(QWidget):
         colour = theme.muted
         if judged is not None:
             colour = theme.ok if judged.ok else theme.bad
-        end = QRect(self.width() - _VERDICT_PX + 6, top, _VERDICT_PX - 10, _ROW_PX)
+        aside = 2 * _NUMBER_PX
+        end = QRect(self.width() - _VERDICT_PX, top, _VERDICT_PX, _ROW_PX)
+        end.adjust(aside, 0, -4, 0)
         painter.text(end, LEFT, words.verdict(metric), colour)
 
     def _paint_intervals(
@@ -248,12 +256,12 @@ class Dots(QWidget):
             painter.drawEllipse(at, _DOT_PX, _DOT_PX)
         if odd:
             painter.setBrush(Qt.BrushStyle.NoBrush)
-            painter.drawEllipse(at, _DOT_PX + 3.5, _DOT_PX + 3.5)
+            painter.drawEllipse(at, _RING_PX, _RING_PX)
             number = str(dot.trial)
             wide = QFontMetrics(self.font()).horizontalAdvance(number)
             # Beside the ring, on the side where it meets no verdict.
-            aside = _DOT_PX + 6
-            if at.x() + aside + wide > plot.right():
+            aside = _RING_PX + _ASIDE_PX
+            if at.x() + aside + wide > plot.right() + _NUMBER_PX:
                 aside = -aside - wide
             painter.drawText(at + QPointF(aside, 4), number)
 
