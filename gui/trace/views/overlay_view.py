@@ -193,7 +193,6 @@ class OverlayView(TraceView):
         colours = shown().phases
         for plot in (self.power, self.difference):
             plot.clear()
-        self.power.legend()
         for laid in overlay.trials:
             colour_of_trial = colours[(laid.trial - 1) % len(colours)]
             colour = shown().bad if laid.trial == overlay.odd else colour_of_trial

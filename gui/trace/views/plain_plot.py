@@ -9,18 +9,20 @@ from typing import Any
 import numpy as np
 import pyqtgraph
 from numpy.typing import NDArray
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QShowEvent
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from gui.theme import Recoloured, shown
+from gui.trace.views.curve_names import CurveName, CurveNames
 from gui.widgets import plots
 from gui.widgets.controls import named
 from gui.widgets.text import no_markup
 
 Array = NDArray[np.float64]
 
-#: Names of curves in a line, so that those of five trials fit a low plot.
-_LEGEND_COLUMNS = 3
+#: Title and numbers of the y axes of plots below each other.
+_LEFT_AXIS_PX = 52
 
 
 class PlainPlot(QWidget, Recoloured):
@@ -33,9 +35,11 @@ class PlainPlot(QWidget, Recoloured):
         super().__init__()
         named(self, name, accessible)
         self._made: Any = None
-        self._legend: Any = None
+        self.names = CurveNames()
         self._layout = QVBoxLayout(self)
         self._layout.setContentsMargins(0, 0, 0, 0)
+        self._layout.setSpacing(2)
+        self._layout.addWidget(self.names)
 
     def showEvent(self, event: QShowEvent) -> None:  # noqa: N802
         """Show the axes, also of an empty plot."""
@@ -48,31 +52,30 @@ class PlainPlot(QWidget, Recoloured):
             self._colour(self._made)
 
     def label(self, x: str, x_unit: str, y: str, y_unit: str) -> None:
-        """Name the axes; SI prefixes come by themselves."""
-        self._plot.setLabel("bottom", no_markup(x), units=x_unit or None)
+        """Name the axes; SI prefixes come by themselves. Without a name, an x axis has
+        no numbers either: those of another plot are below.
+        """
         self._plot.setLabel("left", no_markup(y), units=y_unit or None)
+        self._plot.setLabel("bottom", no_markup(x), units=x_unit or None)
+        bottom = self._plot.getAxis("bottom")
+        bottom.showLabel(bool(x))
+        bottom.setStyle(showValues=bool(x))
 
     def logarithmic(self, x: bool, y: bool) -> None:
         """Make axes logarithmic, or not."""
         self._plot.setLogMode(x=x, y=y)
 
     def link_x(self, other: PlainPlot) -> None:
-        """Show the same x range as another plot."""
+        """Show the same x range as another plot, in the same place."""
         self._plot.setXLink(other._plot)
+        for plot in (self._plot, other._plot):
+            plot.getAxis("left").setWidth(_LEFT_AXIS_PX)
 
     def clear(self) -> None:
         """Remove all curves, bands and lines."""
         if self._made is not None:
             self._made.clear()
-        if self._legend is not None:
-            self._legend.clear()
-
-    def legend(self) -> None:
-        """Name the curves in a corner."""
-        if self._legend is None:
-            self._legend = self._plot.addLegend(
-                offset=(-8, 8), labelTextColor=shown().text, colCount=_LEGEND_COLUMNS
-            )
+        self.names.clear()
 
     def curve(
         self,
@@ -82,10 +85,11 @@ class PlainPlot(QWidget, Recoloured):
         name: str = "",
         width: float = 1.0,
     ) -> None:
-        """Draw a curve."""
-        more: dict[str, Any] = {"name": no_markup(name)} if name else {}
+        """Draw a curve; its name stands above the plot."""
         pen = pyqtgraph.mkPen(colour, width=width)
-        self._plot.plot(x, y, pen=pen, connect="finite", **more)
+        self._plot.plot(x, y, pen=pen, connect="finite")
+        if name:
+            self.names.add(CurveName(name, colour, width))
 
     def steps(
         self, borders: Array, y: Array, colour: str, fill: float | None = None
@@ -110,15 +114,13 @@ class PlainPlot(QWidget, Recoloured):
         region.setZValue(-10)
         self._plot.addItem(region)
 
-    def line(self, x: float, colour: str, text: str = "", dashed: bool = False) -> None:
-        """Draw a vertical line with a text."""
-        from PySide6.QtCore import Qt
-
+    def line(self, x: float, colour: str, name: str = "", dashed: bool = False) -> None:
+        """Draw a vertical line; its name stands above the plot."""
         style = Qt.PenStyle.DashLine if dashed else Qt.PenStyle.SolidLine
-        options = {"position": 0.93, "color": colour} if text else None
         pen = pyqtgraph.mkPen(colour, style=style)
-        line = pyqtgraph.InfiniteLine(x, pen=pen, label=text or None, labelOpts=options)
-        self._plot.addItem(line)
+        self._plot.addItem(pyqtgraph.InfiniteLine(x, pen=pen))
+        if name:
+            self.names.add(CurveName(name, colour, is_dashed=dashed))
 
     def fit(self) -> None:
         """Show all that is drawn."""
@@ -132,7 +134,7 @@ class PlainPlot(QWidget, Recoloured):
                 plots.new_plot(), f"{self.objectName()}-plot", self.accessibleName()
             )
             self._made.showGrid(x=True, y=True, alpha=0.15)
-            self._layout.addWidget(self._made)
+            self._layout.addWidget(self._made, 1)
             self._colour(self._made)
         return self._made
 

@@ -4,16 +4,18 @@ annotations."""
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import pairwise, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from PySide6.QtWidgets import QGraphicsView
 
 if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot
 
     from gui.trace.screen import TraceScreen
+    from gui.trace.views.plain_plot import PlainPlot
     from gui.window import MainWindow
 
 
@@ -39,6 +41,18 @@ def _left() -> Any:
 def _shown(qtbot: QtBot, screen: TraceScreen, widget: Any) -> None:
     screen.tabs.setCurrentWidget(widget)
     qtbot.waitUntil(lambda: screen.idle() and widget.isVisible(), timeout=10_000)
+
+
+def _above_the_plot(plot: PlainPlot) -> bool:
+    """Return whether the names of curves are above the samples, each at a place of its
+    own."""
+    names = plot.names
+    boxes = list(names.boxes(names.width()))
+    apart = not any(one.intersects(other) for one, other in pairwise(boxes))
+    view = plot.findChild(QGraphicsView)
+    assert view is not None and names.isVisible()
+    inside = boxes[-1].bottom() <= names.height()
+    return apart and inside and names.geometry().bottom() < view.geometry().top()
 
 
 def test_the_trials_are_overlaid_in_the_sample_that_is_chosen_whatever_their_orders(
@@ -72,6 +86,9 @@ def test_the_trials_are_overlaid_in_the_sample_that_is_chosen_whatever_their_ord
         "the trials have other orders"
     )
     assert len(screen.overlay.table.rows) == 5
+    names = screen.overlay.power.names
+    assert len(names.names) == 5 and names.names[0].text.startswith("trial 1")
+    assert _above_the_plot(screen.overlay.power)
     for button, back in ((screen.overlay.next, False), (screen.overlay.previous, True)):
         qtbot.mouseClick(button, _left())
         _settled(qtbot, screen)
@@ -103,6 +120,8 @@ def test_an_edge_is_shown_with_its_uncertainty(
     assert result.u_s == state.subject.trace.edge_uncertainty_s(span.start_s) > 0
     assert result.borders_s[0] < 0 < result.borders_s[-1]
     assert "known to" in screen.edge.text.text()
+    assert [name.text for name in screen.edge.plot.names.names] == ["as seen", "marker"]
+    assert _above_the_plot(screen.edge.plot)
 
 
 def test_the_histogram_and_the_spectrum_are_of_the_selection(
