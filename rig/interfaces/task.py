@@ -113,6 +113,12 @@ class Task(ABC):
         """
         return {}
 
+    def memory_b(self, index: int) -> int | None:
+        """Return the memory that a device needs for a sample beside its payload, in
+        bytes; None where it is not known.
+        """
+        return None
+
     @property
     def score_count(self) -> int:
         """Number of scores in an answer (`Score.scores`); 0 where an answer is a label

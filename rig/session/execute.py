@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from rig.errors import LocalProtocolError, SutError
+from rig.errors import LocalProtocolError, RigError, SutError
 from rig.interfaces.sut import SutInfo, SystemUnderTest
 from rig.interfaces.task import Task
 from rig.kinds import registry as kinds
@@ -28,8 +28,18 @@ def do(
         # The backend may refuse a payload beyond the device's stated room.
         if not kind.may_be_refused(step):
             raise
-        return Completion((), refusal=error.joined(" "))
+        return Completion((), refusal=_refusal(error, task, step))
     return None if kind.loads else completion
+
+
+def _refusal(error: RigError, task: Task, step: Step) -> str:
+    """Return why the device refused a sample, and the memory that it would need."""
+    refusal = error.joined(": ")
+    for index in step.samples_named:
+        memory_b = task.memory_b(index)
+        if memory_b is not None:
+            refusal += f"; a device needs {memory_b} bytes for it"
+    return refusal
 
 
 def done(task: Task, number: int, step: Step, completion: Completion) -> StepRecord:

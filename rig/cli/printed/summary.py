@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import math
 import textwrap
+from collections import Counter
 from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
@@ -187,6 +188,7 @@ def _remarks(results: Results, folder: Path) -> list[str]:
     if len(rows) < more:
         cut = plural(more - len(rows), "more metric")
         lines.append(f" {cut}: rig results {folder} --all")
+    lines += _failures(results)
     if largest := _largest(rows):
         lines.append(f" {largest}")
     if clock := results.provenance.device_clock:
@@ -200,6 +202,26 @@ def _remarks(results: Results, folder: Path) -> list[str]:
         lines.append(
             f" windows too short to resolve 5 %: {names} (--wide says which length is)"
         )
+    return lines
+
+
+def _failures(results: Results) -> list[str]:
+    """Return why workloads failed, the first of them; with the cells, where others of
+    the workload did not fail so.
+    """
+    cells = results.coverage.cells if results.coverage else ()
+    asked = Counter(cell.workload for cell in cells)
+    whats: dict[tuple[str, str], list[str]] = {}
+    for cell in cells:
+        for reason in dict.fromkeys(cell.failures):
+            whats.setdefault((cell.workload, reason), []).append(cell.what)
+    lines = []
+    for (workload, reason), names in list(whats.items())[:_PROBLEMS]:
+        is_whole = len(names) == asked[workload]
+        where = workload if is_whole else f"{workload} {', '.join(names)}"
+        lines.append(f" {where}: {reason}")
+    if (left := len(whats) - _PROBLEMS) > 0:
+        lines.append(f" {plural(left, 'more failure')}: in the report")
     return lines
 
 

@@ -24,7 +24,13 @@ from rig.model.scores import Costs, Score
 from rig.results import labels
 from rig.settings.declare import PathText
 from rig.store.session_folder import PROVENANCE
-from scenarios.tasks.qubo import answer, problem_file, problem_wire, tuning
+from scenarios.tasks.qubo import (
+    answer,
+    problem_file,
+    problem_wire,
+    reference,
+    tuning,
+)
 from scenarios.tasks.qubo.problem import Kind, QuadraticProblem, Sense
 from scenarios.tasks.qubo.problem_file import ProblemFile, ReadingOptions
 from scenarios.tasks.qubo.programs import KNOWN, PARAMETERS, programs
@@ -185,6 +191,10 @@ class ProblemTask(OptimizationTask):
     def payload(self, index: int) -> bytes:
         """Return a problem on the wire (docs/reference/QUBO.md)."""
         return self._wires[index]
+
+    def memory_b(self, index: int) -> int | None:
+        """Return the memory that the search needs; None without a C compiler."""
+        return reference.memory_b_if_known(self.payload(index))
 
     def catalogue(self) -> list[Entry]:
         """Return the name of every problem."""

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from rig.errors import ConfigError
+from rig.errors import ConfigError, RigError
 from rig.files.shipped import shipped
 from scenarios.tasks.qubo import edges, problem_wire
 from scenarios.tasks.qubo.answer import encode
@@ -192,6 +192,14 @@ def memory_b(wire: bytes) -> int:
     head = problem_wire.head_of(wire)
     c = _functions(library().compiled())
     return int(c.nr_qubo_memory_b(head.kind, head.nodes, head.edges))
+
+
+def memory_b_if_known(wire: bytes) -> int | None:
+    """Return the memory that a device needs; None without a C compiler."""
+    try:
+        return memory_b(wire)
+    except RigError:
+        return None
 
 
 def library() -> Library:

@@ -22,7 +22,7 @@ from rig.model.catalogue import Entry
 from rig.model.scores import Score
 from rig.results import labels
 from rig.settings.declare import Count, PathText, Ratio, Seed
-from scenarios.tasks.qubo import edges, official, rescore, targets, tuning
+from scenarios.tasks.qubo import edges, official, reference, rescore, targets, tuning
 from scenarios.tasks.qubo.cost import cost
 from scenarios.tasks.qubo.facts import WorkloadFacts
 from scenarios.tasks.qubo.graph import NODES_MAX, Workload
@@ -205,6 +205,10 @@ class QuboTask(OptimizationTask):
     def payload(self, index: int) -> bytes:
         """Return the graph of workload `index` on the wire (docs/reference/QUBO.md)."""
         return edges.encode(self._graphs.of(self._workloads[index]))
+
+    def memory_b(self, index: int) -> int | None:
+        """Return the memory that the search needs; None without a C compiler."""
+        return reference.memory_b_if_known(self.payload(index))
 
     def catalogue(self) -> list[Entry]:
         """Return the name of every workload: each is drawn by itself."""

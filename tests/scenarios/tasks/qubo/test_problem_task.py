@@ -15,9 +15,16 @@ import pytest
 from rig.errors import ConfigError, DataError, RigError
 from rig.interfaces.context import BenchContext
 from rig.session.session import SessionResult, open_bench
-from scenarios.tasks.qubo import answer, problem_wire, programs
+from scenarios.tasks.qubo import (
+    answer,
+    problem_file,
+    problem_wire,
+    programs,
+    reference,
+)
 from scenarios.tasks.qubo.answer import packed_bits
 from scenarios.tasks.qubo.graph import Workload, generate
+from scenarios.tasks.qubo.problem_file import ReadingOptions
 from scenarios.tasks.qubo.problem_task import (
     ProblemReplica,
     ProblemSettings,
@@ -28,6 +35,7 @@ from scenarios.tasks.qubo.task import QuboTask
 from tests.boards import image
 from tests.builds import built
 from tests.checking import check
+from tests.commands import rig
 from tests.scenarios.tasks.qubo.problems import least_cost
 
 BENCH = """
@@ -276,3 +284,33 @@ def test_a_program_for_graphs_alone_refuses_other_problems(tmp_path: Path) -> No
     with pytest.raises(DataError, match="with weights, or a cut"):
         edges.decode(wire)
     assert edges.decode(edges.encode(generate(Workload(10, 0.5, 0)))).nodes == 10
+
+
+def test_the_screen_says_which_problem_was_refused_and_what_it_needs(
+    tmp_path: Path,
+) -> None:
+    edges_of_a_ring = [f"{node} {node % 900 + 1} 1" for node in range(1, 901)]
+    (tmp_path / "large.txt").write_text("\n".join(["900 900", *edges_of_a_ring]))
+    (tmp_path / "small.txt").write_text("3 2\n1 2 1\n2 3 1\n")
+    (tmp_path / "bench.toml").write_text(
+        """
+        [bench]
+        name = "files"
+        [sut.virtual]
+        slot_b = 1000
+        [monitor.virtual]
+        [scenario.optimization]
+        timeouts_s = [1e-3, 1e-2]
+        [[task.qubo.problems]]
+        file = "large.txt"
+        [[task.qubo.problems]]
+        file = "small.txt"
+        """
+    )
+    done = rig("run", "bench.toml", "--trials", "1", cwd=tmp_path)
+    [line] = [line for line in done.stdout.splitlines() if line.startswith(" large")]
+    large = problem_file.read(tmp_path / "large.txt", ReadingOptions()).problem
+    needed_b = reference.memory_b(problem_wire.encode(large))
+    assert "not loaded" in line and "1000" in line
+    assert line.endswith(f"a device needs {needed_b} bytes for it")
+    assert "cut_small_10ms" in done.stdout
