@@ -116,6 +116,7 @@ TABLE = {
     "how-to/FLASHING": Page(
         not_here={"rig firmware flash": "tests/rig/cli/boards/test_firmware_flash.py"}
     ),
+    "how-to/GPU": Page(not_here={"rig run benches/gpu": "tests/sut_backends/gpu"}),
     "how-to/IO_MANAGER": Page(),
     "how-to/LABS": Page(not_here={"pytest": "tests/rig/test_pytest_plugin.py"}),
     "how-to/MEASURE": Page(),
@@ -141,6 +142,7 @@ TABLE = {
         },
         codes={"rig submission check": 1},
     ),
+    "how-to/QUBO_FILES": Page(words={"--seconds 60": "--seconds 0.1"}),
     "how-to/REGRESSION": Page(
         words={
             "SESSION SESSION...": _THREE,
@@ -179,6 +181,18 @@ TABLE = {
     ),
     "reference/FIXED_POINT": Page(
         not_here={"rig firmware build": "tests/firmware/test_emulated.py"}
+    ),
+    "reference/QUBO": Page(
+        not_here={
+            "python -m lab": "tests/lab/qubo/test_official_costs.py",
+            "rig qubo targets --official": "tests/lab/qubo/test_official_costs.py",
+            "rig qubo rescore": "tests/scenarios/tasks/qubo/test_rescore.py",
+            "rig qubo largest": "tests/scenarios/tasks/qubo/test_largest.py",
+            "rig qubo targets --search": "tests/scenarios/tasks/qubo/test_targets_command.py",
+            "rig qubo targets --table": "tests/scenarios/tasks/qubo/test_targets_command.py",
+            "rig coverage": "tests/rig/cli/test_session_screens.py",
+        },
+        words={"benches/": f"{ROOT}/benches/"},
     ),
     "reference/MODELS": Page(
         not_here={
@@ -330,6 +344,13 @@ def _network(folder: Path, _: pytest.TempPathFactory) -> None:
     (folder / "examples").symlink_to(ROOT / "examples")
 
 
+def _problems(folder: Path, _: pytest.TempPathFactory) -> None:
+    (folder / "G1.txt").write_text("3 2\n1 2 1\n2 3 1\n")
+    (folder / "C125.9.clq").write_text("p edge 3 2\ne 1 2\ne 2 3\n")
+    head = "%%MatrixMarket matrix coordinate integer symmetric\n"
+    (folder / "matrix.mtx").write_text(f"{head}2 2 2\n1 1 -1\n2 1 2\n")
+
+
 _PREPARED = {
     "how-to/AUDIT": _audit,
     "how-to/CAMPAIGN": _campaign,
@@ -337,6 +358,7 @@ _PREPARED = {
     "how-to/COMPARE": _compare,
     "how-to/MEASURE": _measure,
     "how-to/PUBLISH": _publish,
+    "how-to/QUBO_FILES": _problems,
     "how-to/REGRESSION": _sessions,
     "how-to/SITE": _sessions,
     "reference/FIXED_POINT": _network,
