@@ -75,7 +75,7 @@ class Accumulated:
     of a trace."""
 
     def __init__(self, sample_hz: float, accuracy: Accuracy) -> None:
-        self._sample_hz = sample_hz
+        self.sample_hz = sample_hz
         self._accuracy = accuracy
         self._sums = Sums(ranges_a(accuracy))
         self.samples = 0
@@ -97,6 +97,15 @@ class Accumulated:
                 current, voltage = current[good], voltage[good]
             self._sums.add(current, voltage)
 
+    def include(self, other: Accumulated) -> None:
+        """Add what another one of the same rate and limits has summed."""
+        self._sums.sums += other._sums.sums
+        self._sums.least_w = min(self._sums.least_w, other._sums.least_w)
+        self._sums.most_w = max(self._sums.most_w, other._sums.most_w)
+        self.samples += other.samples
+        self.lost += other.lost
+        self._doubtful += other._doubtful
+
     def skip(self, samples: int) -> None:
         """Count samples that were lost."""
         self.samples += samples
@@ -109,7 +118,7 @@ class Accumulated:
     def amounts(self) -> Amounts:
         """Return what there is so far."""
         lost = self.lost + self._doubtful
-        duration_s = self.samples / self._sample_hz
+        duration_s = self.samples / self.sample_hz
         known = Amounts(self.samples, lost, duration_s)
         if not self.samples or self.lost > LOST_LIMIT * self.samples:
             remark = (
@@ -125,7 +134,7 @@ class Accumulated:
             remark = (
                 f"{self._doubtful} samples that are not to be trusted are in the sums"
             )
-        how = self._accuracy, self._sample_hz, _EXACT
+        how = self._accuracy, self.sample_hz, _EXACT
         return replace(
             known,
             energy_u_j=of_energy(integral, *how).energy_u_j,
@@ -142,6 +151,6 @@ class Accumulated:
             between_s,
             samples=self.samples,
             lost=self.lost,
-            sample_hz=self._sample_hz,
+            sample_hz=self.sample_hz,
             ends=(end, end),
         )

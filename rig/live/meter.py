@@ -19,15 +19,13 @@ from rig.errors import RigError
 from rig.live.accumulated import Accumulated, Amounts
 from rig.live.edges import VoltageEdges
 from rig.live.meter_recorder import MeterRecorder
+from rig.live.newest_second import NOW_S, PIECES, MeterSpread, MeterPiece, newest_second
 from rig.trace.edges import LevelEdges
 from rig.trace.gaps import Gap
 from rig.trace.tap import TraceForm
 from rig.uncertainty.accuracy import Accuracy
 
 _Floats = NDArray[np.float32]
-#: "Now" is the mean of so long; the newest second is made of such pieces.
-NOW_S = 0.05
-_PIECES = 20
 #: SYNC may be handed over so much later than the samples of the same time.
 _LATE_S = 0.5
 
@@ -67,28 +65,18 @@ class RecordState(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class MeterSpread:
-    """A signal in the newest second: now, mean, standard deviation of the samples,
-    least and most."""
-
-    now: float
-    mean: float
-    deviation: float
-    least: float
-    most: float
-
-
-@dataclass(frozen=True, slots=True)
 class MeterReading:
     """Values that a meter shows: the newest second, totals since the start, and the
     present recording.
 
-    `current`, `voltage` and `power` are None until there are samples.
+    `current`, `voltage` and `power` are None until there are samples. `newest_remark`
+    says why an uncertainty of the newest second is not known.
     """
 
     current: MeterSpread | None
     voltage: MeterSpread | None
     power: MeterSpread | None
+    newest_remark: str
     total: Amounts
     state: RecordState
     recorded: Amounts
@@ -107,7 +95,7 @@ class Meter:
         self._accuracy = accuracy
         self._form: TraceForm | None = None
         self._at = 0
-        self._pieces: deque[_Piece] = deque(maxlen=_PIECES + 1)
+        self._pieces: deque[MeterPiece] = deque(maxlen=PIECES + 1)
         self._total: Accumulated | None = None
         self._trigger = Trigger()
         self._folder = Path()
@@ -131,14 +119,15 @@ class Meter:
     def reading(self) -> MeterReading:
         """Return the values that the meter shows."""
         with self._lock:
-            current, voltage, power = _spreads(list(self._pieces))
+            newest = newest_second(list(self._pieces), self._accuracy)
             total = self._total.amounts() if self._total is not None else Amounts()
             recorder = self._recorder
             recorded = recorder.total.amounts() if recorder is not None else Amounts()
             return MeterReading(
-                current=current,
-                voltage=voltage,
-                power=power,
+                current=newest.current,
+                voltage=newest.voltage,
+                power=newest.power,
+                newest_remark=newest.remark,
                 total=total,
                 state=self._state,
                 recorded=recorded,
@@ -342,62 +331,14 @@ class Meter:
 
     def _take_pieces(self, current_a: _Floats, voltage_v: _Floats) -> None:
         assert self._form is not None
-        size = max(round(self._form.sample_hz * NOW_S), 1)
+        sample_hz = self._form.sample_hz
+        size = max(round(sample_hz * NOW_S), 1)
         at = 0
         while at < len(current_a):
-            if not self._pieces or self._pieces[-1].count >= size:
-                self._pieces.append(_Piece(size))
+            if not self._pieces or self._pieces[-1].due <= 0:
+                amounts = Accumulated(sample_hz, self._accuracy)
+                self._pieces.append(MeterPiece(size, amounts))
             piece = self._pieces[-1]
-            stop = min(at + size - piece.count, len(current_a))
+            stop = min(at + piece.due, len(current_a))
             piece.add(current_a[at:stop], voltage_v[at:stop])
             at = stop
-
-
-class _Piece:
-    """Sum, sum of squares, least and most of current, voltage and power (rows) of a
-    short time."""
-
-    def __init__(self, size: int) -> None:
-        self.size = size
-        self.count = 0
-        self.good = 0
-        self.sums = np.zeros(3)
-        self.squares = np.zeros(3)
-        self.least = np.full(3, np.inf)
-        self.most = np.full(3, -np.inf)
-
-    def add(self, current_a: _Floats, voltage_v: _Floats) -> None:
-        self.count += len(current_a)
-        known = np.isfinite(current_a) & np.isfinite(voltage_v)
-        if not known.all():
-            current_a, voltage_v = current_a[known], voltage_v[known]
-        if not len(current_a):
-            return
-        self.good += len(current_a)
-        # In double precision: a small deviation is the difference of large squares.
-        current, voltage = current_a.astype(np.float64), voltage_v.astype(np.float64)
-        rows = (current, voltage, current * voltage)
-        self.sums += [row.sum() for row in rows]
-        self.squares += [np.dot(row, row) for row in rows]
-        self.least = np.minimum(self.least, [row.min() for row in rows])
-        self.most = np.maximum(self.most, [row.max() for row in rows])
-
-
-def _spreads(
-    pieces: list[_Piece],
-) -> tuple[MeterSpread | None, MeterSpread | None, MeterSpread | None]:
-    """Return current, voltage and power in whole pieces; the newest is not whole."""
-    whole = [piece for piece in pieces if piece.good and piece.count >= piece.size]
-    whole = whole[-_PIECES:]
-    if not whole:
-        return None, None, None
-    now = whole[-1].sums / whole[-1].good
-    samples = sum(piece.good for piece in whole)
-    mean = sum((piece.sums for piece in whole), np.zeros(3)) / samples
-    square = sum((piece.squares for piece in whole), np.zeros(3)) / samples
-    deviation = np.sqrt(np.maximum(square - mean**2, 0.0))
-    least = np.min([piece.least for piece in whole], axis=0)
-    most = np.max([piece.most for piece in whole], axis=0)
-    rows = zip(now, mean, deviation, least, most, strict=True)
-    current, voltage, power = (MeterSpread(*map(float, row)) for row in rows)
-    return current, voltage, power

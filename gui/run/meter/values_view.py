@@ -16,9 +16,13 @@ from gui.widgets.text import RIGHT, PlainLabel, enlarge, plain, set_state
 from gui.widgets.values import digits, with_u
 from rig.live.accumulated import Amounts
 from rig.live.meter import MeterReading, RecordState
-from rig.units import duration
+from rig.live.newest_second import MeterSpread
+from rig.stats.summary import half_width
+from rig.units import duration, quantity
 
 _HEADS = ("now", "mean", "min", "max")
+#: Single samples have no interval of their own.
+_UNCERTAIN = ("now", "mean")
 _SIGNALS = (("current", "A"), ("voltage", "V"), ("power", "W"))
 _AMOUNTS = (
     "energy",
@@ -30,6 +34,11 @@ _AMOUNTS = (
     "lost",
 )
 _NO_VALUE = "none"
+_NO_INTERVAL = "± not known"
+_INTERVAL = (
+    "±: 95 % interval by the instrument's limits; min and max are single samples"
+)
+_INTERVAL_TIP = "95 % interval: 1.96 standard uncertainties by the instrument's limits"
 _EMPTY = "Start shows values; Record fills the column of a recording."
 #: The value now is read from a distance.
 _LARGE = 1.5
@@ -52,6 +61,7 @@ class ValuesView(QWidget):
         super().__init__()
         self._cells: dict[str, QLabel] = {}
         self.remark = plain("meter-remark", role="muted", wrap=True)
+        self.newest_remark = plain("meter-newest-remark", role="muted", wrap=True)
         in_row([(self._newest(), 4), (self._sums(), 3)], self)
         self.clear()
 
@@ -64,6 +74,7 @@ class ValuesView(QWidget):
         for cell in self._cells.values():
             cell.setText("")
         self.remark.setText(_EMPTY)
+        self.newest_remark.setText("")
 
     def show_reading(self, reading: MeterReading) -> None:
         """Show the readings of a meter."""
@@ -77,6 +88,16 @@ class ValuesView(QWidget):
                     else digits(getattr(spread, field), unit, zeros=True)
                 )
                 self._cells[f"{name}-{head}"].setText(text)
+            for head in _UNCERTAIN:
+                text = "" if spread is None else _plus_minus(spread, head, unit)
+                cell = self._cells[f"{name}-{head}-u"]
+                cell.setText(text)
+                set_state(cell, "muted" if text == _NO_INTERVAL else "")
+        self.newest_remark.setText(
+            f"± not known: {reading.newest_remark}"
+            if reading.newest_remark
+            else _INTERVAL
+        )
         self._show_amounts("total", reading.total)
         recorded = reading.state in (RecordState.RECORDING, RecordState.ENDING)
         if recorded:
@@ -110,14 +131,21 @@ class ValuesView(QWidget):
             label.setToolTip(_TIPS[head])
             grid.addWidget(label, 0, column)
             grid.setColumnStretch(column, 4 if head == "now" else 3)
-        for row, (name, _) in enumerate(_SIGNALS, start=1):
+        for number, (name, _) in enumerate(_SIGNALS):
+            row = 1 + 2 * number
             grid.addWidget(_head(name), row, 0)
             for column, head in enumerate(_HEADS, start=1):
                 cell = self._cell(f"{name}-{head}", f"{name} {head}")
                 if head == "now":
                     enlarge(cell, _LARGE)
                 grid.addWidget(cell, row, column)
-        grid.setRowStretch(len(_SIGNALS) + 1, 1)
+            for column, head in enumerate(_UNCERTAIN, start=1):
+                cell = self._cell(f"{name}-{head}-u", f"{name} {head}, uncertainty")
+                cell.setToolTip(_INTERVAL_TIP)
+                grid.addWidget(cell, row + 1, column)
+        last = 1 + 2 * len(_SIGNALS)
+        grid.addWidget(self.newest_remark, last, 0, 1, 1 + len(_HEADS))
+        grid.setRowStretch(last + 1, 1)
         return frame
 
     def _sums(self) -> QFrame:
@@ -144,6 +172,16 @@ class ValuesView(QWidget):
         label.setSizePolicy(SHRINKING)
         self._cells[name] = label
         return label
+
+
+def _plus_minus(spread: MeterSpread, head: str, unit: str) -> str:
+    """Return the half-width of the 95 % interval of a mean, with the prefix of its
+    value."""
+    u = getattr(spread, f"{head}_u")
+    if u is None:
+        return _NO_INTERVAL
+    shown = quantity(getattr(spread, head), unit, half_width(u))
+    return f"± {shown.partition('± ')[2]}"
 
 
 def _table(name: str, accessible: str) -> tuple[QFrame, QGridLayout]:

@@ -28,7 +28,8 @@ from rig.bench.metering import Metering, NotRecorded, RecordingEnded, meter_supp
 from rig.errors import BenchError, ConfigError, storage_error
 from rig.host.stop import Stop
 from rig.live.accumulated import Amounts
-from rig.live.meter import MeterReading, MeterSpread, Trigger
+from rig.live.meter import MeterReading, Trigger
+from rig.live.newest_second import MeterSpread
 from rig.trace.trace import TRACE
 from rig.uncertainty.accuracy import LIMITS
 

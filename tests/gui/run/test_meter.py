@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
+import numpy as np
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
@@ -21,8 +22,10 @@ from gui.run.meter.screen import MeterScreen
 from gui.widgets.values import with_u
 from rig.api.traces.trace import open_trace
 from rig.errors import DeviceLost
-from rig.live.meter import RecordState
+from rig.live.meter import Meter, RecordState
 from rig.simulation.world import NS_PER_S, World
+from rig.trace.tap import TraceForm
+from rig.uncertainty.accuracy import Accuracy, Range
 from tests.conftest import VIRTUAL_NULL
 
 if TYPE_CHECKING:
@@ -121,6 +124,9 @@ def test_numbers_sums_and_label_of_a_monitor_alone(
     meter.until(lambda: meter.cell("power-mean") == "12.000 mW")
     assert meter.cell("voltage-now") == meter.cell("voltage-max") == "3.3000 V"
     assert meter.cell("current-min") == "3.6364 mA"
+    for name, unit in (("current", "mA"), ("voltage", "V"), ("power", "mW")):
+        for head in ("now", "mean"):
+            assert re.fullmatch(rf"± [\d.]+ {unit}", meter.cell(f"{name}-{head}-u"))
     meter.until(
         lambda: "±" in meter.cell("total-energy") and "±" in meter.cell("total-charge")
     )
@@ -139,6 +145,26 @@ def test_numbers_sums_and_label_of_a_monitor_alone(
     assert not supply_of(worlds)
     # The last values can still be read.
     assert meter.cell("power-mean") == "12.000 mW"
+
+
+def test_where_the_limits_do_not_reach_the_newest_second_says_so(
+    meter: MeterAt,
+) -> None:
+    accuracy = Accuracy(
+        current=(Range(1e-3, 0.001, 0.0),),
+        voltage=(Range(5.0, 0.001, 0.0),),
+        clock_ppm=0.0,
+        source="made for this test",
+    )
+    tap = Meter(accuracy).begin(TraceForm(1000.0, 1000.0, "digital"))
+    current = np.full(500, 2e-3, dtype=np.float32)
+    tap.analog(current, np.full(500, 3.0, dtype=np.float32))
+    values = meter.screen.values
+    values.show_reading(tap.reading())
+    assert values.text("power-mean") == "6.0000 mW"
+    assert values.text("power-mean-u") == values.text("current-now-u") == "± not known"
+    assert values.text("voltage-mean-u").startswith("± 0.003")
+    assert "more than 1 mA" in values.newest_remark.text()
 
 
 def test_a_recording_opens_in_trace_with_the_energy_of_the_meter(

@@ -129,6 +129,42 @@ def test_now_and_the_newest_second(make: MakeRig, tmp_path: Path) -> None:
     assert rig.meter.reading().total.lost == 1
 
 
+def test_the_newest_second_has_the_uncertainty_of_a_trace_of_it(
+    make: MakeRig, tmp_path: Path
+) -> None:
+    rig = make()
+    random = np.random.default_rng(5)
+    rig.feed(np.full(HZ // 2, 0.3))
+    rig.meter.record(tmp_path / "r", Trigger())
+    for _ in range(20):
+        rig.feed(random.exponential(0.02, HZ // 20), high(HZ // 20))
+    reading = rig.meter.reading()
+    with open_trace(rig.recorded().folder / TRACE) as trace:
+        stated = trace.statistics(0.0, trace.duration_s, at_edges=False)
+    assert stated.span_s == 1.0 and reading.newest_remark == ""
+    current, voltage, power = reading.current, reading.voltage, reading.power
+    assert current is not None and voltage is not None and power is not None
+    assert power.mean == pytest.approx(stated.power.mean, rel=1e-6)
+    assert power.mean_u == pytest.approx(stated.energy_u_j, rel=1e-9)
+    assert current.mean_u == pytest.approx(stated.charge_u_c, rel=1e-9)
+    # 0.1 % of 2 V and 1 mV, both limits.
+    limits_v = np.hypot(0.002, 0.001) / np.sqrt(3.0)
+    assert voltage.mean_u == voltage.now_u == pytest.approx(limits_v, rel=1e-6)
+    assert power.now_u is not None and current.now_u is not None
+    assert 0.5 < power.now_u / power.mean_u < 2.0
+
+
+def test_beyond_the_ranges_the_newest_second_has_no_uncertainty(make: MakeRig) -> None:
+    rig = make()
+    rig.feed(np.full(2 * HZ, 1.5))
+    reading = rig.meter.reading()
+    assert reading.power is not None and reading.current is not None
+    assert reading.power.mean == pytest.approx(3.0)
+    assert reading.power.mean_u is reading.power.now_u is reading.current.mean_u is None
+    assert "no limits of error are known" in reading.newest_remark
+    assert reading.voltage is not None and reading.voltage.mean_u is not None
+
+
 def test_sums_and_uncertainties_are_those_of_the_trace(
     make: MakeRig, tmp_path: Path
 ) -> None:
