@@ -19,7 +19,7 @@ from rig.errors import RigError
 from rig.live.accumulated import Accumulated, Amounts
 from rig.live.edges import VoltageEdges
 from rig.live.meter_recorder import MeterRecorder
-from rig.live.newest_second import NOW_S, PIECES, MeterSpread, MeterPiece, newest_second
+from rig.live.newest_second import NOW_S, PIECES, MeterPiece, MeterSpread, newest_second
 from rig.trace.edges import LevelEdges
 from rig.trace.gaps import Gap
 from rig.trace.tap import TraceForm
