@@ -12,7 +12,8 @@ from gui.widgets.values import digits, with_u
 from rig.api.traces.statistics import SignalStatistics, TraceStatistics
 from rig.files import table_file
 
-HEADS = ("mean", "std", "rms", "min", "max", "p-p")
+HEADS = ("mean", "±", "std", "rms", "min", "max", "p-p")
+_UNKNOWN = "-"
 #: Half of the last place of a sample: 32 bits hold 24 of its value.
 _RESOLUTION = 2.0**-25
 _SIGNALS = (("current", "A"), ("voltage", "V"), ("power", "W"))
@@ -27,13 +28,15 @@ class ReadoutLine:
 
 
 def lines(numbers: TraceStatistics) -> tuple[ReadoutLine, ...]:
-    """Return a line a signal that the trace has."""
+    """Return a line a signal that the trace has; "±" is of the mean."""
     rows = []
     for name, unit, signal in _signals(numbers):
         mean, *others = (_shown(value, unit, signal) for value in _values(signal))
-        if uncertainty_of_mean(numbers, name) is not None:
-            mean = mean_text(numbers, name)
-        rows.append(ReadoutLine(name, (mean, *others)))
+        half = _UNKNOWN
+        if uncertainty_of_mean(numbers, name):
+            value, _, half = mean_text(numbers, name).partition(" ± ")
+            mean = f"{value} {half.partition(' ')[2]}"
+        rows.append(ReadoutLine(name, (mean, half, *others)))
     return tuple(rows)
 
 
@@ -42,7 +45,7 @@ def headline(numbers: TraceStatistics) -> tuple[tuple[str, str], ...]:
     energy = with_u(numbers.energy_j, numbers.energy_u_j, "J")
     rows = [
         ("energy", energy),
-        ("span", digits(numbers.span_s, "s")),
+        ("span", with_u(numbers.span_s, numbers.span_u_s or None, "s")),
         ("samples", f"{numbers.count:,}".replace(",", " ")),
         ("lost", f"{numbers.lost:,}".replace(",", " ")),
     ]
@@ -60,6 +63,7 @@ def copied(numbers: TraceStatistics, name: str) -> str:
         ("start", repr(numbers.start_s), "s"),
         ("stop", repr(numbers.stop_s), "s"),
         ("span", repr(numbers.span_s), "s"),
+        ("span, standard uncertainty", _exact(numbers.span_u_s), "s"),
         ("samples", str(numbers.count), ""),
         ("lost samples", str(numbers.lost), ""),
         ("energy", _exact(numbers.energy_j), "J"),
@@ -68,7 +72,13 @@ def copied(numbers: TraceStatistics, name: str) -> str:
         ("charge, standard uncertainty", _exact(numbers.charge_u_c), "C"),
     ]
     for signal, unit, statistics in _signals(numbers):
-        pairs = zip(HEADS, _values(statistics), strict=True)
+        mean, *others = _values(statistics)
+        mean_u = uncertainty_of_mean(numbers, signal)
+        rows += [
+            (f"{signal} mean", _exact(mean), unit),
+            (f"{signal} mean, standard uncertainty", _exact(mean_u), unit),
+        ]
+        pairs = zip(HEADS[2:], others, strict=True)
         rows += [(f"{signal} {head}", _exact(value), unit) for head, value in pairs]
     if numbers.remark:
         rows.append(("remark", numbers.remark, ""))

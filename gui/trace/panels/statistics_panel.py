@@ -26,7 +26,7 @@ from gui.trace.shown.state import Topic, TraceState
 from gui.widgets.controls import delayed, named
 from gui.widgets.layouts import LOW, SHRINKING, in_column, in_row
 from gui.widgets.notice import Severity, error_text, set_severity
-from gui.widgets.text import LEFT, RIGHT, PlainLabel, plain, shortened
+from gui.widgets.text import LEFT, RIGHT, PlainLabel, plain, shortened, tip
 from gui.worker import BackgroundWorker
 from rig.api.traces.statistics import TraceStatistics
 
@@ -36,10 +36,16 @@ _PENDING = "..."
 _ROWS = ("current", "voltage", "power")
 #: A box with all numbers of a signal in a line needs so much.
 _WIDE_PX = 560
-#: Shares of the width of columns: a mean of current or power has its uncertainty beside
-#: it. Columns are numbers of a signal, or signals where there is less room.
-_WIDE_SHARES = (2, 1, 1, 1, 1, 1)
-_NARROW_SHARES = (3, 2, 3, 0, 0, 0)
+#: Shares of the width of columns: numbers of a signal, or signals where there is less
+#: room.
+_WIDE_SHARES = (1,) * len(readout.HEADS)
+_NARROW_SHARES = (*(1 for _ in _ROWS), *(0 for _ in readout.HEADS[len(_ROWS) :]))
+_TIPS = {
+    "±": "95 % interval of the mean: 1.96 standard uncertainties by the instrument's"
+    " limits; - where they are not known",
+    "span": "with its 95 % interval by the instrument's clock, and by the edges at both"
+    " ends where there are some",
+}
 
 
 class StatisticsPanel(QWidget):
@@ -214,6 +220,7 @@ class StatisticsBox(QFrame):
 
     def _remark(self, text: str, severity: Severity | None) -> None:
         self.remark.setText(f"✗ error: {text}" if text and severity else text)
+        self.remark.setVisible(bool(text))
         set_severity(self.remark, severity)
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
@@ -244,23 +251,25 @@ class StatisticsBox(QFrame):
             label.setText(text)
 
     def _lay_out(self) -> None:
-        top = in_row([(self._head, 1), self._copy])
+        top = in_row([(self._head, 1), (self.remark, 1), self._copy])
         rows = QHBoxLayout(), QHBoxLayout()
         for key, label in self.headline.items():
             first = rows[key not in ("energy", "charge")]
             first.setSpacing(6)
             name = PlainLabel(key)
+            name.setToolTip(tip(_TIPS.get(key, "")))
             name.setEnabled(False)
             first.addWidget(name)
             first.addWidget(label)
             first.addSpacing(8)
-        rows[0].addStretch(1)
-        rows[1].addWidget(self.remark, 1)
+        for row in rows:
+            row.addStretch(1)
         grid = self._grid
         grid.setHorizontalSpacing(10)
         grid.setVerticalSpacing(0)
         for head in (*_ROWS, *readout.HEADS):
             self._names[head] = PlainLabel(head)
+            self._names[head].setToolTip(tip(_TIPS.get(head, "")))
             self._names[head].setEnabled(False)
         self._arrange(narrow=False)
         in_column([top, *rows, grid], self, margins=(8, 4, 8, 4), spacing=2)

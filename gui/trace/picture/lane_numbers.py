@@ -68,11 +68,12 @@ def mean_text(numbers: TraceStatistics, name: str) -> str:
 
 
 def uncertainty_of_mean(numbers: TraceStatistics, name: str) -> float | None:
-    """Return the standard uncertainty of a mean: that of its integral by the span; None
-    where it is not known, as for a voltage.
+    """Return the standard uncertainty of a mean, None where it is not known: that of a
+    current or a power is its integral's by the span.
     """
-    of_integral = {"current": numbers.charge_u_c, "power": numbers.energy_u_j}
-    u = of_integral.get(name)
+    if name == "voltage":
+        return numbers.voltage_u_v
+    u = numbers.charge_u_c if name == "current" else numbers.energy_u_j
     return None if u is None else u / numbers.span_s
 
 

@@ -18,6 +18,7 @@ from rig.trace.levels import Hidden, Stopped
 from rig.trace.moments import Moments
 from rig.trace.trace import LOST_LIMIT, Integral, Trace, reading
 from rig.uncertainty.accuracy import Accuracy
+from rig.uncertainty.mean_voltage import mean_voltage_u_v
 from rig.uncertainty.window_effects import beyond, charge_u_c, of_energy, ranges_a
 
 _BLOCK = 1 << 17
@@ -64,8 +65,10 @@ class TraceStatistics:
 
     `count` samples touch it, `lost` of them are lost. Current, voltage and charge are
     None for a file of power alone. Energy and charge are None where too much is lost,
-    or what lies at the ends; `energy_u_j` and `charge_u_c` are standard uncertainties,
-    None where they are not known, and `remark` says why. Where `at_edges` the ends lie
+    or what lies at the ends; `energy_u_j`, `charge_u_c`, `voltage_u_v` of the mean
+    voltage and `span_u_s` of the span are standard uncertainties, None where they are
+    not known, and `remark` says why. The span's is due to the instrument's clock, and
+    to both ends where they are at edges. Where `at_edges` the ends lie
     at edges of SYNC, or of windows: what they leave of their samples counts with the
     power inside, as in results.json. `labels` are those of the trace, such as
     SIMULATED.
@@ -83,6 +86,8 @@ class TraceStatistics:
     energy_j: float | None
     energy_u_j: float | None
     at_edges: bool
+    voltage_u_v: float | None = None
+    span_u_s: float | None = None
     remark: str = ""
     labels: tuple[str, ...] = ()
 
@@ -127,6 +132,9 @@ def statistics(
         energy_u_j=None,
         at_edges=ends.at_edges,
     )
+    if accuracy is not None:
+        clock_u_s = found.span_s * accuracy.clock_ppm * 1e-6 / accuracy.divisor
+        found = replace(found, span_u_s=math.hypot(clock_u_s, *ends.u_s))
     if trace.reduced_between(start_s, stop_s) is not None:
         return replace(found, remark=_MEANS)
     known = replace(trace, gaps=tuple(gaps))
@@ -158,11 +166,15 @@ def _uncertain(
     sample_hz: float,
     ends: StatisticEnds,
 ) -> TraceStatistics:
-    """Return statistics with the uncertainty of energy and charge, or why there is
-    none."""
-    over = beyond(integral, accuracy) if accuracy is not None else ""
-    if accuracy is None or over:
-        remark = f"{over}: no limits of error are known there" if over else _UNKNOWN
+    """Return statistics with the uncertainty of energy, charge and voltage, or why
+    there is none."""
+    if accuracy is None:
+        return replace(statistics_known, remark=_UNKNOWN)
+    statistics_known = replace(
+        statistics_known, voltage_u_v=_voltage_u_v(statistics_known, accuracy)
+    )
+    if over := beyond(integral, accuracy):
+        remark = f"{over}: no limits of error are known there"
         return replace(statistics_known, remark=remark)
     how = sample_hz, ends.u_s, ends.nominal_rate
     statistics_known = replace(
@@ -173,6 +185,15 @@ def _uncertain(
             statistics_known, charge_u_c=charge_u_c(integral, accuracy, *how)
         )
     return statistics_known
+
+
+def _voltage_u_v(known: TraceStatistics, accuracy: Accuracy) -> float | None:
+    """Return the standard uncertainty of the mean voltage of a stretch."""
+    voltage = known.voltage
+    if voltage is None:
+        return None
+    lost_v = voltage.p2p * known.lost / known.count
+    return mean_voltage_u_v(voltage.mean, known.count - known.lost, accuracy, lost_v)
 
 
 def _moments(

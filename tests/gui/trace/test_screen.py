@@ -5,6 +5,7 @@ files."""
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from itertools import chain
 from pathlib import Path
@@ -102,8 +103,12 @@ def test_a_dual_marker_on_a_windows_edges_has_the_energy_of_the_results(
     assert "±" in box.headline["energy"].text()
     half = 1.96 * result.energy_u_j / result.span_s
     shown = quantity(result.power.mean, "W", half)
-    assert box.cells["power", "mean"].text() == shown
-    assert "±" in box.cells["current", "mean"].text()
+    value, _, half_with_unit = shown.partition(" ± ")
+    assert box.cells["power", "mean"].text() == f"{value} mW"
+    assert box.cells["power", "±"].text() == half_with_unit
+    assert re.fullmatch(r"0\.00\d+ V", box.cells["voltage", "±"].text())
+    assert re.fullmatch(r"[\d.]+ ± [\d.]+ ms", box.headline["span"].text())
+    assert box.cells["current", "±"].text().endswith("A")
 
 
 def test_markers_are_placed_freely_with_alt(

@@ -27,6 +27,7 @@ def test_a_voltage_that_does_not_change_has_no_deviation(
     texts = {
         line.name: dict(zip(readout.HEADS, line.values, strict=True)) for line in result
     }
+    assert {line["±"] for line in texts.values()} == {"-"}
     assert texts["voltage"]["std"] == texts["voltage"]["p-p"] == "0 V"
     assert texts["current"]["std"] == "288.68 µA"
     assert texts["current"]["p-p"] == "1 mA"

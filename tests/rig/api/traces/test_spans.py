@@ -96,6 +96,8 @@ def test_markers_on_edges_give_the_energy_of_the_results(session: rig.Session) -
             assert result.energy_j == window["energy_j"]
             assert result.energy_u_j == pytest.approx(window["energy_u_j"], rel=1e-9)
             assert result.at_edges and not result.remark and result.lost == 0
+            # Errors of both marks partly cancel in the latency of the results.
+            assert result.span_u_s == pytest.approx(window["latency_u_s"], rel=0.5)
             assert result.charge_c is not None and result.charge_u_c is not None
             assert 0 < result.charge_u_c < 0.1 * result.charge_c
 
@@ -125,6 +127,14 @@ def test_markers_elsewhere_have_exact_ends(session: rig.Session) -> None:
         assert trace.edge_uncertainty_s(0.0507) == 0.0
         assert result.energy_j == pytest.approx(trace.energy(0.0507, 0.0603), rel=1e-12)
         assert result.energy_u_j is not None and result.energy_u_j > 0
+        accuracy = trace.accuracy
+        assert accuracy is not None and result.voltage is not None
+        [limits] = accuracy.voltage
+        assert limits.offset == limits.noise == limits.lsb == 0
+        voltage_u_v = limits.gain * result.voltage.mean / accuracy.divisor
+        assert result.voltage_u_v == pytest.approx(voltage_u_v, rel=1e-9)
+        clock_u_s = result.span_s * accuracy.clock_ppm * 1e-6 / accuracy.divisor
+        assert result.span_u_s == pytest.approx(clock_u_s, rel=1e-9)
 
 
 def test_a_trace_knows_its_place(session: rig.Session, tmp_path: Path) -> None:
@@ -142,6 +152,7 @@ def test_a_trace_knows_its_place(session: rig.Session, tmp_path: Path) -> None:
         assert trace.place is None and trace.spans is None and trace.accuracy is None
         result = trace.statistics(0.1, 0.2)
         assert result.energy_u_j is None and "no accuracy" in result.remark
+        assert result.voltage_u_v is None and result.span_u_s is None
 
 
 def test_a_session_without_results_has_windows(
