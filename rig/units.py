@@ -10,6 +10,8 @@ _PREFIXES = {-4: "p", -3: "n", -2: "µ", -1: "m", 0: "", 1: "k", 2: "M", 3: "G"}
 _DECIMALS = 9
 #: Files round ends of intervals to nine digits.
 _ROUNDING = 1e-6
+#: Stored ends have nine digits or more: a distance of this part of the value is none.
+_STORED = 1e-8
 _UNITS = ("s", "W", "J", "A", "C", "V", "Hz")
 #: A larger part of a whole says no more than this.
 _SHARE_MAX = 100
@@ -79,9 +81,9 @@ def ends(
     if not bounds:
         return "no bound"
     middle = _finite(value)
-    sides = [abs(end - middle) if middle is not None else 0.0 for end in bounds]
+    sides = [_side(end, middle) for end in bounds]
     # An end at the value itself, but for rounding, has the digits of the other end.
-    widest = max(sides) or (bounds[-1] - bounds[0]) / 2
+    widest = max(sides) if middle is not None else (bounds[-1] - bounds[0]) / 2
     pairs = zip(bounds, sides, strict=True)
     shown = [
         _to_digits(
@@ -92,6 +94,16 @@ def ends(
     if len(shown) == 2:
         return f"{shown[0]} to {shown[1]}"
     return f"{'at most' if known[0] is None else 'at least'} {shown[0]}"
+
+
+def _side(end: float, middle: float | None) -> float:
+    """Return the distance of an end from the value; 0 for one that differs by the
+    rounding of stored numbers alone.
+    """
+    if middle is None:
+        return 0.0
+    side = abs(end - middle)
+    return side if side > _STORED * abs(middle) else 0.0
 
 
 def not_known(reason: str) -> str:

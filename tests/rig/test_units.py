@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rig.units import plural, quantity, share
+from rig.units import ends, plural, quantity, share
 
 
 @pytest.mark.parametrize(
@@ -88,3 +88,10 @@ def test_a_quantity_is_never_written_with_a_power_of_ten(
 def test_a_count_of_one_has_a_noun_in_the_singular() -> None:
     assert plural(1, "word") == "1 word"
     assert [plural(count, "trial") for count in (0, 2)] == ["0 trials", "2 trials"]
+
+
+def test_an_interval_of_no_width_has_no_digits_of_its_rounding() -> None:
+    value = -0.36333333333333334
+    assert ends(-0.363333333, -0.363333333, value) == "-0.3633 to -0.3633"
+    assert ends(value, value, value) == "-0.3633 to -0.3633"
+    assert ends(0.0, 70.25, 70.0) == "0 to 70.25"
