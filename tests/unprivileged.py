@@ -16,8 +16,8 @@ import pytest
 STRANGER = 65534
 _IS_ROOT = hasattr(os, "geteuid") and os.geteuid() == 0
 _DROPPED = "-dac_override,-dac_read_search"
-_TOOL = ("setpriv", "--bounding-set", _DROPPED) if _IS_ROOT else ()
-RIG = (*_TOOL, str(Path(sys.executable).with_name("rig")))
+TOOL = ("setpriv", "--bounding-set", _DROPPED) if _IS_ROOT else ()
+RIG = (*TOOL, str(Path(sys.executable).with_name("rig")))
 #: Root without setpriv can give up no capability.
 needed = pytest.mark.skipif(
     sys.platform == "win32" or (_IS_ROOT and shutil.which("setpriv") is None),
