@@ -16,7 +16,7 @@ import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import chdir, contextmanager
 from multiprocessing import forkserver
 from pathlib import Path
 
@@ -25,23 +25,19 @@ import pytest
 
 from tests.uncounted import uncounted
 
-#: Modules of the commands, and the modules that they import on use.
+#: Modules of the commands, and modules that they import on use.
 _IMPORTED = (
     *(
+        "tests.warm",
         "rig.cli.run_bench",
         "rig.cli.check_session",
         "rig.cli.report",
         "rig.cli.measure",
         "rig.cli.list",
     ),
-    *(
-        "rig.check.check",
-        "rig.report.report",
-        "scipy.special",
-        "matplotlib.backends.backend_svg",
-    ),
     *("pytest", "pandas"),
 )
+_ROOT = Path(__file__).resolve().parents[1]
 _LIMIT_S = 240.0
 
 
@@ -106,7 +102,8 @@ class Running:
             path.touch()
         context = multiprocessing.get_context("forkserver")
         context.set_forkserver_preload(list(_IMPORTED))
-        with _without_coverage():
+        # There "tests" is found.
+        with _without_coverage(), chdir(_ROOT):
             forkserver.ensure_running()
         reported = (
             main,
