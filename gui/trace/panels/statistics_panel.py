@@ -272,7 +272,7 @@ class StatisticsBox(QFrame):
             self._names[head].setToolTip(tip(_TIPS.get(head, "")))
             self._names[head].setEnabled(False)
         self._arrange(narrow=False)
-        in_column([top, *rows, grid], self, margins=(8, 4, 8, 4), spacing=2)
+        in_column([top, *rows, grid], self, margins=(8, 2, 8, 2), spacing=1)
 
 
 def _turned(row: int, column: int, narrow: bool) -> tuple[int, int]:

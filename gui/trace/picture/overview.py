@@ -28,7 +28,7 @@ from gui.widgets.layouts import LOW
 from gui.widgets.painter import ThemedPainter, faint
 from gui.widgets.text import RIGHT
 
-_HEIGHT_PX = 46
+_HEIGHT_PX = 40
 _EDGE_PX = 6.0
 
 
