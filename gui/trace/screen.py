@@ -54,7 +54,7 @@ from rig.files.user_folders import expanded
 from rig.trace.edges import Edges
 
 #: So much of the width is the picture's, the rest that of the tables.
-_PICTURE_SHARE = 0.59
+_PICTURE_SHARE = 0.55
 
 
 class TraceScreen(Screen):

@@ -19,13 +19,17 @@ from rig.api.traces.spans import TrialSpan
 from rig.stats.summary import half_width
 from rig.units import quantity
 
+_STANDARD = "1.96 standard uncertainties, as in samples.jsonl"
+
 
 def _number(value: float | None) -> float:
     return -math.inf if value is None else value
 
 
 def _flags(span: TrialSpan) -> str:
-    return ", ".join(span.flags)
+    """Return the flags of a window; that it is a warm-up stands in place of its
+    energy."""
+    return ", ".join(flag for flag in span.flags if flag != "warm-up")
 
 
 def _latency(span: TrialSpan) -> float:
@@ -40,8 +44,18 @@ def _energy(span: TrialSpan) -> str:
 
 
 def _power(span: TrialSpan) -> str:
+    """Return the mean power of a window with its 95 % interval."""
     mean_w = _mean_w(span)
-    return "" if mean_w is None else digits(mean_w, "W", 4, zeros=True)
+    if mean_w is None:
+        return ""
+    if span.energy_u_j is None:
+        return digits(mean_w, "W", 4, zeros=True)
+    return quantity(mean_w, "W", half_width(span.energy_u_j / _latency(span)))
+
+
+def _time_u(span: TrialSpan) -> str:
+    """Return the half-width of the interval of a time, "-" where it is not known."""
+    return quantity(half_width(span.latency_u_s), "s", digits=2)
 
 
 def _mean_w(span: TrialSpan) -> float | None:
@@ -63,6 +77,10 @@ COLUMNS = (
         lambda span: digits(_latency(span), "s", 4, zeros=True),
         _latency,
         right=True,
+        tip=(
+            "its 95 % interval is in the column ± time where there is room; that of a"
+            " selected window stands below at span"
+        ),
     ),
     TableColumn(
         "energy",
@@ -70,13 +88,11 @@ COLUMNS = (
         lambda span: _number(span.energy_j),
         right=True,
         tip=(
-            "with its 95 % interval: 1.96 standard uncertainties, as in samples.jsonl;"
-            " warm-up queries do not count, so none is computed for them"
+            f"with its 95 % interval: {_STANDARD}; warm-up queries do not count, so"
+            " none is computed for them"
         ),
     ),
-    TableColumn(
-        "flags", _flags, tip="warm-up: not counted; wrong: the answer was not the label"
-    ),
+    TableColumn("flags", _flags, tip="wrong: the answer was not the label"),
     TableColumn(
         "power",
         _power,
@@ -86,6 +102,14 @@ COLUMNS = (
             "mean over the window, energy by time: its relative uncertainty is that of"
             " the energy"
         ),
+        spare=True,
+    ),
+    TableColumn(
+        "± time",
+        _time_u,
+        lambda span: _number(span.latency_u_s),
+        right=True,
+        tip=f"half of the time's 95 % interval: {_STANDARD}",
         spare=True,
     ),
     TableColumn(

@@ -25,7 +25,7 @@ from rig.store.session_folder import SessionFolder
 from rig.timebase.edge_clock import EDGE_CLOCK
 from rig.timebase.timebase import Timebase
 
-_Row = tuple[int, str, float, float, int, int, int, float, float, float, int]
+_Row = tuple[int, str, float, float, int, int, int, float, float, float, float, int]
 
 
 def of_trial(
@@ -168,15 +168,18 @@ def _row(
     repeat: int = 1,
     correct: int = NONE,
 ) -> _Row:
-    energy_j = np.nan if window.energy_j is None else window.energy_j
-    energy_u_j = np.nan if window.energy_u_j is None else window.energy_u_j
+    energy_j, energy_u_j, latency_u_s = (
+        np.nan if value is None else value
+        for value in (window.energy_j, window.energy_u_j, window.latency_u_s)
+    )
+    times = window.latency_s, latency_u_s
     what = kind, window.phase, window.start_s, window.stop_s, step, sample, repeat
-    return *what, window.latency_s, energy_j, energy_u_j, int(correct)
+    return *what, *times, energy_j, energy_u_j, int(correct)
 
 
 def _columns(rows: list[_Row]) -> Spans:
     rows.sort(key=lambda row: (row[2], -row[3]))
-    kinds, names, *numbers = zip(*rows, strict=True) if rows else ((),) * 11
+    kinds, names, *numbers = zip(*rows, strict=True) if rows else ((),) * 12
     phases = tuple(dict.fromkeys(names))
     codes = {name: code for code, name in enumerate(phases)}
     (
@@ -186,8 +189,9 @@ def _columns(rows: list[_Row]) -> Spans:
         samples,
         repeats,
         latencies,
+        latencies_u,
         energies,
-        uncertainties,
+        energies_u,
         corrects,
     ) = numbers
     stop_s = np.array(stops, dtype=np.float64)
@@ -203,7 +207,8 @@ def _columns(rows: list[_Row]) -> Spans:
         sample=np.array(samples, dtype=whole),
         repeat=np.array(repeats, dtype=whole),
         latency_s=np.array(latencies, dtype=np.float64),
+        latency_u_s=np.array(latencies_u, dtype=np.float64),
         energy_j=np.array(energies, dtype=np.float64),
-        energy_u_j=np.array(uncertainties, dtype=np.float64),
+        energy_u_j=np.array(energies_u, dtype=np.float64),
         correct=np.array(corrects, dtype=whole),
     )

@@ -26,7 +26,8 @@ NONE = -1
 class TrialSpan:
     """A span: a phase of a step, from `start_s` to `stop_s`; `sample` is the first of
     its samples. Unknown values are None; energy and latency are those of one of
-    `repeat` runs.
+    `repeat` runs, and so are their standard uncertainties, `energy_u_j` and
+    `latency_u_s`.
     """
 
     kind: str
@@ -37,6 +38,7 @@ class TrialSpan:
     sample: int | None
     repeat: int
     latency_s: float | None
+    latency_u_s: float | None
     energy_j: float | None
     energy_u_j: float | None
     correct: bool | None
@@ -86,6 +88,7 @@ class Spans:
     sample: Int64s
     repeat: Int64s
     latency_s: Array
+    latency_u_s: Array
     energy_j: Array
     energy_u_j: Array
     correct: Int64s
@@ -104,6 +107,7 @@ class Spans:
             sample=_known_count(self.sample[place]),
             repeat=int(self.repeat[place]),
             latency_s=_known_value(self.latency_s[place]),
+            latency_u_s=_known_value(self.latency_u_s[place]),
             energy_j=_known_value(self.energy_j[place]),
             energy_u_j=_known_value(self.energy_u_j[place]),
             correct=None if correct is None else bool(correct),

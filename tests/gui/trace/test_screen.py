@@ -270,19 +270,23 @@ def test_the_numbers_are_copied_with_all_digits(
     assert first == rows["labels"] and "\t" in heads
 
 
-def test_a_window_without_an_energy_says_why(screen: TraceScreen) -> None:
+def test_numbers_of_windows_have_intervals_but_those_of_warm_ups(
+    screen: TraceScreen,
+) -> None:
     state = screen.state
     assert state is not None
     lines = screen.windows.table.text().splitlines()
     head, *rows = (line.split("\t") for line in lines if "\t" in line)
-    energy, power = head.index("energy"), head.index("power")
+    energy, power, time_u = map(head.index, ("energy", "power", "± time"))
     warm = [span.warm_up for span in state.subject.spans]
     assert any(warm) and len(rows) == len(warm)
     for row, is_warm in zip(rows, warm, strict=True):
         if is_warm:
-            assert (row[energy], row[power]) == ("warm-up", "")
+            assert (row[energy], row[power], row[time_u]) == ("warm-up", "", "-")
         else:
-            assert row[energy].endswith("J") and row[power].endswith("W")
+            assert row[energy].endswith("J")
+            assert re.fullmatch(r"[\d.]+ ± [\d.]+ .?W", row[power])
+            assert re.fullmatch(r"[\d.]+ .?s", row[time_u])
 
 
 def test_the_statistics_of_the_view_are_those_of_the_engine(

@@ -41,11 +41,11 @@ def test_spans_are_the_windows_of_the_samples_and_the_warm_up(
     assert kinds.count("sample") == 12 and kinds.count("idle") == 2
     assert kinds.count("warm-up") == 6
     measured = sorted(
-        (row.start_s, row.stop_s, row.phase, row.energy_j)
+        (row.start_s, row.stop_s, row.phase, row.energy_j, row.latency_u_s)
         for row in windows.itertuples()
     )
     assert measured == [
-        (span.start_s, span.stop_s, span.phase, span.energy_j)
+        (span.start_s, span.stop_s, span.phase, span.energy_j, span.latency_u_s)
         for span in spans
         if not span.warm_up
     ]
