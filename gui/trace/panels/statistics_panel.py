@@ -150,6 +150,7 @@ class StatisticsBox(QFrame):
         self.numbers: Numbers | None = None
         self._head = shortened(f"{name}-title", title, role="strong")
         self.remark = shortened(f"{name}-remark")
+        self.remark.hide()
         for label in (self._head, self.remark):
             label.setSizePolicy(SHRINKING)
         self._copy = named(

@@ -296,6 +296,9 @@ def test_the_statistics_of_the_view_are_those_of_the_engine(
     assert state is not None
     state.set_view(state.view.on(0.05, 0.15, 0.0))
     _settled(qtbot, screen)
+    # The whole line is the title's.
+    assert state.selection is None
+    assert not screen.statistics.selection_box.remark.isVisible()
     result = screen.statistics.view
     assert result is not None
     expected = state.subject.trace.statistics(state.view.start_s, state.view.stop_s)
