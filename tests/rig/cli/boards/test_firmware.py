@@ -458,12 +458,16 @@ def test_a_board_that_an_emulator_has_is_probed_and_run_in_it(
     bench = folder / "null-emulated.toml"
     code, output = rig("probe", bench)
     assert code == 0 and "FAIL" not in output, output
-    code, output = rig("run", bench, "--sessions", tmp_path / "sessions")
+    words = ["--sessions", tmp_path / "sessions"]
+    short = "scenario.single_stream.idle_s=0.2"
+    code, output = rig("run", bench, *words, "--set", short)
     assert code == 0 and "SIMULATED" in output, output
-    for task in ("asc", "qubo"):
+    for task, short in (
+        ("asc", "task.asc.samples=1"),
+        ("qubo", "scenario.optimization.timeouts_s=[0.01]"),
+    ):
         bench = folder / f"{task}-emulated.toml"
-        words = ["--trials", "1", "--sessions", tmp_path / "sessions"]
-        code, output = rig("run", bench, *words)
+        code, output = rig("run", bench, *words, "--trials", "1", "--set", short)
         assert code == 4 and "1 trial of the 5" in output, output
 
 

@@ -28,7 +28,10 @@ from tests.uncounted import uncounted
 from tests.waiting import eventually
 
 #: Walks to the end without a board, as quickly as it goes.
-SHORT = ("--set", "task.asc.samples=2")
+SHORT = (
+    *("--set", "task.asc.samples=2"),
+    *("--set", "scenario.single_stream.idle_s=0.2"),
+)
 #: No host is so busy that an emulated device is given up on.
 PATIENT_S = 30
 Start = Callable[..., tuple[int, str]]
@@ -79,8 +82,8 @@ def test_it_goes_to_a_result_with_a_process_and_is_gone_on_with(
     results = json.loads((session / "results.json").read_text(encoding="utf-8"))
     assert len(results["trials"]) == 5
     # The project is there: it is not made again.
-    code, output = start(*words)
-    assert code == 0 and "$ rig firmware new" not in output
+    code, output = start(*words, "--trials", "1")
+    assert code == NOT_TESTED and "$ rig firmware new" not in output
     assert len(list((tmp_path / "sessions").iterdir())) == 2
 
 
@@ -89,14 +92,14 @@ def test_it_goes_to_a_result_with_the_emulated_pico(
     start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     boards.need_rp2040js(monkeypatch)
-    words = ("--board", "pico", "--monitor", "simulated", "--yes")
+    words = ("--board", "pico", "--monitor", "simulated", "--yes", "--trials", "1")
     patient = f"sut.rp2040js.timeout_s={PATIENT_S}"
     code, output = start(*words, "--set", "task.asc.samples=1", "--set", patient)
-    assert code == 0, output
+    assert code == NOT_TESTED, output
     assert "PASS  SYNC wire: 8 marks of the device, 8 edges at the monitor" in output
     assert "$ rig firmware flash" not in output
     results = json.loads((only_session(tmp_path) / "results.json").read_text("utf-8"))
-    assert len(results["trials"]) == 5
+    assert len(results["trials"]) == 1
 
 
 @needs_arm
@@ -290,14 +293,14 @@ def test_ctrl_c_at_a_question_leaves_no_file(tmp_path: Path, asked: int) -> None
 def test_questions_are_answered_by_name_or_number_and_lead_to_a_result(
     tmp_path: Path,
 ) -> None:
-    terminal = Terminal(tmp_path, *SHORT)
+    terminal = Terminal(tmp_path, *SHORT, "--trials", "1")
     terminal.shows("name or number")
     terminal.types("nosuch\n")
     terminal.shows("nosuch is neither a name nor a number above")
     terminal.types("posix\n")
     terminal.shows("Which monitor?")
     terminal.types("1\n")
-    assert terminal.ended() == 0, terminal.output
+    assert terminal.ended() == NOT_TESTED, terminal.output
     assert f"result: sessions/{only_session(tmp_path).name}" in terminal.output
 
 
