@@ -108,6 +108,8 @@ QCheckBox:focus, QRadioButton:focus {{ color: {accent}; }}
 QCheckBox::indicator:disabled, QRadioButton::indicator:disabled {{
     border-color: {border};
     background: {window}; }}
+QCheckBox::indicator:checked:disabled, QRadioButton::indicator:checked:disabled {{
+    background: {muted}; }}
 QToolButton {{ border: 1px solid transparent; border-radius: 4px; padding: 3px 6px; }}
 QToolButton:hover, QToolButton:focus {{ border-color: {accent}; }}
 QToolButton:checked {{ background: {raised}; border-color: {border}; }}

@@ -8,13 +8,16 @@ from typing import TYPE_CHECKING
 import pytest
 from PySide6.QtCore import QEvent
 from PySide6.QtGui import QColor
-from PySide6.QtWidgets import QApplication, QFrame, QLabel, QWidget
+from PySide6.QtWidgets import QApplication, QCheckBox, QFrame, QLabel, QWidget
 
+from gui.style import stylesheet
 from gui.theme import THEMES, Theme
 from gui.widgets.notice import Notice, Severity, set_severity
 from rig.errors import ConfigError
 
 if TYPE_CHECKING:
+    from pytestqt.qtbot import QtBot
+
     from gui.window import MainWindow
 
 PAGES = ("start", "bench", "run", "trace", "trials", "sessions", "about")
@@ -137,3 +140,19 @@ def test_an_error_names_the_command_that_shows_its_page(window: MainWindow) -> N
     assert notice.text.splitlines()[-1] == "see: rig docs port-missing"
     notice.show_error(ConfigError("there is no port"))
     assert "see:" not in notice.text
+
+
+@pytest.mark.parametrize("theme", THEMES.values(), ids=list(THEMES))
+def test_a_ticked_box_looks_ticked_also_where_it_cannot_be_changed(
+    qtbot: QtBot, theme: Theme
+) -> None:
+    middles = set()
+    for is_ticked in (False, True):
+        box = QCheckBox("box")
+        qtbot.addWidget(box)
+        box.setStyleSheet(stylesheet(theme))
+        box.setChecked(is_ticked)
+        box.setEnabled(False)
+        picture = box.grab().toImage()
+        middles.add(picture.pixelColor(8, picture.height() // 2).name())
+    assert len(middles) == 2
