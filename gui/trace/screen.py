@@ -450,7 +450,7 @@ class TraceScreen(Screen):
         in_column(
             [self.header, self.notice, (self.form, 1), (body, 1)], self, spacing=0
         )
-        self.form.in_place_of = (body,)
+        self.form.in_place_of = (self.header, body)
 
 
 def _keys(event: QKeyEvent) -> str:

@@ -144,6 +144,8 @@ def test_a_recording_is_opened_by_mouse_and_has_the_energies_of_rig_measure(
     qtbot.waitUntil(screen.form.isVisible)
     output = " ".join(screen.notice.text.split())
     assert refused(ppk2) in output and "--supply-v" in output
+    # Name and labels of an earlier trace are not those of this file.
+    assert not screen.header.isVisible()
     labels = [
         label.text() for label in screen.form.findChildren(QLabel) if label.buddy()
     ]
@@ -159,6 +161,7 @@ def test_a_recording_is_opened_by_mouse_and_has_the_energies_of_rig_measure(
     shown(window, qtbot)
 
     assert not screen.form.isVisible() and screen.notice.text == ""
+    assert screen.header.isVisible()
     trace = screen.state.subject.trace
     windows = measured(ppk2, *OPTIONS, "--edges", "fall-rise")
     assert len(windows) == 3
