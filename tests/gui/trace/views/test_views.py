@@ -88,7 +88,7 @@ def test_the_trials_are_overlaid_in_the_sample_that_is_chosen_whatever_their_ord
     assert len(screen.overlay.table.rows) == 5
     names = screen.overlay.power.names
     assert len(names.names) == 5 and names.names[0].text.startswith("trial 1")
-    assert _above_the_plot(screen.overlay.power)
+    qtbot.waitUntil(lambda: _above_the_plot(screen.overlay.power))
     for button, back in ((screen.overlay.next, False), (screen.overlay.previous, True)):
         qtbot.mouseClick(button, _left())
         _settled(qtbot, screen)
@@ -121,7 +121,7 @@ def test_an_edge_is_shown_with_its_uncertainty(
     assert result.borders_s[0] < 0 < result.borders_s[-1]
     assert "known to" in screen.edge.text.text()
     assert [name.text for name in screen.edge.plot.names.names] == ["as seen", "marker"]
-    assert _above_the_plot(screen.edge.plot)
+    qtbot.waitUntil(lambda: _above_the_plot(screen.edge.plot))
 
 
 def test_the_histogram_and_the_spectrum_are_of_the_selection(
