@@ -143,13 +143,15 @@ def paint_y_axis(
         painter.text(box, RIGHT, text, painter.theme.muted)
     title = f"{signal}, {remark}" if remark else signal
     unit = f"{title} ({ticks.unit})" if ticks.unit else title
-    if metrics.horizontalAdvance(unit) > area.height():
+    # A title may reach half way into the space between two lanes.
+    around = area.adjusted(0, -SPACE_PX / 2, 0, SPACE_PX / 2)
+    if metrics.horizontalAdvance(unit) > around.height():
         # A lane that is too low for its title has the symbol of the signal, upright.
         symbol = _SYMBOLS.get(signal, "")
         box = QRectF(2.0, area.center().y() - tall / 2, LEFT_PX / 2, tall)
-        painter.text(box, LEFT, f"{symbol} {ticks.unit}", colour)
+        painter.text(box, LEFT, f"{symbol} ({ticks.unit})", colour)
         return
-    paint_upright(painter, area, unit, colour)
+    paint_upright(painter, around, unit, colour)
 
 
 def paint_upright(painter: ThemedPainter, area: QRectF, text: str, colour: str) -> None:

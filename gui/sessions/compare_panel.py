@@ -36,13 +36,22 @@ def _colour(pair: MetricPair) -> str:
     return _COLOURS.get(pair.outcome, "")
 
 
+def _outcome(pair: MetricPair) -> str:
+    """Return the outcome, with a word for what its colour shows."""
+    if pair.better is None:
+        return pair.outcome.value
+    return f"{pair.outcome.value}: {'better' if pair.better else 'worse'}"
+
+
 def _size(value: float | None) -> float:
     return abs(value) if value is not None else -1.0
 
 
 _METRICS = (
     TableColumn("metric", lambda pair: pair.name),
-    TableColumn("outcome", lambda pair: pair.outcome.value, colour=_colour),
+    TableColumn(
+        "outcome", _outcome, colour=_colour, tip="better or worse: B against A"
+    ),
     TableColumn(
         "B - A, ± 95 %",
         lambda pair: difference_text(pair, with_spread=True),
@@ -162,7 +171,7 @@ class ComparePanel(QWidget):
         first = value_text(pair, pair.first) if pair.first else "not measured"
         second = value_text(pair, pair.second) if pair.second else "not measured"
         self._metric.setText(
-            f"{pair.name}: {pair.outcome.value}{why}. A {first}; B {second}."
+            f"{pair.name}: {_outcome(pair)}{why}. A {first}; B {second}."
         )
 
 

@@ -192,7 +192,7 @@ def test_in_a_small_window_outcomes_and_differences_are_seen_whole(
     pair = next(pair for pair in metrics.rows if pair.name == "energy_infer")
     metrics.choose(pair)
     text = said(screen, "compare-metric")
-    assert text.startswith("energy_infer: differs")
+    assert text.startswith("energy_infer: differs: worse")
     assert (
         value_text(pair, pair.first) in text and value_text(pair, pair.second) in text
     )
