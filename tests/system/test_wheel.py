@@ -16,6 +16,7 @@ import pytest
 from tests.conftest import ROOT
 from tests.length import is_short
 from tests.programs import captured
+from tests.recorded import recorded
 from tests.uncounted import uncounted
 
 pytestmark = pytest.mark.long
@@ -56,15 +57,9 @@ def _ignored(folder: str, names: list[str]) -> set[str]:
     return {*result, "sessions"} if Path(folder) == ROOT else set(result)
 
 
-@pytest.fixture(scope="module")
-def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The source distribution, unpacked in an empty folder."""
-    pytest.importorskip(
-        "setuptools",
-        minversion="77",
-        reason="needs setuptools 77 (pip install setuptools)",
-    )
-    folder = tmp_path_factory.mktemp("sdist")
+def _unpack(folder: Path) -> None:
+    """Make the source distribution, and unpack it into a folder."""
+    folder.mkdir()
     shutil.copytree(ROOT, folder / "tree", ignore=_ignored, symlinks=True)
     build = (sys.executable, "-m", "build", "--no-isolation")
     done(*build, "--sdist", "--outdir", folder, folder / "tree", cwd=folder)
@@ -73,14 +68,11 @@ def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
         # An attribute and no argument: Python 3.11.3 and older have no filters.
         archive.extraction_filter = getattr(tarfile, "data_filter", None)
         archive.extractall(folder / "unpacked")
-    return next((folder / "unpacked").iterdir())
 
 
-@pytest.fixture(scope="module")
-def python(unpacked: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The interpreter of an environment that has the wheel, and from here all that it
-    needs."""
-    folder = tmp_path_factory.mktemp("wheel")
+def _install(folder: Path, unpacked: Path) -> None:
+    """Make an environment that has the wheel, and from here all that it needs."""
+    folder.mkdir()
     build = (sys.executable, "-m", "build", "--no-isolation")
     done(*build, "--wheel", "--outdir", folder, unpacked, cwd=folder)
     done(sys.executable, "-m", "venv", "--without-pip", folder / "venv", cwd=folder)
@@ -89,19 +81,31 @@ def python(unpacked: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     # Of a folder that a .pth names no .pth is read: an editable install there stays
     # unseen.
     (site / "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n")
-    install = (
-        sys.executable,
-        "-m",
-        "pip",
-        "--python",
-        python,
-        "install",
-        "-q",
-        "--no-deps",
-    )
+    pip = (sys.executable, "-m", "pip", "--python", python, "install", "-q")
     wheel = next(folder.glob("*.whl"))
-    done(*install, "--no-index", "--ignore-installed", wheel, cwd=folder)
-    return python
+    options = ("--no-deps", "--no-index", "--ignore-installed")
+    done(*pip, *options, wheel, cwd=folder)
+
+
+@pytest.fixture(scope="module")
+def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The source distribution, unpacked in an empty folder."""
+    pytest.importorskip(
+        "setuptools",
+        minversion="77",
+        reason="needs setuptools 77 (pip install setuptools)",
+    )
+    folder = recorded(tmp_path_factory, "sdist", _unpack)
+    return next((folder / "unpacked").iterdir())
+
+
+@pytest.fixture(scope="module")
+def python(unpacked: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The interpreter of an environment that has the wheel."""
+    folder = recorded(
+        tmp_path_factory, "wheel", lambda folder: _install(folder, unpacked)
+    )
+    return folder / "venv" / "bin" / "python"
 
 
 _SITE = "import sysconfig; print(sysconfig.get_path('purelib'))"

@@ -4,6 +4,7 @@ is."""
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 
 from tests.conftest import ROOT
 from tests.programs import captured
+from tests.recorded import recorded
 
 ASC = ROOT / "benches" / "virtual-asc.toml"
 SMALL = ("--set", "task.asc.samples=4", "--set", "scenario.single_stream.idle_s=0.1")
@@ -33,10 +35,14 @@ ENVIRONMENT = {
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with one session that was measured there."""
-    folder = tmp_path_factory.mktemp("without")
-    done = there(folder, "run", ASC, *SMALL, "--sessions", "sessions")
-    assert done.returncode == 0, done.stdout + done.stderr
-    return folder
+
+    def measure(folder: Path) -> None:
+        folder.mkdir()
+        done = there(folder, "run", ASC, *SMALL, "--sessions", "sessions")
+        assert done.returncode == 0, done.stdout + done.stderr
+
+    measured = recorded(tmp_path_factory, "without", measure)
+    return shutil.copytree(measured, tmp_path_factory.mktemp("without") / "folder")
 
 
 @pytest.mark.parametrize(

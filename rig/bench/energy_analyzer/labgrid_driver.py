@@ -14,7 +14,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 from queue import Empty, Queue
-from typing import Any
+from typing import Any, NamedTuple
 
 import attr
 from labgrid.binding import StateError
@@ -137,8 +137,7 @@ class NeurorigMonitorDriver(Driver, EnergyAnalyzerProtocol):
         if self.target.env is not None:
             bench = self.target.env.config.resolve_path(bench)
         self._is_started = False
-        self._energy_j: float | None = 0.0
-        self._charge_c: float | None = 0.0
+        self._whole = _Sums(0.0, 0.0, 0.0, 0.0)
         self._thread = _MeterThread(bench, self.rail)
 
     def on_deactivate(self) -> None:
@@ -150,15 +149,19 @@ class NeurorigMonitorDriver(Driver, EnergyAnalyzerProtocol):
     @step(result=True)
     def get_statistics(self) -> dict[str, Any]:
         """Return the newest second in A, V and W, and the sums since activation, None
-        where too many samples are lost.
+        where too many samples are lost; each with its standard uncertainty, None where
+        the limits of error do not reach.
         """
         reading = self._meter.reading()
+        whole = self._whole.plus(_Sums.of(reading.total))
         return {
             "current": _row(reading.current),
             "voltage": _row(reading.voltage),
             "power": _row(reading.power),
-            "charge_C": _plus(self._charge_c, reading.total.charge_c),
-            "energy_J": _plus(self._energy_j, reading.total.energy_j),
+            "charge_C": whole.charge_c,
+            "charge_u_C": whole.charge_u_c,
+            "energy_J": whole.energy_j,
+            "energy_u_J": whole.energy_u_j,
             "simulated": self._meter.info.simulated,
         }
 
@@ -239,19 +242,37 @@ class NeurorigMonitorDriver(Driver, EnergyAnalyzerProtocol):
         """Let the meter's sums begin again; return those up to now, of some samples."""
         self._meter.reading()
         amounts = self._meter.meter.reset()
-        self._energy_j = _plus(self._energy_j, amounts.energy_j)
-        self._charge_c = _plus(self._charge_c, amounts.charge_c)
+        self._whole = self._whole.plus(_Sums.of(amounts))
         return amounts
+
+
+class _Sums(NamedTuple):
+    """Energy and charge since activation with their standard uncertainties, which are
+    added: the limits of an instrument are the same in each part.
+    """
+
+    energy_j: float | None
+    energy_u_j: float | None
+    charge_c: float | None
+    charge_u_c: float | None
+
+    @classmethod
+    def of(cls, part: Amounts) -> _Sums:
+        return cls(part.energy_j, part.energy_u_j, part.charge_c, part.charge_u_c)
+
+    def plus(self, part: _Sums) -> _Sums:
+        return _Sums(*map(_plus, self, part))
 
 
 def _plus(first: float | None, second: float | None) -> float | None:
     return None if first is None or second is None else first + second
 
 
-def _row(spread: MeterSpread | None) -> dict[str, float]:
+def _row(spread: MeterSpread | None) -> dict[str, float | None]:
     assert spread is not None
     return {
         "avg": spread.mean,
+        "avg_u": spread.mean_u,
         "std": spread.deviation,
         "min": spread.least,
         "max": spread.most,

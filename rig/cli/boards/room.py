@@ -49,7 +49,7 @@ def fitting(path: Path, needs: Needs, part: BoardMemory) -> int:
     memories = (("flash", flash_b, part.flash_b), ("RAM", ram_b[1], part.ram_b))
     for name, wanted_b, there_b in memories:
         if wanted_b > there_b:
-            lacking.append(f"{name}: {wanted_b:,} B wanted, {there_b:,} there")
+            lacking.append(f"{name}: about {wanted_b:,} B wanted, {there_b:,} there")
     raise ConfigError(
         f"{path} has no room on this part",
         path="--model",

@@ -119,7 +119,12 @@ def test_statistics_have_the_form_of_the_protocol_and_sums_that_go_on(lab: Any) 
         assert row["min"] <= row["avg"] <= row["max"]
     assert rows["power"]["avg"] == pytest.approx(0.012 * 1.001, rel=2e-4)
     assert rows["current"]["std"] == pytest.approx(20e-6, rel=0.05)
+    assert abs(rows["power"]["avg"] - 0.012) < 3 * rows["power"]["avg_u"]
     assert rows["energy_J"] > first["energy_J"] and rows["charge_C"] > 0
+    # The limits are a share of the energy, and no more of it in a sum of two parts.
+    of_window = window["energy_u_J"] / window["energy_J"]
+    assert rows["energy_u_J"] / rows["energy_J"] == pytest.approx(of_window, rel=0.1)
+    assert rows["charge_u_C"] > window["charge_u_C"]
 
 
 def test_a_capture_is_a_trace_with_its_limits(lab: Any, tmp_path: Path) -> None:
