@@ -14,6 +14,7 @@ from rig.cli.models.conventions_options import conventions_options, dt_option
 from rig.cli.options import (
     EXISTING_FOLDER,
     FILE,
+    FiniteNumber,
     json_option,
     refuse_idle,
     sessions_option,
@@ -90,7 +91,7 @@ _PLACE = click.Path(exists=True, path_type=Path)
 )
 @click.option(
     "--false-alarms",
-    type=float,
+    type=FiniteNumber(),
     default=0.01,
     show_default=True,
     help="With --baseline: rate at which a session without a change may fail.",

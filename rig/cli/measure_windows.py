@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 import click
 
+from rig.cli.options import FiniteNumber
 from rig.errors import ConfigError, DataError
 from rig.importers import markers
 from rig.importers.opened import LONGEST_S, Opened
@@ -46,7 +47,7 @@ _OPTIONS = (
     click.option(
         "--threshold",
         "threshold_a",
-        type=float,
+        type=FiniteNumber(),
         metavar="A",
         help="Windows in which the current exceeds A amperes.",
     ),

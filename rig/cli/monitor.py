@@ -33,7 +33,7 @@ from rig.bench.qualification.load import (
 )
 from rig.bench.qualification.recording import Bare
 from rig.cli.lazy import LazyGroup
-from rig.cli.options import FILE, bench_argument, json_option, set_option
+from rig.cli.options import FILE, FiniteRange, bench_argument, json_option, set_option
 from rig.cli.printed.labels import badge
 from rig.cli.printed.terminal import Terminal, escape, say
 from rig.errors import ConfigError
@@ -76,21 +76,21 @@ def monitor() -> None:
 )
 @click.option(
     "--seconds",
-    type=click.FloatRange(0.2, 600),
+    type=FiniteRange(0.2, 600),
     default=5.0,
     show_default=True,
     help="Length of each recording.",
 )
 @click.option(
     "--clock-seconds",
-    type=click.FloatRange(0, MOST_CLOCK_S),
+    type=FiniteRange(0, MOST_CLOCK_S),
     default=60.0,
     show_default=True,
     help="Length of the recording for the clock; 0: none.",
 )
 @click.option(
     "--host-clock-ppm",
-    type=click.FloatRange(0, 10_000),
+    type=FiniteRange(0, 10_000),
     default=100.0,
     show_default=True,
     help="Limit of the error of this computer's clock.",
@@ -102,7 +102,7 @@ def monitor() -> None:
 @click.option(
     "--simulated-ohm",
     metavar="OHM",
-    type=click.FloatRange(min=1e-3),
+    type=FiniteRange(min=1e-3),
     multiple=True,
     help="True value of a simulated monitor's resistor.",
 )

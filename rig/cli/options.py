@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import click
 from click.core import ParameterSource
@@ -21,6 +23,32 @@ class PrintedForm:
     wide: bool = False
     as_json: bool = False
     explain: bool = False
+
+
+class _Finite(click.ParamType[float]):
+    """Click takes NaN for a number in any range: a search of so many seconds would
+    never end.
+    """
+
+    def convert(
+        self,
+        value: Any,
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> float:
+        """Return a finite number."""
+        number: float = super().convert(value, param, ctx)
+        if not math.isfinite(number):
+            self.fail(f"{value} is no finite number", param, ctx)
+        return number
+
+
+class FiniteNumber(_Finite, click.types.FloatParamType):
+    """A finite number."""
+
+
+class FiniteRange(_Finite, click.FloatRange):
+    """A finite number within limits."""
 
 
 def refuse_idle(where: str, *names: str) -> None:

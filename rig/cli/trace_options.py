@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import click
 
+from rig.cli.options import FiniteNumber
 from rig.importers.options import Options, flag
 from rig.settings.fields import fields_of
 
@@ -23,7 +24,7 @@ def trace_options(command: _F) -> _F:
         add = click.option(
             flag(field.name),
             field.name,
-            type=float if field.is_number else str,
+            type=FiniteNumber() if field.is_number else str,
             default=field.default,
             metavar=_NUMBERS.get(field.unit, "NAME"),
             help=field.help,

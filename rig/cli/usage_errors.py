@@ -55,11 +55,12 @@ def _range(kind: click.ParamType[Any]) -> str:
     if not isinstance(kind, click.IntRange | click.FloatRange):
         return ""
     what = "a whole number" if isinstance(kind, click.IntRange) else "a number"
-    return (
-        f"{what}, {kind.min} or more"
-        if kind.max is None
-        else f"{what}, {kind.min} to {kind.max}"
-    )
+    least = f"more than {kind.min}" if kind.min_open else f"{kind.min} or more"
+    if kind.max is None:
+        return f"{what}, {least}"
+    if kind.min_open:
+        return f"{what}, {least}, to {kind.max}"
+    return f"{what}, {kind.min} to {kind.max}"
 
 
 def _plain(text: str) -> str:

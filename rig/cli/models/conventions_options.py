@@ -11,12 +11,13 @@ from typing import Any
 
 import click
 
+from rig.cli.options import FiniteNumber
 from rig.network.conventions import PRESETS, RESETS, SPIKES_MAX, ConventionChoice, Start
 
 dt_option = click.option(
     "--dt",
     "dt_s",
-    type=float,
+    type=FiniteNumber(),
     metavar="SECONDS",
     help="Time step, if the file states none or another is wanted.",
 )

@@ -10,7 +10,13 @@ import click
 
 from rig.cli.boards.kernels_options import kernels_options
 from rig.cli.lazy import LateCommand
-from rig.cli.options import EXISTING_FILE, EXISTING_FOLDER, FILE, refuse_idle
+from rig.cli.options import (
+    EXISTING_FILE,
+    EXISTING_FOLDER,
+    FILE,
+    FiniteRange,
+    refuse_idle,
+)
 
 if TYPE_CHECKING:
     from scenarios.tasks.mlperf_tiny.measuring_command import TinyRun
@@ -93,7 +99,7 @@ _WORK = "scenarios.tasks.mlperf_tiny.measuring_command"
 )
 @click.option(
     "--minutes",
-    type=click.FloatRange(0.05, 60),
+    type=FiniteRange(0.05, 60),
     help="sww: only so much of the recording [default: all; 1 of a generated signal].",
 )
 @click.option(

@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from rig.cli import exit_codes
-from rig.cli.options import to_write
+from rig.cli.options import FiniteNumber, FiniteRange, to_write
 from rig.cli.printed.terminal import Terminal, escape, say
 from rig.store import session_folder
 from scenarios.tasks.qubo import problem_file, problem_wire, reference
@@ -79,7 +79,7 @@ def inspect(file: Path, options: ReadingOptions) -> int:
 @reading_options
 @click.option(
     "--seconds",
-    type=click.FloatRange(0, 86_400, min_open=True),
+    type=FiniteRange(0, 86_400, min_open=True),
     default=5.0,
     show_default=True,
     help="Seconds of search, from each seed.",
@@ -93,7 +93,7 @@ def inspect(file: Path, options: ReadingOptions) -> int:
     metavar="LIST",
     help="Seeds of the search, as 1,5-9.",
 )
-@click.option("--target", type=float, help="Stop a search at this value.")
+@click.option("--target", type=FiniteNumber(), help="Stop a search at this value.")
 @click.option(
     "--out", type=FILE, callback=to_write, help="Keep the best vector, as JSON."
 )

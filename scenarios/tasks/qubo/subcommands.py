@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from rig.cli.exit_codes import FAIL
-from rig.cli.options import to_write
+from rig.cli.options import FiniteRange, to_write
 from rig.cli.printed.labels import of_session, print_labels
 from rig.cli.printed.terminal import Terminal, escape, say
 from rig.errors import ConfigError
@@ -97,7 +97,7 @@ def rescore(session: Path, path: Path, official: Path | None, keep: Path | None)
 @click.option(
     "--timeout",
     "timeout_s",
-    type=click.FloatRange(0, 1000, min_open=True),
+    type=FiniteRange(0, 1000, min_open=True),
     default=1.0,
     show_default=True,
     help="Seconds a search.",

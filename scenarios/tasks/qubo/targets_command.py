@@ -11,7 +11,7 @@ from pathlib import Path
 
 import click
 
-from rig.cli.options import refuse_idle
+from rig.cli.options import FiniteRange, refuse_idle
 from rig.cli.printed.terminal import Terminal, escape, say
 from rig.errors import ConfigError, DataError
 from scenarios.tasks.qubo import official as officials_of
@@ -110,7 +110,7 @@ def _seeds_error(
 @click.option(
     "--density",
     "densities",
-    type=click.FloatRange(0),
+    type=FiniteRange(0),
     multiple=True,
     help="Only of this density (0.05); may be repeated.",
 )
@@ -124,7 +124,7 @@ def _seeds_error(
 @click.option(
     "--search",
     "search_s",
-    type=click.FloatRange(0, min_open=True),
+    type=FiniteRange(0, min_open=True),
     default=5.0,
     show_default=True,
     help="Seconds of local search, from each seed.",

@@ -14,6 +14,7 @@ import click
 import pytest
 
 from rig.cli.usage_errors import as_error
+from tests.click_tree import commands
 from tests.commands import rig
 from tests.conftest import ROOT, VIRTUAL_NULL
 from tests.screens import compare
@@ -37,6 +38,7 @@ LINES = {
         "bench nwe",
         "qubo targets --solver-seeds x",
         "qubo largest bench.toml --timeout 2000",
+        "qubo search bench.toml --seconds nan",
         "compare",
         "compare bench.toml --suts ,",
         "probe bench.toml --contact a --replay b",
@@ -155,3 +157,16 @@ def test_an_error_of_click_without_a_command_names_the_help_of_all() -> None:
     assert error.cause == "could not open file 'a.toml': no such file"
     assert error.try_next == "rig --help lists the commands"
     assert error.exit_code == 2
+
+
+@pytest.mark.parametrize("text", ["nan", "inf", "-inf"])
+def test_a_number_of_an_option_is_finite(text: str) -> None:
+    kinds = (click.FloatRange, click.types.FloatParamType)
+    refused = []
+    for command in commands().values():
+        for parameter in command.params:
+            if isinstance(parameter.type, kinds):
+                with pytest.raises(click.BadParameter, match=r"finite|range"):
+                    parameter.type.convert(text, parameter, None)
+                refused.append(parameter.name)
+    assert len(refused) > 20
