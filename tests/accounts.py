@@ -67,7 +67,7 @@ class Account:
 
 
 class Commands:
-    """The commands that an account gives."""
+    """The commands that an account gives; `is_over` after one that had no answer."""
 
     def __init__(self, account: Account) -> None:
         self._read = account.read
@@ -84,11 +84,14 @@ class Commands:
                 pass_fds=[end.fileno()],
             )
         self._answers = self._asked.makefile()
+        self.is_over = False
 
     def close(self) -> None:
         """End the process."""
         self._answers.close()
         self._asked.close()
+        if self.is_over:
+            self._process.kill()
         self._process.wait(_LIMIT_S)
 
     def rig(self, folder: Path, *words: str | Path) -> subprocess.CompletedProcess[str]:
@@ -100,6 +103,9 @@ class Commands:
             outputs = {number: str(paths[number]) for number in self._read}
             asked = (list(map(str, words)), str(folder), outputs)
             self._asked.sendall(json.dumps(asked).encode() + b"\n")
+            # An answer that comes too late is never taken for that of a later command.
+            self.is_over = True
             code = int(self._answers.readline())
+            self.is_over = False
             printed = [path.read_text(errors="replace") for path in paths.values()]
         return subprocess.CompletedProcess(words, code, *printed)

@@ -63,7 +63,7 @@ def commands() -> Iterator[Callable[[Account], Commands]]:
     with ExitStack() as stack:
 
         def of(account: Account) -> Commands:
-            if account.name not in begun:
+            if account.name not in begun or begun[account.name].is_over:
                 ready = stack.enter_context(closing(Commands(account)))
                 begun[account.name] = ready
             return begun[account.name]
