@@ -149,6 +149,21 @@ class SeveralSessions:
             f" if no error were common to both{together if count > 1 else ''}"
         )
 
+    @property
+    def labelled(self) -> list[str]:
+        """Which sessions with results each label is of: "SIMULATED: sessions 1, 3"."""
+        measured = [each for each in self.sessions if each.results is not None]
+        numbers: dict[str, list[int]] = {}
+        for each in measured:
+            for label in each.session.labels:
+                numbers.setdefault(label, []).append(each.number)
+        lines = []
+        for label, about in numbers.items():
+            sessions = f"session{'s' * (len(about) != 1)} {in_ranges(about)}"
+            is_in_all = len(about) == len(measured)
+            lines.append(f"{label}: {'every session' if is_in_all else sessions}")
+        return lines
+
 
 def in_ranges(numbers: Iterable[int]) -> str:
     """Return rising numbers as text, three or more in a row by their ends: "2-4, 6"."""
@@ -348,7 +363,9 @@ def tree(found: SeveralSessions) -> Mapping[str, Any]:
 
 def markdown(found: SeveralSessions) -> str:
     """Return the comparison as sections of a page, one a metric."""
-    lines = [f"Differences: {found.statement}.", ""]
+    lines = [f"* {_safe(line)}" for line in found.labelled]
+    lines += [""] * bool(lines)
+    lines += [f"Differences: {found.statement}.", ""]
     summaries = []
     for metric in found.metrics:
         if metric.summary:

@@ -328,6 +328,7 @@ def test_forms_have_the_numbers_of_the_table(root: Path, tmp_path: Path) -> None
     assert float(row["difference"]) == tree["rows"][1]["difference"] > 0
     assert "SIMULATED" in row["labels"]
     page = (tmp_path / "differences.md").read_text()
+    assert page.startswith("* SIMULATED: every session\n")
     assert page.count("### energy_total") == 1
     assert "* energy_total: differs: session 2; cannot be said: 1" in page
 
