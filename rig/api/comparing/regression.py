@@ -116,6 +116,10 @@ class SessionRegression:
         )
 
 
+class NoneComparable(DataError):
+    """No session of a baseline is comparable with a session."""
+
+
 class Baseline:
     """The sessions of a baseline, one session or a folder of them, read once."""
 
@@ -137,14 +141,19 @@ def each_against_baseline(
     names: Sequence[str] = (),
 ) -> list[SessionRegression]:
     """Compare several sessions with a baseline, as `against_baseline` does with one. A
-    session that cannot be compared is NOT TESTED, with the reason in `lacking`, beside
-    the others. Raises ConfigError as there, and DataError where none can be compared.
+    session that cannot be compared is NOT TESTED, with the reason in `lacking`.
+
+    Raises ConfigError as there, and DataError where the baseline has no session, or
+    where no session has a named metric.
     """
     found: list[SessionRegression] = []
     faults: list[DataError] = []
+    baseline.sessions()
     for session in sessions:
         try:
             found.append(against_baseline(session, baseline, false_alarms, names))
+        except NoneComparable as error:
+            found.append(_lacking(session, false_alarms, error))
         except DataError as error:
             faults.append(error)
             found.append(_lacking(session, false_alarms, error))
@@ -174,7 +183,7 @@ def against_baseline(
     the same bench, device, task and scenario count.
 
     `names` are the metrics, else the headline ones that have a better direction. Raises
-    ConfigError for a rate that is none, DataError where no session is comparable.
+    ConfigError for a rate that is none, NoneComparable where no session is comparable.
     """
     if not 0 < false_alarms < 0.5:
         raise ConfigError(
@@ -216,12 +225,13 @@ def _comparable(new: Collected, baseline: Baseline) -> list[Collected]:
     if kept:
         return kept
     listed = new.listed
-    raise DataError(
+    raise NoneComparable(
         f"{baseline.path} has no session to compare {listed.name} with",
         evidence=(
             f"{len(found)} other session{'s' * (len(found) != 1)}; none is valid and of"
-            f" bench {listed.bench}, device {listed.device}, task {listed.task},"
-            f" scenario {listed.scenario}"
+            f" bench {listed.bench}, device {listed.device}, monitor"
+            f" {listed.monitors or 'none'}, task {listed.task}, scenario"
+            f" {listed.scenario}"
         ),
         try_next="a session of the same bench as the baseline",
     )

@@ -214,7 +214,10 @@ def test_a_session_without_a_baseline_does_not_stop_the_others(tmp_path: Path) -
     assert "NOT TESTED" in done.stderr and other.name in done.stderr
     assert compared_by(other, new, slow).return_value == 1, "a regression outweighs it"
     for none in ((other,), (other, other)):
-        assert isinstance(compared_by(*none).exception, DataError), "none was compared"
+        assert compared_by(*none).return_value == 4, "none was compared"
+    words = ["compare", str(new), "--baseline", str(old), "--metric", "energy_totl"]
+    wrong = CliRunner().invoke(command, words, standalone_mode=False)
+    assert isinstance(wrong.exception, DataError), "a misspelt metric is no verdict"
 
 
 def test_many_sessions_read_their_baseline_once(
