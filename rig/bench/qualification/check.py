@@ -47,7 +47,19 @@ LOWEST = (
     "not measured: its commonest reading is its lowest, {}, and may stand for lower"
     " currents"
 )
-WIDER = "; the stated limit is smaller and stays: --voltmeter, a better resistor"
+WIDER = "; the stated limit is smaller and stays: the largest part is the {}; {}"
+_SMALLER_RESISTOR = "a smaller resistor, for a current nearer to the range's end"
+#: The remedy for a wide interval of a gain, by the largest part of its budget.
+_REMEDIES = {
+    "resistor": "a better resistor",
+    "voltage gain": "--voltmeter",
+    "voltage offset": "--voltmeter",
+    "voltmeter": "a better voltmeter",
+    "zero": _SMALLER_RESISTOR,
+    "scatter of readings": "--seconds, a longer recording",
+    "steps": _SMALLER_RESISTOR,
+    "drift": "--drift, a smaller one",
+}
 WIDE_CLOCK = "; the interval is wider, so the limit is not checked: "
 OF_HOST = "--host-clock-ppm, the limit of this computer's clock"
 OF_ARRIVALS = "samples come irregularly"
@@ -323,7 +335,7 @@ class MonitorCheck:
             estimate,
             row.gain,
             range_a=row.up_to,
-            why="" if used else WIDER,
+            why="" if used else WIDER.format(estimate.most, _REMEDIES[estimate.most]),
             simulated=recorded.info.simulated,
         )
 
@@ -423,9 +435,17 @@ class MonitorCheck:
         return WIDE_CLOCK + OF_ARRIVALS + longer
 
     def accuracy(self, today: datetime.date) -> Accuracy:
-        """Return the limits of error with corrections, for the calibration file."""
+        """Return the limits of error with corrections, for the calibration file. Raises
+        BenchError where not one of them was measured.
+        """
         stated = self.info.accuracy
         errors = self._found
+        if not self._is_measured(stated):
+            raise BenchError(
+                f"no limit of {self.info.name} was measured: no calibration is written",
+                evidence="the rows above say why",
+                try_next="--resistor for a range, as docs/how-to/MONITOR_CHECK.md says",
+            )
         return replace(
             stated,
             current=tuple(self._current_rows(stated)),
@@ -450,6 +470,14 @@ class MonitorCheck:
                 measured=tuple(self._measured(stated)),
             ),
         )
+
+    def _is_measured(self, stated: Accuracy) -> bool:
+        """Check whether a limit of the calibration file is one that was measured."""
+        errors = self._found
+        of_voltage = errors.volts_off and not self.info.reads_voltage
+        of_clock = self._clock_ppm(stated) < _normal(stated) * stated.clock_ppm
+        of_current = errors.zeros or errors.gains
+        return bool(of_current or of_voltage or of_clock or errors.delay)
 
     def _corrections(self, stated: Accuracy) -> tuple[Correction, ...]:
         errors = self._found

@@ -313,6 +313,18 @@ def scatter_of_parts(readings_a: NDArray[np.float64]) -> float:
 # --- Refused
 
 
+def test_a_check_that_measured_no_limit_gives_no_calibration() -> None:
+    """Without noise no zero is seen, and the stated one makes the gain's interval wider
+    than the stated limit.
+    """
+    monitor = bare("joulescope", "device=simulator")
+    rows, check = checked(monitor, hands=SimulatedHands([1000.0], 0.0))
+    (gain,) = (row for row in rows.values() if row.name == "current gain")
+    assert "the largest part is the zero; a smaller resistor" in gain.why
+    with pytest.raises(BenchError, match="was measured"):
+        check.accuracy(datetime.date(2026, 11, 27))
+
+
 def test_a_resistor_of_another_value_is_refused() -> None:
     with pytest.raises(BenchError, match="implausible") as caught:
         checked(bare("virtual"), hands=SimulatedHands([1200.0]))
