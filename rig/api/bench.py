@@ -9,9 +9,12 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from rig.api.sessions.session import Session
 from rig.bench import config
 from rig.bench.console import console
+from rig.errors import ConfigError
 from rig.files import toml_text
 from rig.model.steps import Sync
 from rig.session import session
@@ -49,12 +52,12 @@ class OpenBench(BenchParts):
         root: Path | str = "sessions",
         subscribers: Sequence[Subscriber] = (),
     ) -> Session:
-        """Run all trials into a new session folder; raises RigError, and keeps the
-        measurements in every case.
+        """Run all trials into a new session folder, as many as the bench file says
+        where `trials` is left out; raises RigError, and keeps the measurements in every
+        case.
         """
-        count = trials or self.config.bench.trials
         with self.context.stop.heard():
-            ended = session.run(self, count, Path(root), subscribers)
+            ended = session.run(self, trials, Path(root), subscribers)
         return Session(ended.folder)
 
     def __repr__(self) -> str:
@@ -103,10 +106,29 @@ def overrides(settings: Settings) -> list[str]:
         raise TypeError(f"settings {settings!r}: a list of them, or a dict")
     if not isinstance(settings, Mapping):
         return list(settings)
-    return [f"{name}={_toml(value)}" for name, value in settings.items()]
+    return [f"{name}={_toml(name, value)}" for name, value in settings.items()]
 
 
-def _toml(value: Any) -> str:
+def _toml(name: str, value: Any) -> str:
+    try:
+        return toml_text.of_value(_plain(value))
+    except TypeError as error:
+        raise ConfigError(
+            f"a {value.__class__.__name__} is no value of a bench file",
+            path=name,
+            evidence=str(error),
+            try_next="a number, a text, a path, True or False, or a list of them",
+        ) from error
+
+
+def _plain(value: Any) -> Any:
+    """Return paths as texts, and numbers and arrays of NumPy as Python's own."""
     if isinstance(value, PathLike):
-        value = fspath(value)
-    return toml_text.of_value(value)
+        return fspath(value)
+    if isinstance(value, np.generic | np.ndarray):
+        return value.tolist()
+    if isinstance(value, Mapping):
+        return {key: _plain(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    return value

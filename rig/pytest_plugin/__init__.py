@@ -22,6 +22,7 @@ takes long to import is imported where it is used.
 from __future__ import annotations
 
 import sys
+from argparse import ArgumentTypeError
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -51,12 +52,12 @@ _KEYS = ("bench", "set", "trials")
 @dataclass(frozen=True, slots=True)
 class BenchChoice:
     """A bench file, the settings that override its keys, and the trials of a session
-    (0: as many as the file says).
+    (None: as many as the file says).
     """
 
     bench: Path = VIRTUAL
     settings: tuple[str, ...] = ()
-    trials: int = 0
+    trials: int | None = None
 
 
 _SESSIONS = pytest.StashKey["dict[BenchChoice, TestedSession]"]()
@@ -85,8 +86,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     group.addoption(
         "--rig-trials",
-        type=int,
-        default=0,
+        type=_trials,
+        default=None,
         metavar="N",
         help="trials of a session (default: as many as the bench file says)",
     )
@@ -253,7 +254,7 @@ def rig_regression(
 def _ran(bench: OpenBench, choice: BenchChoice, root: Path) -> Path | RigError:
     """Return the folder of a new session, or why there is none."""
     try:
-        return bench.run(choice.trials or None, root).path
+        return bench.run(choice.trials, root).path
     except RigError as error:
         return error
 
@@ -328,6 +329,15 @@ def pytest_terminal_summary(
         )
 
 
+def _trials(text: str) -> int:
+    from rig.session.trial_count import trial_count
+
+    try:
+        return trial_count(int(text))
+    except (ValueError, ConfigError):
+        raise ArgumentTypeError(f"{text!r} is no whole number, 1 or more") from None
+
+
 def _of_options(config: pytest.Config) -> list[BenchChoice]:
     settings = tuple(config.getoption("--rig-set"))
     trials = config.getoption("--rig-trials")
@@ -344,14 +354,22 @@ def _of_marker(
             f"the rig marker has {', '.join(_KEYS)}, each by its name"
         )
     from rig.api.bench import overrides
+    from rig.session.trial_count import trial_count
 
     arguments: Mapping[str, Any] = marker.kwargs
     if bench := arguments.get("bench"):
         choices = [BenchChoice(folder / bench, choices[0].settings, choices[0].trials)]
-    more = tuple(overrides(arguments.get("set", ())))
+    try:
+        more = tuple(overrides(arguments.get("set", ())))
+        if (trials := arguments.get("trials")) is not None:
+            trials = trial_count(trials)
+    except ConfigError as error:
+        raise pytest.UsageError(f"the rig marker: {error}") from error
     return [
         BenchChoice(
-            choice.bench, choice.settings + more, arguments.get("trials", choice.trials)
+            bench=choice.bench,
+            settings=choice.settings + more,
+            trials=choice.trials if trials is None else trials,
         )
         for choice in choices
     ]

@@ -26,6 +26,7 @@ from rig.interfaces.task import Task
 from rig.kinds import registry as kinds
 from rig.model.steps import Query, Step, Sync
 from rig.session import planning
+from rig.session.trial_count import trial_count
 from rig.trace.write_room import RESERVE_B
 from rig.units import bytes_text, duration, plural
 
@@ -179,9 +180,8 @@ def of_bench(
     """
     scenario, task, resolved = planning.open_plan(path, overrides)
     refuse_missing(resolved)
-    return of_plan(
-        scenario, task, resolved, trials or resolved.bench.trials, Path(root)
-    )
+    count = resolved.bench.trials if trials is None else trial_count(trials)
+    return of_plan(scenario, task, resolved, count, Path(root))
 
 
 def of_plan(

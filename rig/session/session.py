@@ -36,6 +36,7 @@ from rig.session.planning import refuse_claim, refuse_unresolved, steps
 from rig.session.resume import Standing, refuse_finished, standing
 from rig.session.time_left import TimeLeft
 from rig.session.trial import Running, run_trial
+from rig.session.trial_count import trial_count
 from rig.session.turns import interleaved, seed_of
 from rig.store import provenance, provenance_file, session_folder
 from rig.store.events import (
@@ -99,9 +100,7 @@ class Bench(BenchParts):
         `stop` was asked for; measured data are kept in each case.
         """
         with self.context.stop.heard():
-            return run(
-                self, trials or self.config.bench.trials, Path(root), subscribers
-            )
+            return run(self, trials, Path(root), subscribers)
 
 
 #: Opens a Bench, with the arguments of `open_parts` after its `kind`.
@@ -109,9 +108,15 @@ open_bench = partial(open_parts, Bench)
 
 
 def run(
-    bench: BenchParts, trials: int, root: Path, subscribers: Sequence[Subscriber]
+    bench: BenchParts,
+    asked: int | None,
+    root: Path,
+    subscribers: Sequence[Subscriber],
 ) -> SessionResult:
-    """Run the trials, reduce each from its raw files, and write the results."""
+    """Run the trials that are asked for, None: as many as the bench file says; reduce
+    each from its raw files, and write the results.
+    """
+    trials = bench.config.bench.trials if asked is None else trial_count(asked)
     bench_toml = bench.config.toml()
     about, queries = _prepared(bench, bench_toml)
     planned = _estimated(bench, trials, root)

@@ -289,6 +289,29 @@ def test_a_marker_with_a_wrong_key_is_refused(pytester: pytest.Pytester) -> None
     done.stdout.fnmatch_lines(["*the rig marker has bench, set, trials*"])
 
 
+@pytest.mark.parametrize("trials", ["0", "-1", "2.5", "True"])
+def test_a_number_of_trials_that_is_none_is_refused(
+    pytester: pytest.Pytester, trials: str
+) -> None:
+    pytester.makepyfile(
+        f"""
+        import pytest
+
+        @pytest.mark.rig(trials={trials})
+        def test_it(rig_session):
+            pass
+        """
+    )
+    kept = ("--rig-sessions", "kept")
+    done = pytest_in(pytester, *BENCH, *kept)
+    assert done.ret != 0
+    done.stdout.fnmatch_lines([f"*rig marker: trials: {trials} is no number of trials"])
+    done = pytest_in(pytester, *BENCH, *kept, "--rig-trials", trials)
+    assert done.ret == pytest.ExitCode.USAGE_ERROR
+    done.stderr.fnmatch_lines([f"*--rig-trials: '{trials}' is no whole number, 1 or*"])
+    assert not (pytester.path / "kept").exists()
+
+
 def test_a_report_for_machines_has_the_metrics_that_a_test_looked_up(
     pytester: pytest.Pytester,
 ) -> None:
