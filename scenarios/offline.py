@@ -53,6 +53,13 @@ class Offline(Scenario):
 
     name = "offline"
     states_lines = True
+    method = (
+        "The device marks the start and the end of each window, in which it processes"
+        " a batch of loaded samples in several rounds, all phases of each. The samples"
+        " are in its memory before the first mark, so loading lies in no window."
+        " Throughput, active power and the energies of a sample are ratios of totals"
+        " over all windows; dynamic is active minus idle."
+    )
 
     @dataclass(frozen=True, slots=True)
     class Settings:

@@ -44,6 +44,11 @@ class SingleStream(Scenario):
     """
 
     name = "single_stream"
+    method = (
+        f"{Scenario.method} Latencies and energies are means over all timed samples."
+        " Active power is the energy of all timed samples over their time; dynamic is"
+        " active minus idle."
+    )
 
     @dataclass(frozen=True, slots=True)
     class Settings:

@@ -38,6 +38,14 @@ class Scenario(ABC):
     name: str
     #: Whether `lines` states results in the words of the scenario's benchmark.
     states_lines: ClassVar[bool] = False
+    #: Sentences of a report's method: the content of a timed window, and how metrics
+    #: are made of the windows. The default is true of queries that are no batch.
+    method: ClassVar[str] = (
+        "The device marks the start of each phase and the end of the last one. The"
+        " sample is in its memory before the first mark, so neither its transfer nor"
+        " the scoring of the answer lies in a window. Where a window has several runs"
+        " of a phase, its time and its energy are divided by their number."
+    )
 
     @classmethod
     def open(cls, settings: Any, context: BenchContext) -> Scenario:

@@ -17,7 +17,8 @@ import matplotlib.style
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
-from rig.errors import DataError
+from rig.bench import plugins
+from rig.errors import ConfigError, DataError
 from rig.files.plain_text import visible
 from rig.model import comparison
 from rig.model.metric import Prominence
@@ -42,7 +43,8 @@ from rig.results.stated import stated
 from rig.results.verdict import Outcome
 from rig.store import event_file, session_folder, verified
 from rig.store.session_folder import SessionFolder
-from rig.trace.trace import TRACE
+from rig.timebase.edge_clock import EDGE_CLOCK
+from rig.trace.trace import LOST_LIMIT, STEPPED, TRACE
 from rig.units import not_known, quantity, share
 
 _TEMPLATE = "report.html"
@@ -184,6 +186,11 @@ def content(session: SessionFolder, results: Results) -> dict[str, Any]:
         "not_tested": verdict.reasons(results.replication.not_tested),
         "residual_limit_s": residual_limit_s(results) if monitors else None,
         "monitors": monitors,
+        "method": _method(results.scenario),
+        "edge_clock": EDGE_CLOCK,
+        "pulses": any(each.get("sync") != "clock" for each in monitors),
+        "stepped": STEPPED,
+        "lost_limit": LOST_LIMIT,
         "budget": budget_table(results),
         "resolution": results.resolution,
         "tiles": tiles,
@@ -201,6 +208,17 @@ def content(session: SessionFolder, results: Results) -> dict[str, Any]:
         "hashes": [event for event in session.journal().measured if event.files],
         "head": session.journal().head,
     }
+
+
+def _method(kind: str) -> str:
+    """Return the sentences of a scenario on its windows; empty where it cannot be
+    imported here.
+    """
+    try:
+        method: str = plugins.find("scenario", kind).method
+    except ConfigError:
+        return ""
+    return method
 
 
 def metric_rows(results: Results) -> list[str]:

@@ -10,6 +10,20 @@ from rig.model.trial import Sample, Streamed
 from rig.units import plural
 from scenarios.common.metrics import of_mean
 
+#: Sentences of a report on the windows of a stream.
+STREAM_METHOD = (
+    "The device marks the start of the stream and its end, and of each window the start"
+    " of each phase and the decision. latency_response, and where there is one"
+    " latency_onset, begin when a sample is captured, by the rate of the signal from"
+    " the first mark on, and end at a decision: they contain every wait of the window,"
+    " for the one before it and for its transfer. The latency of a phase has no wait."
+    " Unless the stream is preloaded, the host sends windows while it plays, so the"
+    " energies contain what their reception costs the device. Latencies and energies"
+    " of phases are means over all windows. Active power is the energy of the phases"
+    " over their time, power_stream that of the whole stream over its time; dynamic is"
+    " either minus idle."
+)
+
 
 def latencies(samples: Sequence[Sample], phases: Sequence[str]) -> dict[str, Metric]:
     """Return how long each phase took, and how long after a window was captured its

@@ -41,7 +41,7 @@ from scenarios.common.event_scoring import (
 from scenarios.common.limits import IDLE_MAX_S, IdleTime, TimeLimit
 from scenarios.common.metrics import headline, of_mean, of_ratio
 from scenarios.common.stream_power import energies
-from scenarios.common.stream_windows import how_played, latencies
+from scenarios.common.stream_windows import STREAM_METHOD, how_played, latencies
 
 #: A window that is played, and one that is loaded meanwhile.
 SLOTS = 2
@@ -56,6 +56,7 @@ class EventDetection(Scenario):
 
     name = "events"
     states_lines = True
+    method = STREAM_METHOD
 
     @dataclass(frozen=True, slots=True)
     class Settings:

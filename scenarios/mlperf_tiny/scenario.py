@@ -62,6 +62,10 @@ class Tiny(Scenario):
 
     name = "tiny"
     states_lines = True
+    method = (
+        f"{Scenario.method} The runs of a window are those of one input. Throughput,"
+        " latency and energy are medians over the five windows."
+    )
 
     @dataclass(frozen=True, slots=True)
     class Settings:

@@ -67,6 +67,15 @@ class Optimization(Scenario):
 
     name = "optimization"
     states_lines = True
+    method = (
+        "The device marks the start of each search, its end, and each threshold when"
+        " it has a solution as good. The workload is in its memory before the first"
+        " mark, so its transfer lies in no window; neither does the check of its"
+        " solution. A search to a time-out gives a power, the mean over its window. A"
+        " search to a target gives the time and the energy from its start to the mark"
+        " of a threshold, by the device's own timer where it states that time. Each"
+        " metric is made of all searches of its cell; dynamic is active minus idle."
+    )
 
     @dataclass(frozen=True, slots=True)
     class Settings:

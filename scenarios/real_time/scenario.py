@@ -28,7 +28,7 @@ from rig.units import quantity
 from scenarios.common import declared
 from scenarios.common.limits import IDLE_MAX_S, IdleTime, TimeLimit
 from scenarios.common.stream_power import energies
-from scenarios.common.stream_windows import how_played, latencies
+from scenarios.common.stream_windows import STREAM_METHOD, how_played, latencies
 from scenarios.real_time import decisions, scenes
 
 #: A window that is played, and one that is loaded meanwhile.
@@ -42,6 +42,7 @@ class RealTime(Scenario):
 
     name = "real_time"
     states_lines = True
+    method = STREAM_METHOD
 
     @dataclass(frozen=True, slots=True)
     class Settings:

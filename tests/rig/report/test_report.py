@@ -200,6 +200,52 @@ def test_a_rig_without_a_revision_has_a_page(
     assert shown in Page(write_report(copy)).text
 
 
+def test_the_method_states_how_the_ends_of_a_window_and_lost_samples_count(
+    page: Page,
+) -> None:
+    method = page.text.split("Method", 1)[1]
+    assert (
+        "with the reading of its neighbour inside, as the power steps there" in method
+    )
+    assert "Lost samples inside a window count as the mean of the others" in method
+    assert "more than 10 % of its samples" in method
+    assert (
+        "neither its transfer nor the scoring of the answer lies in a window" in method
+    )
+
+
+@pytest.mark.usefixtures("undrawn")
+@pytest.mark.parametrize(
+    ("bench", "short", "states"),
+    [
+        (
+            "virtual-real-time",
+            ["scenario.real_time.duration_s=12.0"],
+            "they contain every wait of the window, for the one before it and for its"
+            " transfer",
+        ),
+        (
+            "virtual-offline",
+            ["scenario.offline.min_duration_s=0.5", "task.asc.samples=10"],
+            "a batch of loaded samples in several rounds",
+        ),
+        (
+            "virtual-qubo",
+            ["scenario.optimization.timeouts_s=[0.01]", "task.qubo.nodes=[100]"],
+            "The device marks the start of each search, its end, and each threshold",
+        ),
+    ],
+)
+def test_the_method_states_what_lies_in_the_windows_of_the_scenario(
+    bench: str, short: list[str], states: str, tmp_path: Path
+) -> None:
+    with rig.open_bench(BENCH.with_name(f"{bench}.toml"), short) as opened:
+        session = opened.run(1, root=tmp_path).path
+    method = Page(write_report(session)).text.split("Method", 1)[1]
+    assert states in method
+    assert "so neither its transfer nor the scoring" not in method
+
+
 def test_the_same_session_gives_the_same_page(session: Path, page: Page) -> None:
     (session / "report.html").unlink()
     assert write_report(session).read_text(encoding="utf-8") == page.source
