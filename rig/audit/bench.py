@@ -100,13 +100,12 @@ def _bench_differences(found: Config, claimed: Config) -> Iterator[str]:
 
 def _differences(section: str, own: PluginChoice, due: PluginChoice) -> Iterator[str]:
     """Yield the settings that differ, other than paths."""
-    paths = config.paths(type(own.settings))
-    for part in dataclasses.fields(own.settings):
-        value = getattr(own.settings, part.name)
-        claimed = getattr(due.settings, part.name)
-        if value != claimed and part.name not in paths:
-            place = f"{section}.{own.kind}.{part.name}"
-            yield f"{place} = {value!r:.60}, the claim has {claimed!r:.60}"
+    values = config.without_paths(own.settings)
+    claimed = config.without_paths(due.settings)
+    for name, value in values.items():
+        if value != claimed[name]:
+            place = f"{section}.{own.kind}.{name}"
+            yield f"{place} = {value!r:.60}, the claim has {claimed[name]!r:.60}"
 
 
 def _refuse_foreign_paths(
@@ -116,10 +115,9 @@ def _refuse_foreign_paths(
     computer.
     """
     own = stated.get(section, {}).get(found.kind, {})
-    names = config.paths(type(found.settings))
     for part in dataclasses.fields(found.settings):
         value = getattr(found.settings, part.name)
-        if part.name in names and value != part.default and part.name not in own:
+        if part.name not in own and config.states_path(found.settings, part.name):
             raise ConfigError(
                 "the claim has a path of another computer",
                 path=f"{section}.{found.kind}.{part.name}",

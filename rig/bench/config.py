@@ -230,9 +230,19 @@ def _override(tree: dict[str, Any], override: str) -> None:
         kinds = table_at(tree, keys[:depth], name)
         for other in [kind for kind in kinds if kind != keys[depth]]:
             del kinds[other]
-    is_text = isinstance(value, str)
     node = table_at(tree, keys[:-1], name)
-    node[keys[-1]] = _CommandLineText(value) if is_text else value
+    node[keys[-1]] = _of_command_line(value)
+
+
+def _of_command_line(value: Any) -> Any:
+    """Return a value whose texts are known to be of the command line."""
+    if isinstance(value, str):
+        return _CommandLineText(value)
+    if isinstance(value, list):
+        return [_of_command_line(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _of_command_line(item) for key, item in value.items()}
+    return value
 
 
 def table_at(tree: dict[str, Any], keys: Sequence[str], name: str) -> dict[str, Any]:
@@ -430,18 +440,58 @@ def programs(settings: Any) -> list[str]:
     ]
 
 
-def _absolute(settings: Any, values: Mapping[str, Any], folder: Path) -> Any:
-    """Make relative paths absolute: they start at the bench file's folder, or at the
-    working folder where the command line states them; `values` are as stated.
+def tables(value: Any) -> list[Any]:
+    """Return the tables of settings that a setting is made of, such as the problems of
+    a task; none where it is a plain value.
     """
-    named = paths(settings.__class__)
-    changes = {}
+    items = value if isinstance(value, tuple) else (value,)
+    return [item for item in items if dataclasses.is_dataclass(item)]
+
+
+def states_path(settings: Any, name: str) -> bool:
+    """Check whether a setting is a path of this computer, or has one in a table."""
+    value = getattr(settings, name)
+    if name in paths(type(settings)):
+        default = type(settings).__dataclass_fields__[name].default
+        return bool(value != default)
+    for table in tables(value):
+        if any(states_path(table, part.name) for part in dataclasses.fields(table)):
+            return True
+    return False
+
+
+def without_paths(settings: Any) -> dict[str, Any]:
+    """Return the settings by name, also those of tables, without paths."""
+    result = {}
+    named = paths(type(settings))
     for part in dataclasses.fields(settings):
         value = getattr(settings, part.name)
+        if part.name not in named:
+            inner = tables(value)
+            result[part.name] = [without_paths(each) for each in inner] or value
+    return result
+
+
+def _absolute(settings: Any, values: Mapping[str, Any], folder: Path) -> Any:
+    """Make relative paths absolute, also those in tables: they start at the bench
+    file's folder, or at the working folder where the command line states them; `values`
+    are as stated.
+    """
+    named = paths(type(settings))
+    changes: dict[str, Any] = {}
+    for part in dataclasses.fields(settings):
+        value = getattr(settings, part.name)
+        stated = values.get(part.name)
         if part.name in named and value != part.default:
-            stated = values.get(part.name)
             base = Path.cwd() if isinstance(stated, _CommandLineText) else folder
             # Links stay links: the Python of an environment is one, and is another
             # without it.
             changes[part.name] = os.path.abspath(base / expanded(value))  # noqa: PTH100
+        elif isinstance(stated, dict) and dataclasses.is_dataclass(value):
+            changes[part.name] = _absolute(value, stated, folder)
+        elif isinstance(stated, list) and tables(value):
+            pairs = zip(value, stated, strict=True)
+            changes[part.name] = tuple(
+                _absolute(item, table, folder) for item, table in pairs
+            )
     return dataclasses.replace(settings, **changes)

@@ -12,9 +12,12 @@ import networkx
 import numpy as np
 import pytest
 
+from rig.audit.bench import with_workload
+from rig.bench import config
 from rig.errors import ConfigError, DataError, RigError
 from rig.interfaces.context import BenchContext
-from rig.session.session import SessionResult, open_bench
+from rig.session.session import SessionResult, open_bench, resume
+from rig.store.events import Event, StepDone
 from scenarios.tasks.qubo import (
     answer,
     problem_file,
@@ -239,6 +242,51 @@ def test_what_does_not_fit_is_refused_before_anything_is_begun(
     ):
         pass
     assert "\n" not in caught.value.cause
+
+
+def test_a_stopped_session_of_a_file_beside_the_bench_goes_on(tmp_path: Path) -> None:
+    gset(tmp_path / "own.txt", 20, 40, 3, signs=False)
+    path = bench(tmp_path, "virtual", 'file = "own.txt"\n')
+
+    def stop(event: Event) -> None:
+        if isinstance(event, StepDone):
+            raise KeyboardInterrupt
+
+    with open_bench(path) as opened, pytest.raises(KeyboardInterrupt):
+        opened.run(2, tmp_path / "out", [stop])
+    (folder,) = (tmp_path / "out").iterdir()
+    assert len(resume(folder).trials) == 2
+    assert check(folder).ok
+
+
+def test_a_file_of_the_command_line_is_beside_the_working_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    gset(tmp_path / "here" / "own.txt", 20, 40, 3, signs=False)
+    path = bench(tmp_path, "virtual")
+    stated = config.load(path, ['task.qubo.problems=[{file = "own.txt"}]'])
+    (problem,) = stated.task.settings.problems
+    assert problem.file == str(tmp_path / "here" / "own.txt")
+
+
+def test_an_audit_uses_the_auditors_problem_files_and_compares_the_rest(
+    tmp_path: Path,
+) -> None:
+    claimed = config.load(bench(tmp_path, "virtual", 'file = "own.txt"\n'))
+    (tmp_path / "auditor").mkdir()
+    path = bench(tmp_path / "auditor", "virtual")
+    with pytest.raises(ConfigError, match="path of another computer"):
+        with_workload(path, (), claimed, 2)
+    path = bench(tmp_path / "auditor", "virtual", 'file = "own.txt"\n')
+    made = with_workload(path, (), claimed, 2)
+    (problem,) = made.task.settings.problems
+    assert problem.file == str(tmp_path / "auditor" / "own.txt")
+    path.write_text(path.read_text() + 'kind = "qubo"\n')
+    with pytest.raises(ConfigError, match="another workload") as caught:
+        with_workload(path, (), claimed, 2)
+    assert "task.qubo.problems" in caught.value.evidence
 
 
 def test_a_bench_has_problems_or_published_workloads(tmp_path: Path) -> None:
