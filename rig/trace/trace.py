@@ -340,6 +340,7 @@ class Trace:
             raise DataError(
                 f"the window {start_s:.6f} s to {stop_s:.6f} s lies outside the trace",
                 evidence=f"{self.duration_s:.6f} s long",
+                try_next="a start before the stop, both inside the trace",
             )
         first = math.floor(start)
         last = min(max(math.ceil(stop), first + 1), self.length)

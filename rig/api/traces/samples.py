@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rig.arrays import Float32s, Uint8s
+from rig.errors import DataError
 from rig.trace.levels import Hidden, Stopped
 from rig.trace.trace import SYNC, Trace, reading
 
@@ -43,6 +44,25 @@ def blocks(
             current, voltage = trace.samples(reader, at, min(size, last - at))
             hidden.hide(at, current, voltage)
             yield at, current, voltage
+
+
+def stretch(
+    start_s: float, stop_s: float, duration_s: float, sample_hz: float
+) -> tuple[float, float]:
+    """Return the ends of a stretch of a trace; a stop that is infinite, and an end that
+    lies less than a sample outside, is that of the trace. Raises DataError for other
+    stretches that are not inside it.
+    """
+    period_s = 1 / sample_hz
+    inside_s = max(start_s, 0.0), min(stop_s, duration_s)
+    is_late = duration_s + period_s <= stop_s < math.inf
+    if start_s <= -period_s or is_late or not inside_s[0] <= inside_s[1]:
+        raise DataError(
+            f"{start_s:.9g} s to {stop_s:.9g} s is no stretch of the trace",
+            evidence=f"it is {duration_s:.9g} s long",
+            try_next="a start before the stop, both inside the trace",
+        )
+    return inside_s
 
 
 def places(

@@ -62,7 +62,8 @@ class SessionTrace:
 
     Times are seconds from the first sample; `start` and `stop` left out mean the ends
     of the trace. Sample k is the mean over [k, k + 1) / `sample_hz`. Lost samples are
-    NaN.
+    NaN. Of a stretch that reaches beyond the trace, arrays, tables and pictures have
+    the part inside, as slices have; energies, statistics and exports refuse it.
 
     It may be used from several threads. `place` is its session, trial, rail and
     segment, `accuracy` the limits of error of its monitor, `spans` its windows; each is
@@ -170,8 +171,9 @@ class SessionTrace:
     def energy(self, start: float = 0.0, stop: float = math.inf) -> float:
         """Return the energy between two times, in joules, the end samples by their
         fraction; where spans are `reduced`, of means of current times means of voltage.
+        Raises DataError where the stretch is not in the trace.
         """
-        return self._trace.energy_j(max(start, 0.0), min(stop, self.duration_s))
+        return self._trace.energy_j(*self._inside(start, stop))
 
     @property
     def recorded(self) -> Trace:
@@ -362,7 +364,7 @@ class SessionTrace:
         both times are at edges of SYNC or at ends of windows. Raises DataError where
         the stretch is not in the trace, Cancelled where `stopped` says so.
         """
-        start, stop = max(start, 0.0), min(stop, self.duration_s)
+        start, stop = self._inside(start, stop)
         if at_edges is None:
             at_edges = self._is_edge(start) and self._is_edge(stop)
         ends = StatisticEnds(at_edges)
@@ -392,8 +394,8 @@ class SessionTrace:
         stopped: Stopped | None = None,
     ) -> Histogram:
         """Return the time that current, voltage or power spent in each of `bins`
-        between `limits`; left out, between the least and the most. Raises DataError,
-        Cancelled.
+        between `limits`; left out, between the least and the most. Raises DataError
+        where the stretch is not in the trace, and Cancelled.
         """
         samples = self._samples(start, stop, signal, stopped)
         found = distributions.histogram(samples, bins, limits)
@@ -408,8 +410,8 @@ class SessionTrace:
         stopped: Stopped | None = None,
     ) -> Spectrum:
         """Return the power spectral density of current, voltage or power by Welch's
-        method, over segments of `segment` samples without lost ones. Raises DataError,
-        Cancelled.
+        method, over segments of `segment` samples without lost ones. Raises DataError
+        where the stretch is not in the trace, and Cancelled.
         """
         samples = self._samples(start, stop, signal, stopped)
         found = distributions.spectrum(samples, segment)
@@ -495,7 +497,8 @@ class SessionTrace:
         "jls", "csv" or "parquet"; left out, as the file's name ends. The labels of the
         trace stand in it: in a CSV file in a first line that begins with "#".
 
-        Raises DataError, StorageFull before anything is written, and Cancelled.
+        Raises DataError, also where the stretch is not in the trace, StorageFull before
+        anything is written, and Cancelled.
         """
         where = Path(path)
         self._refuse_session(where)
@@ -507,7 +510,7 @@ class SessionTrace:
         return where
 
     def _stretch(self, start: float, stop: float) -> ExportStretch:
-        first, last = self._places(start, stop)
+        first, last = self._places(*self._inside(start, stop))
         origin = StretchOrigin(self.labels, self.place)
         return ExportStretch(
             trace=self._trace,
@@ -614,8 +617,12 @@ class SessionTrace:
         self, start: float, stop: float, signal: str, stopped: Stopped | None
     ) -> SignalSamples:
         self._require_signal(signal)
-        first, last = self._places(start, stop)
+        first, last = self._places(*self._inside(start, stop))
         return SignalSamples(self._trace, first, last, signal, stopped)
+
+    def _inside(self, start: float, stop: float) -> tuple[float, float]:
+        """Return the ends of a stretch; raise DataError where it is not inside."""
+        return samples.stretch(start, stop, self.duration_s, self.sample_hz)
 
     def _is_edge(self, at: float) -> bool:
         times = self._edge_times

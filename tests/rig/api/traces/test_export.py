@@ -131,6 +131,8 @@ def test_errors_of_an_export_say_what_to_do(
         with pytest.raises(rig.DataError, match="is no folder"):
             trace.export(tmp_path / "nowhere" / "x.csv")
         with pytest.raises(rig.DataError, match="no sample"):
+            trace.export(tmp_path / "x.csv", 0.1, 0.1)
+        with pytest.raises(rig.DataError, match="no stretch of the trace"):
             trace.export(tmp_path / "x.csv", 20.0, 30.0)
         monkeypatch.setattr("rig.api.traces.export.RESERVE_B", 1 << 60)
         with pytest.raises(rig.RigError, match=r"no room for x\.csv"):

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import numpy as np
@@ -52,6 +53,25 @@ def test_samples_of_a_window_and_their_times(
     assert times_s[0] == pytest.approx(190.5 / HZ) and len(times_s) == 30
     assert len(trace.current()) == len(trace.voltage()) == LONG
     assert len(trace.current(40.0, 50.0)) == 0
+
+
+@pytest.mark.parametrize(
+    ("start_s", "stop_s"),
+    [(3.0, 100.0), (-5.0, 1.0), (40.0, 50.0), (2.0, 1.0), (math.nan, 1.0)],
+)
+def test_a_number_of_a_stretch_outside_the_trace_is_refused(
+    long_trace: tuple[rig.SessionTrace, np.ndarray], start_s: float, stop_s: float
+) -> None:
+    trace, _ = long_trace
+    numbers = (trace.energy, trace.statistics, trace.histogram, trace.export_bytes)
+    for number in numbers:
+        with pytest.raises(rig.DataError, match="is no stretch") as caught:
+            number(start_s, stop_s)
+        assert caught.value.evidence == f"it is {trace.duration_s:.9g} s long"
+        assert "inside the trace" in caught.value.try_next
+    # The end as it is printed is the end.
+    printed_s = float(f"{trace.duration_s:.4g}") + 0.5 / HZ
+    assert trace.energy(29.9, printed_s) == trace.energy(29.9) > 0
 
 
 def test_levels_and_edges_of_sync(
