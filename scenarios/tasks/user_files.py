@@ -16,6 +16,9 @@ from rig.model.need import Need, NeedKind
 from rig.network import array_file
 from rig.units import plural
 
+#: Python refuses to read numbers of thousands of digits, and NumPy has 64 bits.
+_DIGITS = 18
+
 
 def has_files(settings: Any) -> bool:
     """Check whether a bench file names a model, samples or labels."""
@@ -89,7 +92,7 @@ def array(path: Path, setting: str) -> Any:
             evidence=error.evidence,
             try_next=error.try_next,
         ) from error
-    except (OSError, ValueError, OverflowError) as error:
+    except (OSError, ValueError) as error:
         raise ConfigError(
             f"{path} is no array",
             path=setting,
@@ -108,6 +111,9 @@ def _lines(path: Path) -> Any:
     lines = small_text.read(path).split()
     if lines and not lines[0].lstrip("-").isdigit():
         del lines[0]
+    for line in lines:
+        if len(line) > _DIGITS:
+            raise ValueError(f"{line[:_DIGITS]}... has more than {_DIGITS} digits")
     return np.array([int(line) for line in lines], np.int64)
 
 
@@ -119,15 +125,16 @@ def require_labels(labels: Any, samples: int, outputs: int) -> list[str]:
             f"{plural(len(numbers), 'label')} of {plural(samples, 'sample')}",
             try_next="a label for each sample",
         )
-    whole = numbers.astype(np.int64)
-    wrong = np.flatnonzero((whole != numbers) | (whole < 0) | (whole >= outputs))
+    # NaN and numbers of more than 64 bits are compared before they are converted.
+    is_output = (numbers >= 0) & (numbers < outputs) & (np.rint(numbers) == numbers)
+    wrong = np.flatnonzero(~is_output)
     if wrong.size:
         raise DataError(
             f"label {int(wrong[0])} is {str(numbers[wrong[0]])[:20]}",
             evidence=f"the network has {outputs} outputs: 0 to {outputs - 1}",
             try_next="the number of the right output, from 0 on",
         )
-    return [str(number) for number in whole.tolist()]
+    return [str(number) for number in numbers.astype(np.int64).tolist()]
 
 
 def content(path: Path, sha: str) -> bytes:

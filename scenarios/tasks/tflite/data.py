@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -13,6 +14,7 @@ from rig.errors import ConfigError, DataError
 from rig.network.tflite.form import IntegerNetwork, Ints
 from rig.network.tflite.inputs import output_size, require_fit, to_payloads
 from rig.network.tflite.payloads import PayloadForm
+from rig.units import plural
 from scenarios.tasks.tflite import generate, sounds
 from scenarios.tasks.user_files import array, digest, require_labels
 
@@ -20,6 +22,8 @@ _INPUTS = "task.tflite.inputs"
 _LABELS = "task.tflite.labels"
 #: Files of a folder of samples.
 _FILES_MAX = 200_000
+#: Characters of a folder's name in a message.
+_NAME_SHOWN = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,29 +106,24 @@ def _of_folder(
     their names; a name that is a number is the output.
     """
     classes = sorted(each for each in folder.iterdir() if each.is_dir())
-    outputs = output_size(network)
-    numbered = all(each.name.isdecimal() for each in classes)
-    if not classes or (not numbered and len(classes) != outputs):
-        raise ConfigError(
-            f"{folder} has {len(classes)} folders, the model {outputs} outputs",
-            path=_INPUTS,
-            try_next="a folder for each class, or folders named by numbers of outputs",
-        )
+    outputs_of_classes = _outputs_of(folder, classes, output_size(network))
     values: list[Ints] = []
     labels: list[int] = []
     limited = 0
     hashed = sha256()
-    for number, each in enumerate(classes):
+    for output, each in zip(outputs_of_classes, classes, strict=True):
         files = sorted(each.glob("*.npy"))
         if len(values) + len(files) > _FILES_MAX:
             raise ConfigError(
-                f"{folder} has more than {_FILES_MAX:,} files", path=_INPUTS
+                f"{folder} has more than {_FILES_MAX:,} files",
+                path=_INPUTS,
+                try_next="several samples in a file, or fewer files",
             )
         for file in files:
             fitted, beyond = _fitted(network, payload, array(file, _INPUTS))
             values.append(fitted)
             limited += beyond
-            labels += [int(each.name) if numbered else number] * len(fitted)
+            labels += [output] * len(fitted)
             hashed.update(f"{each.name}/{file.name}\n{digest(file)}\n".encode())
     if not values:
         raise ConfigError(
@@ -133,3 +132,38 @@ def _of_folder(
     return LabelledInputs(
         np.concatenate(values), np.array(labels), limited, hashed.hexdigest()
     )
+
+
+def _outputs_of(folder: Path, classes: Sequence[Path], outputs: int) -> Sequence[int]:
+    """Return the output that each class is: its number, or else its position among the
+    names; raises ConfigError where names and outputs do not agree.
+    """
+    numbers = [each.name for each in classes if each.name.lstrip("-").isdecimal()]
+    if numbers and len(numbers) == len(classes):
+        for number in numbers:
+            if not number.isdecimal() or int(number) >= outputs:
+                raise ConfigError(
+                    f"{folder} has a folder {number[:_NAME_SHOWN]}, which is no output"
+                    " of the model",
+                    path=_INPUTS,
+                    evidence=f"the model has {plural(outputs, 'output')}: 0 to"
+                    f" {outputs - 1}",
+                    try_next="the number of the right output as the folder's name",
+                )
+        return list(map(int, numbers))
+    if numbers:
+        named = next(each.name for each in classes if each.name not in numbers)
+        raise ConfigError(
+            f"some folders in {folder} are numbers, and others are names",
+            path=_INPUTS,
+            evidence=f"{numbers[0][:_NAME_SHOWN]} and {named[:_NAME_SHOWN]}",
+            try_next="numbers of outputs for all folders, or names for all",
+        )
+    if len(classes) != outputs:
+        raise ConfigError(
+            f"{folder} has {plural(len(classes), 'folder')}, the model"
+            f" {plural(outputs, 'output')}",
+            path=_INPUTS,
+            try_next="a folder for each class, or folders named by numbers of outputs",
+        )
+    return range(outputs)

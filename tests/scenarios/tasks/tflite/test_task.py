@@ -374,6 +374,48 @@ def test_named_folders_are_classes_in_the_order_of_their_names(
         opened(models, inputs=str(tmp_path), labels="")
 
 
+@pytest.mark.parametrize(
+    ("names", "cause", "evidence"),
+    [
+        (("0", "4"), "a folder 4, which is no output", "4 outputs: 0 to 3"),
+        (("0", "9" * 20), "a folder 99999999999999999999", "4 outputs: 0 to 3"),
+        (("-1", "0", "1", "2"), "a folder -1, which is no output", "0 to 3"),
+        (("1", "2", "3", "cat"), "some folders in .* are numbers", "1 and cat"),
+    ],
+)
+def test_numbers_of_folders_that_are_no_outputs_are_refused(
+    models: Path, tmp_path: Path, names: tuple[str, ...], cause: str, evidence: str
+) -> None:
+    sample = np.load(models / "inputs.npy")[0]
+    for name in names:
+        (tmp_path / name).mkdir()
+        np.save(tmp_path / name / "one.npy", sample)
+    with pytest.raises(ConfigError, match=cause) as caught:
+        opened(models, inputs=str(tmp_path), labels="")
+    assert caught.value.path == "task.tflite.inputs"
+    assert evidence in caught.value.evidence
+    assert "number" in caught.value.try_next
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("9" * 20, "has more than 18 digits"),
+        ("9" * 5000, "has more than 18 digits"),
+        ("-1", "label 11 is -1"),
+        ("4", "label 11 is 4"),
+    ],
+)
+def test_numbers_in_a_text_of_labels_that_are_no_outputs_are_refused(
+    models: Path, tmp_path: Path, line: str, said: str
+) -> None:
+    path = tmp_path / "labels.csv"
+    path.write_text("label\n" + "0\n" * (COUNT - 1) + f"{line}\n", encoding="utf-8")
+    with pytest.raises(RigError) as caught:
+        opened(models, labels=str(path))
+    assert said in str(caught.value)
+
+
 def test_a_replica_scores_as_the_task_and_has_no_samples(models: Path) -> None:
     for labels in ("labels.npy", ""):
         task = opened(models, labels=labels, samples=5)
@@ -421,6 +463,9 @@ BAD: tuple[tuple[str, Any, str], ...] = (
     ("labels", np.zeros(3), "3 labels of 12 samples"),
     ("labels", np.full(12, 4), "label 0 is 4"),
     ("labels", np.full(12, 0.5), "label 0 is 0.5"),
+    ("labels", np.full(12, np.nan), "label 0 is nan"),
+    ("labels", np.full(12, 1e300), "label 0 is 1e+300"),
+    ("labels", np.full(12, 2**64 - 1, np.uint64), "label 0 is 18446744073709551615"),
     ("inputs", np.zeros((4, 9, 11), np.int8), "inputs of the shape"),
     ("inputs", np.zeros((4, 12, 12), np.uint8), "uint8 - 128"),
 )
