@@ -35,6 +35,8 @@ _KIND = "an ONNX"
 _NODES_MAX = 10_000
 #: Steps of a softmax that are taken for 1/256.
 _SHARE_RTOL = 0.01
+#: From this version of the operators on, a Softmax without an axis is over the last.
+_SOFTMAX_OPSET = 13
 
 
 def read(path: Path) -> FileGraph:
@@ -54,7 +56,9 @@ def read(path: Path) -> FileGraph:
             if axes and not axes[0].dim_value:
                 axes[0].dim_value = 1
         inferred = onnx.shape_inference.infer_shapes(model)
-        return _walked(OnnxGraph(onnx, inferred.graph), sha256(content).hexdigest())
+        opsets = [each.version for each in model.opset_import if not each.domain]
+        graph = OnnxGraph(onnx, inferred.graph, max(opsets, default=1))
+        return _walked(graph, sha256(content).hexdigest())
     except Refused:
         raise
     except Exception as error:  # of a damaged file, and of a library of C++
@@ -182,7 +186,9 @@ def _mean(reading: OnnxGraph, node: Any) -> None:
 def _softmax(reading: OnnxGraph, node: Any) -> None:
     entered = reading.entered(node)
     axes = len(reading.shape(entered))
-    if int(reading.attributes(node).get("axis", -1)) % axes != axes - 1 or axes == 4:
+    default = -1 if reading.opset >= _SOFTMAX_OPSET else 1
+    axis = int(reading.attributes(node).get("axis", default))
+    if axis % axes != axes - 1 or axes == 4:
         raise Refused("it is over another axis than the last", "axis=-1")
     output = reading.put("SOFTMAX", node, (entered,), Beta=1.0)
     made = reading.tensors[output]

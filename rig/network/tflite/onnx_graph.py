@@ -43,12 +43,14 @@ _FROM_UNSIGNED = -128
 
 @dataclass
 class OnnxGraph:
-    """A graph under way: `views` are the tensors of reals by the int8 tensor that they
-    are, `images` the shapes of images whose values a Flatten put in a row.
+    """A graph under way: `opset` is the version of its operators, `views` are the
+    tensors of reals by the int8 tensor that they are, `images` the shapes of images
+    whose values a Flatten put in a row.
     """
 
     onnx: Any
     stated: Any
+    opset: int
     tensors: list[FileTensor] = field(default_factory=list)
     operators: list[FileOperator] = field(default_factory=list)
     views: dict[str, int] = field(default_factory=dict)

@@ -113,6 +113,7 @@ class Small:
     """A model of one node between its quantised input and output."""
 
     def __init__(self, shape: tuple[int, ...], output: tuple[int, ...]) -> None:
+        self.opset = 13
         self.constants: list[Any] = []
         self.nodes: list[Any] = []
         self.ends = [
@@ -151,7 +152,7 @@ class Small:
         graph = helper.make_graph(
             self.nodes, "g", [self.ends[0]], [self.ends[1]], self.constants
         )
-        opset = [helper.make_opsetid("", 13)]
+        opset = [helper.make_opsetid("", self.opset)]
         model = helper.make_model(graph, opset_imports=opset, ir_version=8)
         path = folder / "small.onnx"
         path.write_bytes(model.SerializeToString())
@@ -286,6 +287,23 @@ def test_a_softmax_at_the_output_has_the_steps_of_tflite(tmp_path: Path) -> None
     net.unit("y", 1 / 255, -128)
     read = network.read(net.saved(tmp_path))
     assert read.tensors[read.output].scale == 1 / 256
+
+
+def test_a_softmax_without_an_axis_is_that_of_the_files_operators(
+    tmp_path: Path,
+) -> None:
+    """Before version 13 it is over all values from axis 1 on, since then over the last
+    axis."""
+    for shape, takes_old in (((1, 4), True), ((1, 4, 6), False)):
+        net = Small(shape, shape)
+        net.node("Softmax", ["x_r"], "y")
+        net.unit("y", 1 / 256, -128)
+        assert network.read(net.saved(tmp_path)).output
+        net.opset = 12
+        if takes_old:
+            assert network.read(net.saved(tmp_path)).output
+        else:
+            assert "over another axis than the last" in net.refused(tmp_path)
 
 
 def test_what_is_not_quantised_is_named_with_the_call_that_does_it(
