@@ -70,7 +70,8 @@ def _print(out: Terminal, found: SessionRegression) -> None:
     out.print()
     if not found.metrics:
         return
-    print_table(out, *(_table(found.metrics, wide=wide) for wide in (True, False)))
+    tables = [_table(found.metrics, wide=wide) for wide in (True, False)]
+    print_table(out, *tables, also="with --json")
 
 
 def _table(metrics: Sequence[MetricRegression], *, wide: bool) -> Table:
@@ -78,9 +79,9 @@ def _table(metrics: Sequence[MetricRegression], *, wide: bool) -> Table:
     table.add_column(" metric", no_wrap=True)
     for head in ("baseline", "session", "worse by", "alarm above"):
         table.add_column(head, justify="right", no_wrap=True)
-    table.add_column("outcome")
+    table.add_column("outcome", no_wrap=wide)
     if wide:
-        table.add_column("method")
+        table.add_column("method", no_wrap=True)
     for one in metrics:
         numbers = (one.baseline, one.value, one.worse_by, one.threshold)
         cells = [*_texts(numbers, one), one.outcome.value] + [one.method] * wide

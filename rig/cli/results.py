@@ -76,7 +76,8 @@ def results(
     parquet: Path | None,
 ) -> None:
     """Show metrics of sessions, or of folders of sessions, in one table: value, 95 %
-    interval, device, monitor, labels.
+    interval, device, monitor, labels. A history has a table for each bench, device,
+    monitor, task and scenario, as those of two are no values of one quantity.
 
     The headline metrics are shown, or those that --metric names. Intervals are those
     for the same samples measured again, of shares for other samples. The files have
@@ -84,16 +85,26 @@ def results(
     """
     # Imported here: the help does without numpy.
     from rig.api.archive import results_table as tables
+    from rig.api.archive.series import by_series
 
-    if not history:
+    if history:
+        refuse_idle("beside --history", "metrics", "everything")
+    else:
         refuse_idle("without --history", "picture")
     out = Terminal()
     sessions = tables.collect(places)
     names = [history] if history else metrics
     found = tables.rows(sessions, names, every=everything)
     _print_labels(out, found)
-    forms = [_table(found, columns) for columns in _FORMS[bool(history)]]
-    print_table(out, *forms)
+    if history:
+        for series, rows in by_series(found).items():
+            print_line(
+                out, f" [bold]{escape(series.title)}[/], {escape(series.about)}", 3
+            )
+            _print_rows(out, rows, _OF_HISTORY)
+            out.print()
+    else:
+        _print_rows(out, found, _OF_SESSIONS, "with --csv")
     for session in sessions:
         if session.results is None:
             told = f"{session.listed.name} has no results: {session.listed.outcome}"
@@ -110,20 +121,32 @@ def results(
         print_line(out, f" wrote {escape(str(path))}", 7)
 
 
-#: Columns of the table, of a history after the first; the widest form first.
-_FORMS = {
-    False: (
-        ("session", "device", "monitor", "metric", "value", "interval", "outcome"),
-        ("session", "metric", "value", "interval", "outcome"),
-        ("session", "metric", "value", "interval"),
-    ),
-    True: (
-        ("date", "commit", "device", "value", "interval", "against", "outcome"),
-        ("date", "commit", "value", "interval", "against"),
-        ("date", "value", "interval"),
-    ),
-}
+#: Columns of the table, and of a history; the widest form first.
+_OF_SESSIONS = (
+    ("session", "device", "monitor", "metric", "value", "interval", "outcome"),
+    ("session", "metric", "value", "interval", "outcome"),
+    ("session", "metric", "value", "interval"),
+    ("session", "metric", "value"),
+)
+_OF_HISTORY = (
+    ("date", "commit", "value", "interval", "against", "outcome"),
+    ("date", "commit", "value", "interval", "against"),
+    ("date", "value", "interval", "against"),
+    ("date", "value", "interval"),
+)
 _RIGHT = ("value",)
+#: Columns of texts, whose cells take several lines in tables of few columns.
+_FOLDED = ("against", "outcome")
+_NARROW = 4
+
+
+def _print_rows(
+    out: Terminal,
+    found: Sequence[TableRow],
+    forms: Sequence[Sequence[str]],
+    also: str = "",
+) -> None:
+    print_table(out, *(_table(found, form) for form in forms), also=also)
 
 
 def _table(found: Sequence[TableRow], columns: Sequence[str]) -> Table:
@@ -134,13 +157,16 @@ def _table(found: Sequence[TableRow], columns: Sequence[str]) -> Table:
     for head in columns:
         name = _HEADS.get(head, head)
         side: JustifyMethod = "right" if head in _RIGHT else "left"
-        table.add_column(f" {name}" if head == columns[0] else name, justify=side)
+        shown = f" {name}" if head == columns[0] else name
+        folds = len(columns) <= _NARROW and head in _FOLDED
+        table.add_column(shown, justify=side, no_wrap=not folds)
     before: TableRow | None = None
     for each in found:
         cells = _cells(each, before, notes)
         first, *others = (escape(cells[head]) for head in columns)
         table.add_row(f" {first}", *others)
-        before = each
+        if each.session.counts:
+            before = each
     table.caption = "\n".join(map(escape, notes.lines)) or None
     table.caption_justify = "left"
     return table
@@ -170,10 +196,12 @@ def _cells(each: TableRow, before: TableRow | None, notes: Notes) -> dict[str, s
 
 
 def _against(each: TableRow, before: TableRow | None) -> str:
-    """State whether the interval meets that of the session before."""
+    """State whether the interval meets that of the session before, of the last one
+    whose numbers are results.
+    """
     from rig.api.archive.results_table import numbers_of
 
-    if before is None:
+    if before is None or not each.session.counts:
         return ""
     value, low, high = numbers_of(each.metric)
     earlier, earlier_low, earlier_high = numbers_of(before.metric)

@@ -22,6 +22,7 @@ from pathlib import Path
 import scipy
 
 from rig.api.archive.collected import Collected, collected, session_folders
+from rig.api.archive.series import Series
 from rig.errors import ConfigError, DataError
 from rig.model.metric import Prominence, Statistic
 from rig.results.document import MetricResult
@@ -220,8 +221,9 @@ def against_baseline(
 
 def _comparable(new: Collected, baseline: Baseline) -> list[Collected]:
     own = new.listed.path.resolve()
+    series = Series.of(new)
     found = [each for each in baseline.sessions() if each.listed.path.resolve() != own]
-    kept = [each for each in found if each.counts and _kind(each) == _kind(new)]
+    kept = [each for each in found if each.counts and Series.of(each) == series]
     if kept:
         return kept
     listed = new.listed
@@ -235,13 +237,6 @@ def _comparable(new: Collected, baseline: Baseline) -> list[Collected]:
         ),
         try_next="a session of the same bench as the baseline",
     )
-
-
-def _kind(each: Collected) -> tuple[str | bool, ...]:
-    """Return the facts that comparable sessions have in common."""
-    row = each.listed
-    simulated = each.results is not None and each.results.simulated
-    return row.bench, row.device, row.task, row.scenario, row.monitors, simulated
 
 
 def _names(new: Collected, names: Sequence[str]) -> Iterator[str]:

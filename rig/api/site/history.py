@@ -11,6 +11,7 @@ from typing import Any
 
 from rig.api.archive.collected import Collected
 from rig.api.archive.results_table import TableRow, numbers_of, rows
+from rig.api.archive.series import Series, by_series
 from rig.api.site.traces import as_script
 from rig.results.stated import ends, shown_interval, stated
 from rig.units import scale
@@ -20,21 +21,16 @@ SCRIPT = "history.js"
 _LEAST = 2
 _COMMIT = 10
 _DATE = 16
-_Series = tuple[str, ...]
 #: The page of each session.
 _Pages = Mapping[Path, str]
 
 
 def histories(sessions: Sequence[Collected], pages: _Pages) -> list[dict[str, Any]]:
-    """Return the history of each bench and device with two sessions or more that count,
-    as the page's script has it; `pages` are the pages of the sessions.
+    """Return the history of each series with two sessions or more that count, as the
+    page's script has it; `pages` are the pages of the sessions.
     """
-    groups: dict[_Series, list[TableRow]] = {}
-    for each in rows([session for session in sessions if session.counts]):
-        row = each.row
-        key = (row.bench, row.device, row.task, row.scenario, row.monitor)
-        groups.setdefault(key, []).append(each)
-    found = (_history(key, group, pages) for key, group in groups.items())
+    groups = by_series(rows([session for session in sessions if session.counts]))
+    found = (_history(series, group, pages) for series, group in groups.items())
     return [each for each in found if each is not None]
 
 
@@ -44,10 +40,9 @@ def script(found: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _history(
-    key: _Series, group: Sequence[TableRow], pages: _Pages
+    series: Series, group: Sequence[TableRow], pages: _Pages
 ) -> dict[str, Any] | None:
     """Return the history of a group; None where no metric has two values."""
-    bench, device, task, scenario, monitor = key
     by_metric: dict[str, list[TableRow]] = {}
     for each in group:
         by_metric.setdefault(each.row.metric, []).append(each)
@@ -58,8 +53,8 @@ def _history(
     if not metrics:
         return None
     return {
-        "title": f"{bench}: {device}, {monitor or 'no energy monitor'}",
-        "about": f"{task}, {scenario}",
+        "title": series.title,
+        "about": series.about,
         "metrics": metrics,
     }
 

@@ -150,10 +150,10 @@ def boards(name: str | None, monitor: str | None) -> None:
     for table, left_out in zip(tables, (set(), {2, 3, 4}), strict=True):
         kept = [at for at in range(len(heads)) if at not in left_out]
         for at in kept:
-            table.add_column(heads[at])
+            table.add_column(heads[at], no_wrap=not left_out)
         for row in rows:
             table.add_row(*(escape(row[at]) for at in kept))
-    print_table(Terminal(), *tables)
+    print_table(Terminal(), *tables, also="with rig firmware boards BOARD")
     say_plain("next: rig firmware boards BOARD; rig firmware new DIR --board BOARD")
 
 

@@ -97,7 +97,7 @@ def _table(rows: tuple[JudgedRow, ...]) -> Table:
     table = borderless_table()
     table.add_column("requirement", no_wrap=True)
     table.add_column("verdict", no_wrap=True)
-    table.add_column("evidence")
+    table.add_column("evidence", overflow="fold")
     for row in rows:
         verdict = f"[{_COLOURS[row.passed]}]{row.verdict}[/]"
         table.add_row(escape(row.requirement), verdict, escape(row.evidence))

@@ -21,6 +21,8 @@ from rig.files.plain_text import one_line, visible
 
 #: More than any table is wide.
 _UNBOUND = 1000
+#: Columns that fold break words that are wider.
+_FOLDED_WORD = 20
 _WORD = re.compile(r"\s*\S+\s*")
 
 
@@ -122,21 +124,83 @@ def say_plain(text: str, lead: str = "") -> None:
     say(Terminal(), escape(text), lead)
 
 
-def print_table(console: Console, *tables: Table) -> None:
+def print_table(
+    console: Console,
+    *tables: Table,
+    lacks: Sequence[Sequence[str]] = (),
+    also: str = "",
+) -> None:
     """Print the first of some tables, the widest first, that a terminal is wide enough
-    for, else the last one with cells of several lines; for a program the first, as wide
-    as it is.
+    for; for a program the first, as wide as it is. Below a narrower one stand the names
+    of the columns that it lacks, or those in `lacks`, one for each table, and where
+    they are `also`. If none fits, each cell of the last one has a line.
+
+    Cells of columns with `no_wrap` are never broken.
     """
+    whole = tables[0]
     if not console.is_terminal:
-        print_whole(console, tables[0])
+        print_whole(console, whole)
         return
-    for table in tables:
-        if table_width(console, table) <= console.width:
-            break
-    if console.measure(table).minimum <= console.width:
+    fitting = [each for each in tables if _least_width(console, each) <= console.width]
+    table = fitting[0] if fitting else tables[-1]
+    if fitting:
         console.print(table)
     else:
-        print_whole(console, table)
+        _print_cells(console, table)
+    kept = _heads(table)
+    left = [head for head in _heads(whole) if head not in kept]
+    if lacks:
+        left = list(lacks[tables.index(table)])
+    print_left_out(console, left, also)
+
+
+def print_left_out(console: Console, heads: Sequence[str], also: str = "") -> None:
+    """Name the columns that a terminal is too narrow for, and where they are `also`."""
+    if heads:
+        places = f"in a wider terminal{f', or {also}' if also else ''}"
+        print_line(console, f" [dim]{places}: {escape(', '.join(heads))}[/]", 1)
+
+
+def _heads(table: Table) -> list[str]:
+    """Return the headings of a table, each as one line."""
+    headings = (markup.render(str(column.header)) for column in table.columns)
+    return [" ".join(heading.plain.split()) for heading in headings]
+
+
+def _least_width(console: Console, table: Table) -> int:
+    """Return the least width of a table that breaks no cell with `no_wrap`, and no
+    word but in columns that fold.
+    """
+    unbound = console.options.update(width=_UNBOUND)
+    width = table_width(console, table)
+    for column in table.columns:
+        if column.no_wrap:
+            continue
+        cells = (column.header, *column.cells)
+        sizes = [console.measure(cell, options=unbound) for cell in cells]
+        most = max(size.maximum for size in sizes)
+        if column.max_width is not None:
+            most = min(most, column.max_width)
+        least = max(size.minimum for size in sizes)
+        if column.overflow == "fold":
+            least = min(least, _FOLDED_WORD)
+        width -= max(most - least, 0)
+    return width
+
+
+def _print_cells(console: Console, table: Table) -> None:
+    """Print each cell on a line, after the heading of its column; a blank line between
+    rows.
+    """
+    heads = _heads(table)
+    rows = zip(*(column.cells for column in table.columns), strict=True)
+    for row in rows:
+        for head, cell in zip(heads, row, strict=True):
+            if str(cell).strip():
+                print_line(console, f" {escape(head)}: {str(cell).strip()}", 3)
+        console.print()
+    if table.caption:
+        print_line(console, f" {table.caption}", 1)
 
 
 def borderless_table() -> Table:

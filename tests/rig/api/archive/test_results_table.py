@@ -98,3 +98,32 @@ def test_a_history_names_commits_and_changes_and_has_a_picture(
     rows = results_table.rows(results_table.collect([sessions]), ["energy_infer"])
     with pytest.raises(DataError, match="cannot be written"):
         save(tmp_path / "history.xyz", "energy_infer", rows)
+
+
+def test_a_history_compares_no_two_benches(sessions: Path, tmp_path: Path) -> None:
+    settings = [
+        "task.null.samples=4",
+        "scenario.single_stream.idle_s=0.05",
+        'bench.name="another"',
+        "sut.virtual.infer.power_w=0.4",
+    ]
+    with rig.open_bench(VIRTUAL_NULL, settings) as bench:
+        other = bench.run(2, root=tmp_path / "other").path
+    picture = tmp_path / "history.svg"
+    words = ("--history", "energy_infer", "--picture", picture)
+    done = command("results", sessions, other, *words)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("+") == 1, "within one bench"
+    heads = [line for line in done.stdout.splitlines() if "virtual monitor" in line]
+    assert [head.split(":")[0].strip() for head in heads] == ["virtual-null", "another"]
+    drawn = picture.read_text(encoding="utf-8")
+    assert drawn.count("energy_infer in") == 2, "axes for each"
+    assert "another: virtual device" in drawn
+
+
+def test_a_history_refuses_other_metrics(sessions: Path) -> None:
+    words = ("--history", "energy_infer", "--metric", "energy_total")
+    done = command("results", sessions, *words)
+    assert done.returncode == 2 and "--metric has no effect" in done.stderr
+    every = command("results", sessions, "--history", "energy_infer", "--all")
+    assert every.returncode == 2 and "--all has no effect" in every.stderr

@@ -22,7 +22,13 @@ from rig.cli.printed.budget_table import print_budget
 from rig.cli.printed.checks import print_answer, print_findings
 from rig.cli.printed.coverage_table import print_coverage
 from rig.cli.printed.result_tables import print_results
-from rig.cli.printed.terminal import Terminal, print_error, print_rows
+from rig.cli.printed.terminal import (
+    Terminal,
+    borderless_table,
+    print_error,
+    print_rows,
+    print_table,
+)
 from rig.cli.printed.verdicts import print_explained
 from rig.errors import DataError
 from rig.files.plain_text import visible
@@ -31,6 +37,7 @@ from rig.model.grid import CellState, Coverage, Covered
 from rig.problems import Problem
 from rig.results.verdict import Outcome
 from rig.session.session import SessionResult
+from tests import screens
 from tests.commands import rig
 from tests.length import length
 
@@ -159,3 +166,37 @@ def test_a_heading_of_a_table_is_no_picture(tmp_path: Path, form: list[str]) -> 
     assert "H:M:S" in both and "Ⓜ" not in both and "\x1b[31m" not in both
     refused = rig("measure", path, "--current", "x")
     assert refused.returncode == 2 and "t (s), H:M:S, �[31mx" in refused.stderr
+
+
+METRIC = "energy_of_an_inference"
+NUMBERS = ("60.001 ± 0.036 ms", "-59.998 ± 0.051 ms")
+
+
+def wide() -> Table:
+    table = borderless_table()
+    for head in (" metric", "value", "difference", "method"):
+        table.add_column(head, no_wrap=True)
+    table.add_row(METRIC, *NUMBERS, "by the scatter")
+    return table
+
+
+def narrow() -> Table:
+    table = borderless_table()
+    for head in (" metric", "value", "difference"):
+        table.add_column(head, no_wrap=True)
+    table.add_row(METRIC, *NUMBERS)
+    return table
+
+
+@pytest.mark.parametrize("width", [30, 44, 62, 70, 100])
+def test_no_number_is_cut_and_what_is_left_out_is_named(width: int) -> None:
+    text = screens.screen(
+        lambda out: print_table(out, wide(), narrow(), also="with --json"), width
+    )
+    words = " ".join(text.split())
+    assert all(number in words for number in (METRIC, *NUMBERS))
+    assert "…" not in text and not screens.wider(f"===== {width} columns\n{text}")
+    if width < 80:
+        assert "in a wider terminal, or with --json: method" in words
+    else:
+        assert "by the scatter" in text and "wider" not in text
