@@ -12,6 +12,7 @@ from rig.errors import ConfigError
 from rig.interfaces.task import Task
 from rig.model.completion import Completion
 from rig.model.steps import Idle, Load, Plan, Query
+from rig.units import plural
 from scenarios.common.calibration import InferencePace, Length, calibrate, rate_of
 
 #: MLPerf Tiny: "five different inputs", their median is the score.
@@ -33,7 +34,7 @@ def different_inputs(task: Task, seed: int) -> list[int]:
         if len(drawn) == INPUTS:
             return list(drawn.values())
     raise ConfigError(
-        f"{len(drawn)} different inputs among {len(task)}",
+        f"{plural(len(drawn), 'different input')} among {len(task)}",
         path=f"task.{task.name}",
         try_next=f"data with {INPUTS} or more",
     )

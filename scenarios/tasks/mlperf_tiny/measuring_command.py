@@ -27,7 +27,12 @@ from rig.network.tflite.kernels import Kernels
 from rig.results.document import Results
 from scenarios.tasks.mlperf_tiny import benches, outcome
 from scenarios.tasks.mlperf_tiny.benches import BACKENDS, MODES
-from scenarios.tasks.mlperf_tiny.references import NAMES, REFERENCES, WAKE_WORD_NAME
+from scenarios.tasks.mlperf_tiny.references import (
+    NAMES,
+    REFERENCES,
+    WAKE_WORD,
+    WAKE_WORD_NAME,
+)
 from scenarios.tasks.mlperf_tiny.tensors import TensorBenchmark
 from scenarios.tasks.mlperf_tiny.wake_word import WakeWordBenchmark
 
@@ -90,7 +95,7 @@ def prepare(requested: TinyRun) -> MadeBenches:
     default = Path(f"tiny-{requested.benchmark}-{Path(requested.on).name}")
     folder = requested.folder or default
     is_new = not folder.exists()
-    _own_folder(folder)
+    _own_folder(folder, chosen.benchmark)
     try:
         return _filled(requested, chosen, folder)
     except BaseException:
@@ -103,14 +108,16 @@ def prepare(requested: TinyRun) -> MadeBenches:
 def _chosen(requested: TinyRun) -> TensorBenchmark | WakeWordBenchmark:
     """Open the model and look for the data."""
     if requested.benchmark in REFERENCES:
-        reference = REFERENCES[requested.benchmark]
-        return TensorBenchmark.of(
-            reference,
+        tensors = TensorBenchmark.of(
+            REFERENCES[requested.benchmark],
             requested.clone,
             requested.inputs,
             on=requested.on,
             files=requested.files,
         )
+        # before the image is built
+        tensors.require_inputs(requested.modes)
+        return tensors
     return WakeWordBenchmark.of(
         requested.clone, requested.inputs, on=requested.on, minutes=requested.minutes
     )
@@ -213,9 +220,9 @@ def _modes(requested: TinyRun) -> list[str]:
     return [mode for mode in MODES if metered or mode != "energy"]
 
 
-def _own_folder(folder: Path) -> None:
-    """Make a folder, or take one that this command has made before; raises ConfigError
-    for another.
+def _own_folder(folder: Path, benchmark: str) -> None:
+    """Make a folder, or take one that this command has made before for the benchmark;
+    raises ConfigError for another.
     """
     if folder.exists() and not folder.is_dir():
         raise ConfigError(f"{folder} is a file", path="--to", try_next="a folder")
@@ -226,6 +233,16 @@ def _own_folder(folder: Path) -> None:
             path="--to",
             try_next="another name; nothing was written",
         )
+    names = [*(each.benchmark for each in REFERENCES.values()), WAKE_WORD.benchmark]
+    for other in names:
+        if other != benchmark and (folder / f"{other}.tflite").is_file():
+            raise ConfigError(
+                f"{folder} has the benchmark {other}, whose bench files those of"
+                f" {benchmark} would replace",
+                path="--to",
+                evidence=f"{other}.tflite in it",
+                try_next="another name; nothing was written",
+            )
     folder.mkdir(parents=True, exist_ok=True)
 
 

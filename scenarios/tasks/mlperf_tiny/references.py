@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rig.errors import ConfigError, DataError
-from scenarios.tasks.mlperf_tiny.benchmarks import BENCHMARKS, Benchmark
+from scenarios.tasks.mlperf_tiny.benchmarks import BENCHMARKS, Benchmark, Name
 from scenarios.tasks.mlperf_tiny.labels import read_labels
 
 CLONE = "git clone https://github.com/mlcommons/tiny"
@@ -52,6 +52,7 @@ class TinyReference(ReferenceModel):
     take any of them.
     """
 
+    benchmark: Name
     lists: tuple[str, ...] = ("y_labels.csv",)
 
     @property

@@ -6,12 +6,15 @@ generated ones.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from rig.errors import ConfigError
 from rig.firmware.model_options import ModelOptions
+from rig.interfaces.context import BenchContext
 from rig.network.tflite.form import IntegerNetwork
+from scenarios.mlperf_tiny.windows import different_inputs
 from scenarios.tasks.mlperf_tiny import benches, made_inputs
 from scenarios.tasks.mlperf_tiny.benches import TensorTables
 from scenarios.tasks.mlperf_tiny.model import WORKLOAD, TinyModel, opened
@@ -22,6 +25,7 @@ from scenarios.tasks.mlperf_tiny.references import (
     inputs_of_clone,
     named_inputs,
 )
+from scenarios.tasks.mlperf_tiny.task import MlperfTiny
 
 _LABELS_FIRST = "y_labels.csv"
 
@@ -60,6 +64,31 @@ class TensorBenchmark:
         return cls(
             reference=reference, model=model, inputs=inputs_found, on=on, files=files
         )
+
+    def require_inputs(self, modes: Sequence[str]) -> None:
+        """Open official inputs as the sessions of these modes do; raises DataError or
+        ConfigError for inputs that those would refuse.
+        """
+        inputs = self.inputs
+        if not isinstance(inputs, OfficialInputs):
+            return
+        settings = MlperfTiny.Settings(
+            benchmark=self.reference.benchmark,
+            data=str(inputs.folder.resolve()),
+            labels=inputs.labels,
+            model=str(self.path.resolve()),
+        )
+        task = MlperfTiny.open(settings, BenchContext())
+        if set(modes) == {"accuracy"}:
+            return
+        try:
+            different_inputs(task, 1)
+        except ConfigError as error:
+            raise ConfigError(
+                f"{inputs.folder} has {error.fault}",
+                path="--mode",
+                try_next=f"{error.try_next}, or --mode accuracy",
+            ) from error
 
     @property
     def benchmark(self) -> str:

@@ -217,6 +217,53 @@ def test_a_folder_of_ours_is_used_again_and_another_is_left_alone(
     assert [path.name for path in other.iterdir()] == ["thesis.txt"]
 
 
+def test_a_folder_of_another_benchmark_is_left_alone(
+    clone: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "made"
+    words: tuple[Any, ...] = ("--from", clone, "--on", "cpu", "--to", folder)
+    rig_tiny("kws", *words, "--no-run")
+    before = {path.name: path.read_bytes() for path in folder.glob("*.*")}
+    for other in ("ic", "sww"):
+        with pytest.raises(ConfigError, match="has the benchmark kws01") as refused:
+            rig_tiny(other, *words, "--no-run")
+        assert "another name" in refused.value.try_next
+    assert {path.name: path.read_bytes() for path in folder.glob("*.*")} == before
+
+
+def test_data_that_a_session_would_refuse_are_refused_before_anything_is_made(
+    clone: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "made"
+    data = fake_clone.keywords(tmp_path / "few", clone, 3, files=6) / "datasets/kws01"
+    words = ("kws", "--from", clone, "--inputs", data, "--on", "cpu", "--to", folder)
+    whole = (data / "tst_000000.bin").read_bytes()
+    (data / "tst_000000.bin").write_bytes(whole[:-1])
+    with pytest.raises(DataError, match="has 489 bytes, 490 are due"):
+        rig_tiny(*words)
+    (data / "tst_000000.bin").write_bytes(whole)
+    labels = (data / "y_labels.csv").read_text("utf-8")
+    (data / "y_labels.csv").write_text(labels.replace(",12,", ",13,"), "utf-8")
+    with pytest.raises(DataError, match="13 classes, the benchmark has 12"):
+        rig_tiny(*words)
+    assert not folder.exists()
+
+
+def test_a_single_input_is_enough_for_accuracy_alone(
+    clone: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "made"
+    inputs = fake_clone.keywords(tmp_path / "few", clone, 1, files=1)
+    words = ("kws", "--from", clone, "--inputs", inputs, "--on", "cpu", "--to", folder)
+    for modes in ((), ("--mode", "energy"), ("--mode", "energy", "--mode", "accuracy")):
+        with pytest.raises(ConfigError, match="1 different input among 1") as few:
+            rig_tiny(*words, *modes)
+        assert "--mode accuracy" in few.value.try_next
+        assert not folder.exists()
+    rig_tiny(*words, "--mode", "accuracy")
+    assert results(folder, "accuracy")[1].metrics["accuracy"].value == 1.0
+
+
 def test_errors_name_what_is_missing_and_write_nothing(
     clone: Path, tmp_path: Path
 ) -> None:
