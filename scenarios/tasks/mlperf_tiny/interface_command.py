@@ -14,7 +14,7 @@ from rig.errors import ConfigError, DataError, RemoteProtocolError
 from rig.files import small_text
 from rig.host.serial_port import SerialPort, Use
 from scenarios.common.event_scoring import limits_line, result_lines, scored
-from scenarios.common.word_list import FORM, ListedRecording, listed
+from scenarios.common.word_list import FORM, ListedRecording, single
 from scenarios.tasks.mlperf_tiny.interface_board import BoardRecord, InterfaceBoard
 from scenarios.tasks.mlperf_tiny.wake_word import word_lists
 
@@ -105,7 +105,7 @@ def lines(record: BoardRecord, words: ListedRecording) -> list[str]:
 
 def _listed(path: Path) -> ListedRecording:
     try:
-        recordings = listed(json.loads(small_text.read(path)), "", str(path))
+        recordings = single(json.loads(small_text.read(path)), str(path))
     except (OSError, ValueError, DataError) as error:
         raise ConfigError(
             f"{path} does not state the words of one recording",

@@ -18,7 +18,7 @@ from rig.files import foreign_files, small_text
 from rig.network.sound.mel import SAMPLE_HZ
 from rig.network.tflite.form import Ints
 from rig.network.wake.features import HOP
-from scenarios.common.word_list import FORM, listed
+from scenarios.common.word_list import FORM, named
 
 #: Half an hour of stereo; the benchmark's recording has 20 minutes.
 _WAV_B = 1 << 27
@@ -89,6 +89,14 @@ def _samples(path: Path) -> Ints:
             content = file.readframes(file.getnframes())
     except (OSError, EOFError, RuntimeError, wave.Error) as error:
         raise _no_wav(path, str(error)) from error
+    if len(content) < size_b:
+        raise ConfigError(
+            f"{path} is not whole",
+            path="task.sww.audio",
+            evidence=f"its header states {size_b:,} B of samples, and it has"
+            f" {len(content):,}",
+            try_next="copy the file from its source once more",
+        )
     whole = len(content) // (2 * shape[0]) * 2 * shape[0]
     frames = np.frombuffer(content[:whole], "<i2").reshape(-1, shape[0])
     return frames[:, 0].copy()
@@ -105,7 +113,7 @@ def _no_wav(path: Path, evidence: str) -> ConfigError:
 
 def _words(path: Path, name: str, length: int) -> tuple[Event, ...]:
     try:
-        entry = listed(json.loads(small_text.read(path)), name, str(path))
+        entry = named(json.loads(small_text.read(path)), name, str(path))
         windows = entry.detection_windows
         words = [(_sample(begin), _sample(end)) for begin, end in windows]
     except (OSError, ValueError, OverflowError, DataError) as error:

@@ -77,6 +77,29 @@ def test_a_recording_is_found_by_its_name_among_several(tmp_path: Path) -> None:
         opened(tmp_path, audio="b.wav", truth="t.json")
 
 
+def test_words_of_another_recording_are_refused(tmp_path: Path) -> None:
+    wav(tmp_path / "b.wav", np.zeros(16000))
+    truth(tmp_path / "t.json", [[0.1, 0.2]], "a.wav")
+    with pytest.raises(ConfigError, match=r"does not state the words of b\.wav") as no:
+        opened(tmp_path, audio="b.wav", truth="t.json")
+    assert "no entry has the wav_file b.wav; it lists a.wav" in no.value.evidence
+
+
+@pytest.mark.parametrize("cut_b", [1, 2, 20_000, 32_000])
+def test_a_recording_with_less_than_its_header_states_is_refused(
+    tmp_path: Path, cut_b: int
+) -> None:
+    path = wav(tmp_path / "a.wav", np.zeros(16000))
+    truth(tmp_path / "t.json", [])
+    path.write_bytes(path.read_bytes()[:-cut_b])
+    with pytest.raises(ConfigError, match=r"a\.wav is not whole") as cut:
+        opened(tmp_path, audio="a.wav", truth="t.json")
+    assert f"states 32,000 B of samples, and it has {32_000 - cut_b:,}" in (
+        cut.value.evidence
+    )
+    assert "copy the file" in cut.value.try_next
+
+
 @pytest.mark.parametrize(
     ("content", "cause"),
     [
