@@ -57,7 +57,10 @@ _METRIC_COLUMNS = (
         ),
     ),
     TableColumn(
-        "range", run_text.metric_spread, right=True, tip="highest less lowest trial"
+        "farthest trial",
+        run_text.metric_farthest,
+        right=True,
+        tip="distance from the mean of the trials, which may be 5 % at most",
     ),
     TableColumn(
         "trials",

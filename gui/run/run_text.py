@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from gui.run.record import RunSnapshot, RunStage, TrialRow
 from rig.live.running import RunningMetric
 from rig.results.labels import INTERLEAVED
+from rig.results.replication import deviation
 from rig.stats.binomial import Share
 from rig.units import (
     duration,
@@ -110,11 +111,15 @@ def metric_mean(row: RunningMetric) -> str:
     return f"{value}  ({ends(row.interval.low, row.interval.high, row.value, factor)})"
 
 
-def metric_spread(row: RunningMetric) -> str:
-    """Return how far the trials lie apart, as a share of their mean."""
-    if len(row.values) < 2 or not row.value:
+def metric_farthest(row: RunningMetric) -> str:
+    """Return how far the farthest trial lies from the mean, as the 5 % rule counts it;
+    empty for one trial.
+    """
+    if len(row.values) < 2:
         return ""
-    return share((max(row.values) - min(row.values)) / abs(row.value))
+    away = [abs(deviation(each, row.value, row.deviation)) for each in row.values]
+    farthest = max(away)
+    return share(farthest) if math.isfinite(farthest) else ""
 
 
 def metric_values(row: RunningMetric) -> str:

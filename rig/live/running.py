@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 from rig.kinds import registry as kinds
-from rig.model.metric import Prominence
+from rig.model.metric import Deviation, Prominence
 from rig.model.steps import Step
 from rig.model.trial import Measured, Trial
 from rig.stats.interval import Interval
@@ -39,7 +39,9 @@ from rig.uncertainty import budget, same_samples
 @dataclass(frozen=True, slots=True)
 class RunningMetric:
     """Metric of the trials so far: the value of each, the value of all, and its
-    interval for the same samples measured again."""
+    interval for the same samples measured again. `deviation` is how the 5 % rule
+    measures the distance of a trial.
+    """
 
     name: str
     unit: str
@@ -47,6 +49,7 @@ class RunningMetric:
     value: float
     interval: Interval
     prominence: Prominence
+    deviation: Deviation = Deviation.RELATIVE
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,4 +188,5 @@ def _running(name: str, trials: Sequence[Trial], shared: bool) -> RunningMetric:
         value=same_samples.value(single),
         interval=same_samples.interval(single, budget.of_metric(name, trials), shared),
         prominence=single[0].prominence,
+        deviation=single[0].deviation,
     )

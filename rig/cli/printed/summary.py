@@ -136,14 +136,14 @@ def _table(results: Results, notes: Notes) -> Table:
     table.add_column("", no_wrap=True)
     table.add_column("95 % interval", justify="right", no_wrap=True)
     table.add_column("", justify="right", no_wrap=True)
-    table.add_column("trials differ by", justify="right", no_wrap=True)
+    table.add_column("farthest trial", justify="right", no_wrap=True)
     rows = shown(results)
     for name, metric in rows.items():
         told = stated(metric)
         interval, words = _interval(metric)
         text = notes.cell(interval, metric.value, told.factor)
         cells = map(escape, (told.value, told.unit, text, words))
-        away = _differ(metric, name in results.replication.per_metric)
+        away = _farthest(metric, name in results.replication.per_metric)
         style = "bold" if metric.prominence is Prominence.HEADLINE else ""
         table.add_row(f" {escape(name)}", *cells, away, style=style)
     return table
@@ -161,10 +161,12 @@ def _interval(metric: MetricResult) -> tuple[IntervalResult, str]:
     return same, f"({share(same.expanded_uncertainty / abs(metric.value))})"
 
 
-def _differ(metric: MetricResult, limited: bool) -> str:
+def _farthest(metric: MetricResult, limited: bool) -> str:
     """Return how far the farthest trial lies from the mean; red where the rule refuses
-    it."""
-    if metric.value is None or any(trial.value is None for trial in metric.per_trial):
+    it. One trial has no distance.
+    """
+    unknown = any(trial.value is None for trial in metric.per_trial)
+    if metric.value is None or unknown or len(metric.per_trial) < 2:
         return "-"
     values = [trial.value for trial in metric.per_trial if trial.value is not None]
     away = [abs(deviation(each, metric.value, metric.deviation)) for each in values]
@@ -196,12 +198,26 @@ def _remarks(results: Results, folder: Path) -> list[str]:
             " no monitor, no energy: latency by the device's own clock, within "
             f"{clock.limit_ppm:g} ppm"
         )
-    short = [row for row in results.resolution if not row.ok]
+    return [*lines, *_unresolved(results)]
+
+
+def _unresolved(results: Results) -> list[str]:
+    """Return which windows do not resolve 5 %: those that are too short, and those of
+    which no length is enough.
+    """
+    coarse = [row for row in results.resolution if not row.ok]
+    short = [row.phase for row in coarse if row.needed_s is not None]
+    never = [row for row in coarse if row.needed_s is None]
+    lines = []
     if short:
-        names = ", ".join(row.phase for row in short[:_PROBLEMS])
         lines.append(
-            f" windows too short to resolve 5 %: {names} (--wide says which length is)"
+            f" windows too short to resolve 5 %: {', '.join(short[:_PROBLEMS])}"
+            " (--wide states the length that is enough)"
         )
+    if never:
+        names = ", ".join(row.phase for row in never[:_PROBLEMS])
+        causes = ", ".join(dict.fromkeys(row.because for row in never[:_PROBLEMS]))
+        lines.append(f" windows of no length resolve 5 %: {names} ({causes})")
     return lines
 
 

@@ -188,7 +188,7 @@ def metric(
 def test_a_metric_is_reported_with_its_interval_whatever_form_that_has() -> None:
     around = metric("power_idle", Interval.around(1.0, 0.0125, 2.0, "GUM"))
     assert run_text.metric_mean(around) == "1.000 ± 0.025 W"
-    assert run_text.metric_spread(around) == "2 %"
+    assert run_text.metric_farthest(around) == "1 %"
     assert run_text.metric_values(around) == "0.990  1.000  1.010"
     apart = metric("power_idle", Interval(0.9, 1.2, "binomial"))
     assert run_text.metric_mean(apart) == "1 W  (0.90 to 1.20)"

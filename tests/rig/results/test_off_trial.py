@@ -31,12 +31,11 @@ def results(
                 for number, value in enumerate(values, start=1)
             ],
         )
+    columns = []
+    for values in metrics.values():
+        columns.append([math.nan if value is None else value for value in values])
     trials = [
-        {
-            name: math.nan if values[at] is None else values[at]
-            for name, values in metrics.items()
-        }
-        for at in range(min(map(len, metrics.values())))
+        dict(zip(metrics, row, strict=True)) for row in zip(*columns, strict=False)
     ]
     verdicts = {}
     for name, row in self_consistency_check(trials).per_metric.items():

@@ -11,6 +11,7 @@ import pytest
 from rig.cli.printed.summary import print_summary, shown
 from rig.results import document
 from rig.results.document import Results
+from rig.results.resolution import Resolution
 from rig.session.session import open_bench
 from rig.store.session_folder import RESULTS
 from tests import screens
@@ -107,3 +108,32 @@ def test_a_reason_that_is_too_long_for_a_cell_stands_below_the_table(
     )
     assert "not known [1]" in text
     assert f"[1] not known: {reason}" in text
+
+
+def printed(results: Results) -> str:
+    return screens.screen(
+        lambda console: print_summary(console, results, FOLDER, FOLDER / "report.html"),
+        100,
+        piped=True,
+    )
+
+
+def test_one_trial_has_no_distance_from_the_mean(results: dict[str, Results]) -> None:
+    found = results["not-tested"]
+    metrics = {
+        name: replace(metric, per_trial=metric.per_trial[:1])
+        for name, metric in found.metrics.items()
+    }
+    text = printed(replace(found, metrics=metrics))
+    rows = [line for line in text.splitlines() if line.startswith(" latency_")]
+    assert [row.split()[-1] for row in rows] == ["-"] * 3
+
+
+def test_a_window_of_which_no_length_is_enough_is_not_called_too_short(
+    results: dict[str, Results],
+) -> None:
+    never = Resolution("infer", 0.06, 0.12, None, "current gain")
+    short = Resolution("idle", 0.1, 0.06, 0.2, "noise")
+    text = printed(replace(results["pass"], resolution=(never, short)))
+    assert "windows too short to resolve 5 %: idle (--wide states the length" in text
+    assert "windows of no length resolve 5 %: infer (current gain)" in text
