@@ -29,10 +29,11 @@ from rig.stats.claimed_value import Spread
 from rig.store import verified
 from rig.store.session_folder import EVENTS, RESULTS, SessionFolder
 
-#: Units of metrics that are never below 0; dynamic powers and energies can be.
-_NEVER_NEGATIVE = ("s", "1/s", "s/s")
 #: Units of metrics that need an energy monitor.
 _OF_ENERGY = ("J", "W")
+#: Units of metrics that are never below 0, but for differences: dynamic powers and
+#: energies can be.
+_NEVER_NEGATIVE = ("s", "1/s", "s/s", *_OF_ENERGY)
 #: So many names are shown in a hint.
 _TOLD = 12
 
@@ -233,7 +234,8 @@ def refuse_impossible(
     signed = (
         metric.signed
         if isinstance(metric, DeclaredMetric)
-        else metric.unit not in _NEVER_NEGATIVE
+        else metric.statistic is Statistic.DIFFERENCE
+        or metric.unit not in _NEVER_NEGATIVE
     )
     if value < 0 and not metric.bounded and not signed:
         raise ConfigError(

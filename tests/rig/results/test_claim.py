@@ -288,6 +288,30 @@ def test_a_claim_is_tested_on_a_finished_session_and_changes_no_file(
     }
 
 
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("energy_infer = -1", "-1 J is no value"),
+        ("power_idle = -0.001", "-0.001 W is no value"),
+        ("latency_infer = -1e-9", "-1e-09 s is no value"),
+        ("accuracy = -0.5", "-0.5 is no value"),
+        ("energy_infer = nan", "nan is no value"),
+        ("energy_infer = inf", "inf is no value"),
+        ('energy_infer = "2 mJ"', "'2 mJ' is no value"),
+        ("energy_infer = true", "True is no value"),
+    ],
+)
+def test_a_claim_that_no_session_could_meet_is_refused_on_a_finished_one(
+    finished: Path, tmp_path: Path, line: str, reason: str
+) -> None:
+    (tmp_path / "claim.toml").write_text(line)
+    with pytest.raises(ConfigError, match=reason):
+        raise checked(finished, tmp_path / "claim.toml").exception or AssertionError
+    name = line.partition(" ")[0]
+    (tmp_path / "claim.toml").write_text(f"{name} = 0\nenergy_dynamic = -1e-3")
+    assert checked(finished, tmp_path / "claim.toml").exception is None
+
+
 def test_a_published_result_is_a_claim(finished: Path, tmp_path: Path) -> None:
     done = checked(finished, finished / "results.json")
     assert done.return_value == 0, done.output
