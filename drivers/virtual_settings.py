@@ -45,7 +45,10 @@ class VirtualMonitorSettings:
         float, Unit("V"), doc("Offset error of the voltage.")
     ] = 0.0
     low_a: Annotated[
-        float, Unit("A"), doc("Currents below this are measured in a lower range.")
+        float,
+        Ge(0),
+        Unit("A"),
+        doc("Currents below this are measured in a lower range."),
     ] = 0.0
     low_gain: Annotated[Ratio, doc("Gain error of the lower range.")] = 0.0
     low_offset_a: Annotated[
@@ -75,16 +78,19 @@ class VirtualMonitorSettings:
         float, Gt(0), Unit("V"), doc("Voltage from which on its SYNC input reads high.")
     ] = 1.65
     gain_limit: Annotated[
-        Ratio, doc("Promised limit of the gain error of the current.")
+        Ratio, Ge(0), doc("Promised limit of the gain error of the current.")
     ] = 0.002
     offset_limit_a: Annotated[
-        float, Unit("A"), doc("Promised limit of the offset error of the current.")
+        float,
+        Ge(0),
+        Unit("A"),
+        doc("Promised limit of the offset error of the current."),
     ] = 5e-6
     voltage_gain_limit: Annotated[
-        Ratio, doc("Promised limit of the gain error of the voltage.")
+        Ratio, Ge(0), doc("Promised limit of the gain error of the voltage.")
     ] = 0.001
     clock_limit_ppm: Annotated[
-        float, Unit("ppm"), doc("Promised limit of the error of its clock.")
+        float, Ge(0), Unit("ppm"), doc("Promised limit of the error of its clock.")
     ] = 50.0
     calibration: Annotated[
         PathText, doc("File of limits of error, in place of those promised here.")

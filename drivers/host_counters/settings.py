@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Annotated
 
-from annotated_types import Gt, Interval, Unit, doc
+from annotated_types import Ge, Gt, Interval, Unit, doc
 
 from rig.errors import ConfigError
 from rig.settings.declare import PathText, Ratio
@@ -23,7 +23,7 @@ Longest = Annotated[
     doc("Time without news of the counter that makes a gap; 2 / poll_hz or more."),
 ]
 BasePower = Annotated[
-    float, Unit("W"), doc("Power of the board or host apart from the DUT.")
+    float, Ge(0), Unit("W"), doc("Power of the board or host apart from the DUT.")
 ]
 UpdateInterval = Annotated[
     float,
@@ -83,4 +83,6 @@ class SimulatedCounterSettings:
         float, Gt(-1e6), Unit("ppm"), doc("How fast the counter's clock is.")
     ] = 0.0
     update_s: UpdateInterval
-    share: Annotated[Ratio, doc("Part of the DUT's power that it counts.")] = 1.0
+    share: Annotated[
+        Ratio, Interval(ge=0, le=1), doc("Part of the DUT's power that it counts.")
+    ] = 1.0

@@ -28,7 +28,7 @@ class InaMonitorFaults:
     """
 
     lose_at: Annotated[Number, doc("Sample where lines are lost.")] = -1
-    lose_samples: Annotated[Count, doc("How many are lost.")] = 1
+    lose_samples: Annotated[Count, Ge(0), doc("How many are lost.")] = 1
     damage_at: Annotated[Number, doc("Sample whose line has another digit.")] = -1
     unread_at: Annotated[Number, doc("Sample whose chip does not acknowledge.")] = -1
     unplugged_at_s: Annotated[float, Unit("s"), doc("It is unplugged.")] = -1.0

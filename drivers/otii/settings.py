@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
-from annotated_types import Gt, Interval, Len, Unit, doc
+from annotated_types import Ge, Gt, Interval, Len, Unit, doc
 
 from drivers.fields import (
     CalibrationFile,
@@ -46,7 +46,7 @@ class OtiiFaults:
     unplugged_at_s: Annotated[float, Unit("s"), doc("The device is unplugged.")] = -1.0
     ended_at_s: Annotated[float, Unit("s"), doc("The server ends.")] = -1.0
     lose_at: Annotated[Number, doc("Sample where samples are lost.")] = -1
-    lose_samples: Annotated[Count, doc("How many are lost.")] = 1
+    lose_samples: Annotated[Count, Ge(0), doc("How many are lost.")] = 1
     unnumbered: Annotated[
         bool, doc("Later samples have the times of those that were lost.")
     ] = False

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
-from annotated_types import Ge, Unit, doc
+from annotated_types import Ge, Gt, Unit, doc
 
 from rig.errors import ConfigError, DeviceNotFound
 from rig.host.pseudo_terminal import open_port, refuse_windows
@@ -53,7 +53,9 @@ class PosixSut(WatchedSut):
             ProgramText,
             doc("Firmware as a program of this machine, below firmware/build/posix."),
         ]
-        tick_hz: Annotated[int, Unit("Hz"), doc("Rate of the timer.")] = 1_000_000
+        tick_hz: Annotated[int, Ge(1), Unit("Hz"), doc("Rate of the timer.")] = (
+            1_000_000
+        )
         block_ns: Annotated[
             int,
             Or(0, "the CPU time of the process"),
@@ -69,7 +71,10 @@ class PosixSut(WatchedSut):
             ),
         ] = False
         ppm: Annotated[
-            float, Unit("ppm"), doc("How fast the timer is against its stated rate.")
+            float,
+            Gt(-1e6),
+            Unit("ppm"),
+            doc("How fast the timer is against its stated rate."),
         ] = 0.0
         offset_ticks: Annotated[
             int, Unit("ticks"), doc("Ticks of the timer at the start.")

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from annotated_types import Unit, doc
+from annotated_types import Ge, Unit, doc
 
 from rig.firmware.rp2040js import BRIDGE, INSTALL
 from rig.interfaces.context import BenchContext
@@ -34,8 +34,10 @@ from sut_backends.hosted.sync_wire import Power
 class PicoPower:
     """Power of the simulated Pico."""
 
-    sleep: Annotated[float, Unit("W"), doc("While its processor sleeps.")] = 0.010
-    run: Annotated[float, Unit("W"), doc("While it runs.")] = 0.030
+    sleep: Annotated[float, Ge(0), Unit("W"), doc("While its processor sleeps.")] = (
+        0.010
+    )
+    run: Annotated[float, Ge(0), Unit("W"), doc("While it runs.")] = 0.030
 
 
 class Rp2040jsSut(EmulatedSut):

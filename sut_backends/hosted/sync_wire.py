@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Annotated
 
-from annotated_types import Unit, doc
+from annotated_types import Ge, Unit, doc
 
 from rig.errors import DeadlineError, DeviceLost, ProtocolError, RemoteProtocolError
 from rig.host.pseudo_terminal import do_not_block
@@ -42,15 +42,20 @@ _BLOCK_B = 65_536
 class Power:
     """Power of the simulated DUT in each phase."""
 
-    idle: Annotated[float, Unit("W"), doc("While it idles.")] = 0.010
+    idle: Annotated[float, Ge(0), Unit("W"), doc("While it idles.")] = 0.010
     preprocess: Annotated[
-        float, Unit("W"), doc("While it preprocesses, and while it searches.")
+        float, Ge(0), Unit("W"), doc("While it preprocesses, and while it searches.")
     ] = 0.030
     infer: Annotated[
-        float, Unit("W"), doc("While it infers, also where that is the only phase.")
+        float,
+        Ge(0),
+        Unit("W"),
+        doc("While it infers, also where that is the only phase."),
     ] = 0.050
-    sync: Annotated[float, Unit("W"), doc("During a pulse of a SYNC burst.")] = 0.012
-    batch: Annotated[float, Unit("W"), doc("In a batch.")] = 0.045
+    sync: Annotated[float, Ge(0), Unit("W"), doc("During a pulse of a SYNC burst.")] = (
+        0.012
+    )
+    batch: Annotated[float, Ge(0), Unit("W"), doc("In a batch.")] = 0.045
 
     def of_task(self, context: BenchContext) -> Power:
         """Return the powers by the numbers of a task's phases: the only phase infers,

@@ -18,7 +18,7 @@ class PhaseModel:
     """One phase of the virtual device."""
 
     duration_s: Annotated[float, Ge(0), Unit("s"), doc("Mean duration.")]
-    power_w: Annotated[float, Unit("W"), doc("Mean power.")]
+    power_w: Annotated[float, Ge(0), Unit("W"), doc("Mean power.")]
     variation: Annotated[Ratio, Ge(0), doc("Relative standard deviation of both.")] = (
         0.005
     )
@@ -75,16 +75,18 @@ class VirtualSutSettings:
         Unit("ppm"),
         doc("How fast the clock is against its stated rate."),
     ] = 40.0
-    idle_w: Annotated[float, Unit("W"), doc("Power of the device while it idles.")] = (
-        0.012
-    )
+    idle_w: Annotated[
+        float, Ge(0), Unit("W"), doc("Power of the device while it idles.")
+    ] = 0.012
     preprocess: Annotated[PhaseModel, doc("The preprocessing phase.")] = field(
         default_factory=lambda: PhaseModel(0.018, 0.035)
     )
     infer: Annotated[PhaseModel, doc("The inference phase.")] = field(
         default_factory=lambda: PhaseModel(0.042, 0.045)
     )
-    error_rate: Annotated[Ratio, doc("Share of wrong answers.")] = 0.0
+    error_rate: Annotated[
+        Ratio, Interval(ge=0, le=1), doc("Share of wrong answers.")
+    ] = 0.0
     sync_hold_us: Annotated[
         int, Interval(ge=0, le=65_535), Unit("us"), doc("Length of a SYNC pulse.")
     ] = 50

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
-from annotated_types import Gt, Unit, doc
+from annotated_types import Ge, Gt, Unit, doc
 
 from drivers.fields import (
     ClockError,
@@ -32,10 +32,11 @@ class JoulescopeFaults:
     """
 
     drop_at_tick: Annotated[
-        int, Unit("ticks"), doc("Where samples begin to be lost.")
+        int, Ge(0), Unit("ticks"), doc("Where samples begin to be lost.")
     ] = 0
     drop_ticks: Annotated[
         int,
+        Ge(0),
         Unit("ticks"),
         doc("How much is lost; of a JS110 whole packets of 126 ticks."),
     ] = 0
@@ -52,18 +53,21 @@ class JoulescopeFaults:
         ),
     ] = False
     duplicate_at_tick: Annotated[
-        int, Unit("ticks"), doc("The block that ends after it comes twice.")
+        int, Ge(0), Unit("ticks"), doc("The block that ends after it comes twice.")
     ] = 0
     gpi_late_ticks: Annotated[
-        int, Unit("ticks"), doc("How much later the GPI begins.")
+        int, Ge(0), Unit("ticks"), doc("How much later the GPI begins.")
     ] = 0
     time_map_at_tick: Annotated[
-        int, Unit("ticks"), doc("UTC is corrected by 1 ms and the rate by 5 ppm.")
+        int,
+        Ge(0),
+        Unit("ticks"),
+        doc("UTC is corrected by 1 ms and the rate by 5 ppm."),
     ] = 0
     nan_at_tick: Annotated[
-        int, Unit("ticks"), doc("Where samples without a number begin.")
+        int, Ge(0), Unit("ticks"), doc("Where samples without a number begin.")
     ] = 0
-    nan_samples: Annotated[Count, doc("How many have no number.")] = 0
+    nan_samples: Annotated[Count, Ge(0), doc("How many have no number.")] = 0
     nan_signal: Annotated[str, doc('Signal that has the NaN: "i" or "v".')] = "i"
     mute: Annotated[str, doc("Signal that never comes.")] = ""
     refuse: Annotated[
@@ -83,7 +87,7 @@ class JoulescopeFaults:
     misread: Annotated[str, doc("Topic that reads back another value.")] = ""
     misread_as: Annotated[Number, doc("The value that it reads back.")] = 0
     remove_at_tick: Annotated[
-        int, Unit("ticks"), doc("When the instrument is unplugged.")
+        int, Ge(0), Unit("ticks"), doc("When the instrument is unplugged.")
     ] = 0
     busy: Annotated[bool, doc("Another program has it.")] = False
     opens_once: Annotated[

@@ -57,11 +57,12 @@ class SimulatorFaults:
         bool, doc("Modules with one converter know no minimum and maximum.")
     ] = False
     stuck: Annotated[
-        Count, doc("Parameters of other channels that are always logged.")
+        Count, Ge(0), doc("Parameters of other channels that are always logged.")
     ] = 0
     stuck_hidden: Annotated[bool, doc("No query reports them.")] = False
     drop_at_s: Annotated[
         float,
+        Gt(0),
         Or(0, "never"),
         Unit("s"),
         doc("The connection ends, by the time of the log."),
@@ -70,17 +71,17 @@ class SimulatorFaults:
         False
     )
     lose_at_s: Annotated[
-        float, Or(0, "never"), Unit("s"), doc("Records are overwritten.")
+        float, Gt(0), Or(0, "never"), Unit("s"), doc("Records are overwritten.")
     ] = 0.0
-    lose_records: Annotated[Count, doc("How many are overwritten.")] = 0
+    lose_records: Annotated[Count, Ge(0), doc("How many are overwritten.")] = 0
     lose_of: Annotated[
         tuple[Number, ...], doc("Channels whose records are overwritten.")
     ] = (1, 2)
     lose_error: Annotated[str, doc("Entry of the error queue at that time.")] = ""
     overload_at_s: Annotated[
-        float, Or(0, "never"), Unit("s"), doc("Records are overloads.")
+        float, Gt(0), Or(0, "never"), Unit("s"), doc("Records are overloads.")
     ] = 0.0
-    overload_records: Annotated[Count, doc("How many are overloads.")] = 0
+    overload_records: Annotated[Count, Ge(0), doc("How many are overloads.")] = 0
     overload_of: Annotated[
         Literal["current", "voltage", "sync"], doc("Quantity that is overloaded.")
     ] = "current"
@@ -91,6 +92,7 @@ class SimulatorFaults:
     columns_swapped: Annotated[bool, doc("Voltage comes before current.")] = False
     trip_at_s: Annotated[
         float,
+        Gt(0),
         Or(0, "never"),
         Unit("s"),
         doc("The over-voltage protection switches the output off."),

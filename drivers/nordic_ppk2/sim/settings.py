@@ -28,25 +28,25 @@ class Ppk2Faults:
     """
 
     lose_at: Annotated[Number, doc("Sample where samples are lost.")] = -1
-    lose_samples: Annotated[Count, doc("How many are lost.")] = 1
+    lose_samples: Annotated[Count, Ge(0), doc("How many are lost.")] = 1
     lose_byte_at: Annotated[
         int, Unit("B"), doc("Byte of the stream where bytes are lost.")
     ] = -1
-    lose_bytes: Annotated[int, Unit("B"), doc("How many are lost.")] = 1
+    lose_bytes: Annotated[int, Ge(0), Unit("B"), doc("How many are lost.")] = 1
     flip_at: Annotated[Number, doc("Sample whose word is changed.")] = -1
     flip_mask: Annotated[Number, doc("Bits of it that are changed.")] = 1 << 18
     saturate_at: Annotated[
         Number, doc("Sample where the converter is at its end.")
     ] = -1
-    saturate_samples: Annotated[Count, doc("For how many it is.")] = 1
+    saturate_samples: Annotated[Count, Ge(0), doc("For how many it is.")] = 1
     no_range_at: Annotated[Number, doc("Sample with a range that does not exist.")] = -1
     unplugged_at_s: Annotated[float, Unit("s"), doc("It is unplugged.")] = -1.0
     mute_at_s: Annotated[float, Unit("s"), doc("No data come after this time.")] = -1.0
     stale_b: Annotated[
-        int, Unit("B"), doc("Bytes that an earlier measurement has left.")
+        int, Ge(0), Unit("B"), doc("Bytes that an earlier measurement has left.")
     ] = 0
     late_stale_b: Annotated[
-        int, Unit("B"), doc("The same, that come with the first samples.")
+        int, Ge(0), Unit("B"), doc("The same, that come with the first samples.")
     ] = 0
     streaming: Annotated[bool, doc("It measures when it is opened.")] = False
     supply_found_on: Annotated[bool, doc("The supply is on when it is opened.")] = False

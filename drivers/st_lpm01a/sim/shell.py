@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Annotated
 
 import numpy as np
-from annotated_types import Unit, doc
+from annotated_types import Ge, Unit, doc
 from numpy.typing import NDArray
 
 from drivers.fields import (
@@ -81,7 +81,7 @@ class Lpm01aFaults:
     """
 
     lose_byte_at: Annotated[int, Unit("B"), doc("Place where bytes are lost.")] = -1
-    lose_bytes: Annotated[int, Unit("B"), doc("How many are lost.")] = 1
+    lose_bytes: Annotated[int, Ge(0), Unit("B"), doc("How many are lost.")] = 1
     flip_byte_at: Annotated[
         int, Unit("B"), doc("Place of a byte that is changed.")
     ] = -1

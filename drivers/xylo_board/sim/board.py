@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from annotated_types import Ge, Gt, Unit, doc
+from annotated_types import Ge, Gt, Interval, Unit, doc
 
 from drivers.front_end import FrontEnd
 from drivers.host_counters.settings import SimulatedCounterSettings
@@ -31,7 +31,7 @@ class BoardSimulator:
         and its line."""
 
         base_w: Annotated[
-            float, Unit("W"), doc("Power of the channel apart from the DUT.")
+            float, Ge(0), Unit("W"), doc("Power of the channel apart from the DUT.")
         ] = 0.0
         gain: Annotated[Ratio, doc("Gain error of the ADC.")] = 0.0
         clock_ppm: Annotated[
@@ -51,7 +51,9 @@ class BoardSimulator:
         ] = 0.001
         stamps: Annotated[bool, doc("The events have stamps.")] = True
         share: Annotated[
-            Ratio, doc("Part of the DUT's power that the channel carries.")
+            Ratio,
+            Interval(ge=0, le=1),
+            doc("Part of the DUT's power that the channel carries."),
         ] = 1.0
 
     def __init__(self, settings: Settings, channel: str, hz: int, world: World) -> None:

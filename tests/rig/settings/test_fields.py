@@ -110,3 +110,18 @@ def test_a_nested_table_has_the_defaults_of_its_place() -> None:
         parts = {part.name: part for part in fields[name].nested}
         durations_s[name] = parts["duration_s"].default
     assert durations_s == {"preprocess": 0.018, "infer": 0.042}
+
+
+@pytest.mark.parametrize(("section", "kind"), KINDS)
+def test_a_power_a_rate_or_a_count_below_zero_is_refused(
+    section: str, kind: str
+) -> None:
+    checked_by_driver = ".sample_hz"  # by the list of the rates that a board offers
+    fields = every(fields_of(settings_of(section, kind)), f"{section}.{kind}")
+    for path, field in fields:
+        is_limit = "_limit" in field.name and field.unit != "A"
+        if not (is_limit or field.unit in ("W", "Hz", "count")):
+            continue
+        is_refused = not field.range.holds(-0.5) and not field.range.holds(-1)
+        sentinel = any(other.value == -1 for other in field.range.besides)
+        assert is_refused or sentinel or path.endswith(checked_by_driver), path
