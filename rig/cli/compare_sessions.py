@@ -6,13 +6,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from rich.table import Table
 
 from rig.api.comparing.comparison import SessionComparison, compare
-from rig.api.comparing.metric_pairs import ComparisonOutcome, MetricPair, counts
+from rig.api.comparing.metric_pairs import (
+    ComparisonOutcome,
+    MetricPair,
+    counts,
+    reasons,
+)
 from rig.api.comparing.several import (
     HEADS,
     ComparedMetric,
@@ -48,13 +54,47 @@ _COLOURS = {
 }
 #: Metrics with these outcomes are named above the table, and stand in it.
 _TELLING = (ComparisonOutcome.DIFFERS, ComparisonOutcome.IF_UNCHANGED)
-#: Forms of the table of a metric of many sessions, the widest first: with the names of
-#: sessions, the intervals of values, and the shares of differences.
-_FORMS = (
-    (True, True, True),
-    (False, True, True),
-    (False, False, True),
-    (False, False, False),
+
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """A form of a table: with the names of sessions, their values, the intervals of
+    these, and the shares of differences. An outcome takes several lines if it `folds`.
+    """
+
+    names: bool = True
+    values: bool = True
+    intervals: bool = True
+    relative: bool = True
+    folds: bool = False
+
+    @property
+    def lacks(self) -> list[str]:
+        """The parts that it leaves out."""
+        parts = {
+            "names of the sessions": self.names,
+            "values": self.values,
+            "intervals of the values": self.intervals or not self.values,
+            "differences in %": self.relative,
+        }
+        return [name for name, is_shown in parts.items() if not is_shown]
+
+
+#: Forms of the table of two sessions, the widest first.
+_OF_TWO = (
+    _Form(),
+    _Form(intervals=False),
+    _Form(intervals=False, relative=False),
+    _Form(intervals=False, relative=False, folds=True),
+    _Form(intervals=False, values=False, folds=True),
+    _Form(intervals=False, values=False, relative=False, folds=True),
+)
+#: Forms of the table of a metric of many sessions, the widest first.
+_OF_MANY = (
+    _Form(),
+    _Form(names=False),
+    _Form(names=False, intervals=False),
+    _Form(names=False, intervals=False, relative=False, folds=True),
 )
 #: Number of shown keys that differ in how the sessions came about.
 _CHANGES = 5
@@ -102,6 +142,8 @@ def two_sessions(
     whole = everything or bool(names)
     shown = [pair for pair in pairs if whole or _is_telling(pair)]
     _print_metrics(out, shown, found)
+    for line in reasons(pairs):
+        print_line(out, f" {escape(line)}", 3)
     if left := len(pairs) - len(shown):
         print_line(out, f" {left} more metrics: --all")
     _print_changes(out, found, everything=everything)
@@ -144,39 +186,31 @@ def _print_metrics(
     print_line(
         out, f" B less A, with its uncertainty at 95 %; intervals {found.question}", 1
     )
-    # The outcomes stand above the table, too.
-    forms = ((True, True), (False, True), (False, False))
-    tables = []
-    for intervals, outcome in forms:
-        table = _metrics(pairs, found, intervals=intervals, outcome=outcome)
-        tables.append(table)
-    print_table(out, *tables)
+    tables = [_metrics(pairs, found, form) for form in _OF_TWO]
+    lacks = [form.lacks for form in _OF_TWO]
+    print_table(out, *tables, lacks=lacks, also="with --json")
 
 
 def _metrics(
-    pairs: Sequence[MetricPair],
-    found: SessionComparison,
-    *,
-    intervals: bool,
-    outcome: bool,
+    pairs: Sequence[MetricPair], found: SessionComparison, form: _Form
 ) -> Table:
     notes = Notes()
     table = borderless_table()
     table.add_column(" metric", no_wrap=True)
-    for head in ("A", "B", "B - A", "± 95 %"):
+    for head in (*("A", "B") * form.values, "B - A", "± 95 %"):
         table.add_column(head, justify="right", no_wrap=True)
     if found.shared_rails:
         table.add_column("± 95 %, if\nunchanged", justify="right", no_wrap=True)
-    if outcome:
-        table.add_column("outcome", no_wrap=True)
+    table.add_column("outcome", no_wrap=not form.folds)
     for pair in pairs:
-        rows = (pair.first, pair.second)
-        cells = [value_text(pair, row, notes, with_interval=intervals) for row in rows]
-        cells += [difference_text(pair), spread_text(pair, pair.apart)]
+        cells = []
+        for row in (pair.first, pair.second) * form.values:
+            cells.append(value_text(pair, row, notes, with_interval=form.intervals))
+        cells.append(difference_text(pair, with_relative=form.relative))
+        cells.append(spread_text(pair, pair.apart))
         if found.shared_rails:
             cells.append(spread_text(pair, pair.shared))
-        if outcome:
-            cells.append(pair.outcome.value)
+        cells.append(pair.outcome.value)
         style = _COLOURS.get(pair.outcome, "")
         table.add_row(f" {escape(pair.name)}", *map(escape, cells), style=style)
     table.caption = "\n".join(map(escape, notes.lines)) or None
@@ -220,13 +254,12 @@ def print_several(out: Terminal, found: SeveralSessions) -> None:
             print_line(out, f" {said}", 3)
     for metric in found.metrics:
         out.print()
-        tables = [_of_metric(metric, *form) for form in _FORMS]
-        print_table(out, *tables)
+        tables = [_of_metric(metric, form) for form in _OF_MANY]
+        lacks = [form.lacks for form in _OF_MANY]
+        print_table(out, *tables, lacks=lacks, also="with --json")
 
 
-def _of_metric(
-    metric: ComparedMetric, names: bool, interval: bool, relative: bool
-) -> Table:
+def _of_metric(metric: ComparedMetric, form: _Form) -> Table:
     """Return the table of a metric in one of its forms."""
     notes = Notes()
     table = borderless_table()
@@ -234,7 +267,7 @@ def _of_metric(
     *numbers, last = HEADS[1:]
     for head in numbers:
         table.add_column(head, justify="right", no_wrap=True)
-    table.add_column(last, no_wrap=relative)
+    table.add_column(last, no_wrap=not form.folds)
     for each, row, pair in metric.rows:
         texts = cells(
             each,
@@ -242,10 +275,10 @@ def _of_metric(
             pair,
             notes,
             same_samples=metric.same_samples,
-            interval=interval,
-            relative=relative,
+            interval=form.intervals,
+            relative=form.relative,
         )
-        name = f"{each.number:>2}" + f"  {each.name}" * names
+        name = f"{each.number:>2}" + f"  {each.name}" * form.names
         style = _COLOURS.get(pair.outcome, "") if pair is not None else ""
         shown = [escape(texts[head]) for head in HEADS[1:]]
         table.add_row(f" {escape(name)}", *shown, style=style)

@@ -17,7 +17,13 @@ from rich.text import Text
 from rig.api.archive import listing, tags
 from rig.api.archive.listing import Listed
 from rig.cli.options import NO_SESSIONS, has_sessions, json_option, sessions_option
-from rig.cli.printed.terminal import Terminal, escape, print_line, print_table
+from rig.cli.printed.terminal import (
+    Terminal,
+    escape,
+    print_left_out,
+    print_line,
+    print_table,
+)
 from rig.errors import DataError
 from rig.files import typed
 from rig.files.plain_text import one_line
@@ -31,6 +37,9 @@ _COLOURS = {
     listing.CHANGED: "red",
     "running": "cyan",
 }
+
+#: Where the columns are that a narrow terminal leaves out.
+_ALSO = "with --json"
 
 
 @click.command()
@@ -128,8 +137,10 @@ def print_rows(out: Terminal, rows: Sequence[Listed]) -> None:
     for count in range(len(heads), _KEPT - 1, -1):
         if not out.is_terminal or _width(widths[:count]) <= out.width:
             _print_lines(out, columns[:count], widths[:count], rows)
+            print_left_out(out, heads[count:], _ALSO)
             return
     print_table(out, _table(columns[:_KEPT], rows))
+    print_left_out(out, heads[_KEPT:], _ALSO)
 
 
 def _width(widths: Sequence[int]) -> int:
@@ -175,7 +186,7 @@ def _padded(column: Sequence[str], width: int) -> list[str]:
 def _table(columns: Sequence[Sequence[str]], rows: Sequence[Listed]) -> Table:
     table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
     for head, *_ in columns:
-        table.add_column(head, no_wrap=head != "labels")
+        table.add_column(head, no_wrap=head not in ("outcome", "labels"))
     for number, row in enumerate(rows, start=1):
         cells = [Text(column[number]) for column in columns]
         cells[_OUTCOME].stylize(_colour(row))

@@ -44,6 +44,10 @@ class ComparisonOutcome(Enum):
     IN_ONE = "in one session only"
 
 
+#: Outcomes that say little without their reason.
+WITH_REASON = (ComparisonOutcome.NOT_COMPARABLE, ComparisonOutcome.UNKNOWN)
+
+
 @dataclass(frozen=True, slots=True)
 class MetricSpread:
     """The uncertainty of a difference: combined standard uncertainty and half-width at
@@ -344,3 +348,19 @@ def counts(pairs: Sequence[MetricPair]) -> Mapping[ComparisonOutcome, int]:
     return {
         outcome: found[outcome] for outcome in ComparisonOutcome if outcome in found
     }
+
+
+def reasons(pairs: Sequence[MetricPair]) -> list[str]:
+    """Return why metrics of two sessions have no difference: "every metric: not
+    comparable: the tasks differ: asc; qubo".
+    """
+    names: dict[str, list[str]] = {}
+    for each in pairs:
+        if each.outcome in WITH_REASON:
+            text = f"{each.outcome.value}: {each.reason}"
+            names.setdefault(text, []).append(each.name)
+    lines = []
+    for text, about in names.items():
+        is_every = len(about) == len(pairs) > 1
+        lines.append(f"{'every metric' if is_every else ', '.join(about)}: {text}")
+    return lines

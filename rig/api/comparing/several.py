@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rig.api.comparing.comparison import SessionComparison, compare
-from rig.api.comparing.metric_pairs import ComparisonOutcome, MetricPair
+from rig.api.comparing.metric_pairs import WITH_REASON, ComparisonOutcome, MetricPair
 from rig.api.comparing.text import difference_text, spread_text, value_text
 from rig.api.sessions.session import Session
 from rig.errors import DAMAGE, DataError, RigError, cause_of, did_you_mean
@@ -32,8 +32,6 @@ _TELLING = (
     ComparisonOutcome.IF_UNCHANGED,
     ComparisonOutcome.IF_ALONE,
 )
-#: Outcomes that say little without their reason.
-_WITH_REASON = (ComparisonOutcome.NOT_COMPARABLE, ComparisonOutcome.UNKNOWN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +95,7 @@ class ComparedMetric:
         """Why sessions have no difference: "2, 3: not comparable: the tasks differ"."""
         numbers: dict[str, list[int]] = {}
         for each, _, pair in self.rows:
-            if pair is not None and pair.outcome in _WITH_REASON:
+            if pair is not None and pair.outcome in WITH_REASON:
                 text = f"{pair.outcome.value}: {pair.reason}"
                 numbers.setdefault(text, []).append(each.number)
         return [f"{in_ranges(about)}: {text}" for text, about in numbers.items()]

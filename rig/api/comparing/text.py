@@ -4,23 +4,28 @@ unit."""
 
 from __future__ import annotations
 
+import math
+
 from rig.api.comparing.metric_pairs import MetricPair, MetricSpread
-from rig.results.document import MetricResult
-from rig.results.stated import Notes, beside, stated
+from rig.results.document import IntervalResult, MetricResult
+from rig.results.stated import Notes, beside, digits
 from rig.units import scale
 
 _DECIMALS_MAX = 9
+#: A smaller value in the unit of the other one would have many zeros before its digits.
+_LEAST_SHOWN = 0.01
 #: A difference below a ppm is shown without a percentage.
 _LEAST_RELATIVE = 1e-6
 
 
 def factor(pair: MetricPair) -> tuple[float, str]:
-    """Return the factor for the values of a pair and the unit in which they are shown:
-    that of the larger one.
+    """Return the factor and the unit for the values of a pair: those of the largest of
+    both values and the half-width of their difference.
     """
     rows = (pair.first, pair.second)
-    values = [abs(row.value) for row in rows if row and row.value is not None]
-    return scale(max(values, default=None), pair.unit)
+    sizes = [abs(row.value) for row in rows if row and row.value is not None]
+    sizes += [pair.apart.expanded_uncertainty] if pair.apart else []
+    return scale(max(filter(math.isfinite, sizes), default=None), pair.unit)
 
 
 def value_text(
@@ -30,24 +35,46 @@ def value_text(
     *,
     with_interval: bool = True,
 ) -> str:
-    """Return "1.8892 ± 0.0059 mJ": the value with the interval by which the two are
-    compared, or without; long reasons of missing ones go to the `notes` of a table.
+    """Return "1.8892 ± 0.0059 mJ": the value to two digits of the compared interval,
+    with it or without; long reasons of missing ones go to the `notes` of a table.
+
+    A value that is far smaller than the other one has a unit of its own.
     """
     if row is None:
         return "-"
-    told = stated(row)
-    many, unit = factor(pair)
-    if many == told.factor:
-        value = told.value
-    else:
-        value = "-" if row.value is None else f"{row.value * many:.4g}"
+    interval = pair.interval(row)
+    many, unit = _scale_of(pair, row, interval)
+    value = "-"
+    if row.value is not None:
+        size = _half_width(interval)
+        decimals = digits(size * many, row.value * many)
+        # A zero that is added has no sign: no value is -0.
+        value = f"{round(row.value * many, decimals) + 0.0:.{decimals}f}"
     if not with_interval:
         return " ".join(filter(None, (value, unit)))
-    interval = pair.interval(row)
     text = beside(interval, row.value, many, notes)
     # The unit is that of the ends as well; a reason has none.
     parts = (value, unit, text) if interval.reason else (value, text, unit)
     return " ".join(filter(None, parts))
+
+
+def _half_width(interval: IntervalResult) -> float:
+    """Return the half-width of an interval; 0 of one that is not known."""
+    size = interval.half_width
+    if size is None or interval.reason or not math.isfinite(size):
+        return 0.0
+    return size
+
+
+def _scale_of(
+    pair: MetricPair, row: MetricResult, interval: IntervalResult
+) -> tuple[float, str]:
+    """Return the factor and the unit of one of the two values."""
+    many, unit = factor(pair)
+    size = max(abs(row.value or 0.0), _half_width(interval))
+    if 0 < size * many < _LEAST_SHOWN:
+        return scale(size, row.unit)
+    return many, unit
 
 
 def difference_text(
@@ -73,9 +100,10 @@ def difference_text(
     shown = float(number)
     if with_relative and shown and abs(pair.relative or 0.0) >= _LEAST_RELATIVE:
         percent = (pair.relative or 0.0) * 100
-        relative = (
-            f"({percent:+.0f} %)" if abs(percent) >= 100 else f"({percent:+.2g} %)"
-        )
+        # Two digits, and no exponent where 99.7 becomes 100.
+        rounded = percent if abs(percent) >= 100 else float(f"{percent:.2g}")
+        digits_shown = ".0f" if abs(rounded) >= 100 else ".2g"
+        relative = f"({rounded:+{digits_shown}} %)"
     both = spread_text(pair, spread) if with_spread else ""
     return " ".join(filter(None, (number, both or unit, relative)))
 

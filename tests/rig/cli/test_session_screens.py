@@ -134,6 +134,7 @@ READ: dict[str, tuple[str, ...]] = {
     "compare-backends": ("compare", GOOD, OTHER, CHANGED),
     "compare-changed": ("compare", GOOD, CHANGED),
     "compare-cut-off": ("compare", GOOD, CUT_OFF),
+    "compare-other-task": ("compare", GOOD, GRID),
     "compare-several": ("compare", GOOD, GRID, WORDS, CUT_OFF),
     "compare-no-session": ("compare", GOOD, "empty"),
     "compare-nothing": ("compare",),
@@ -257,6 +258,28 @@ def test_a_good_case_is_one_screen(name: str) -> None:
     text = (SCREENS / f"{name}.txt").read_text(encoding="utf-8")
     for screen in text.split("=====")[1:]:
         assert len(screen.rstrip().splitlines()) - 1 <= LINES
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 100])
+def test_a_comparison_has_its_outcomes_at_every_width(width: int, here: Path) -> None:
+    text = screens.of_command(width, False, *READ["compare"])
+    table = text[text.index("B less A") :]
+    assert table.count("differs") >= 5 and "…" not in text
+    several = screens.of_command(width, False, *READ["compare-several"])
+    assert "…" not in several and "not comparable" in " ".join(several.split())
+    for name in ("results", "sessions"):
+        words = READ.get(name, ("sessions",))
+        listed = screens.of_command(width, False, *words)
+        assert "…" not in listed and listed.count(GOOD[9:]) >= 1
+        assert width == 100 or "in a wider terminal" in " ".join(listed.split())
+
+
+@pytest.mark.parametrize("more", [(), ("--all",)])
+def test_two_sessions_of_different_tasks_say_why(
+    more: tuple[str, ...], here: Path
+) -> None:
+    text = screens.of_command(100, False, *READ["compare-other-task"], *more)
+    assert ": not comparable: the tasks differ: null; qubo" in " ".join(text.split())
 
 
 def printed(words: tuple[str, ...], code: int) -> Any:

@@ -194,10 +194,31 @@ def test_numbers_of_one_row_have_one_unit() -> None:
     both = difference_text(result, with_spread=True)
     assert both == "+0.1000 ± 0.0028 mJ (+11 %)"
     assert spread_text(result, result.apart) == "± 0.0028 mJ"
-    assert value_text(result, result.first) == "0.95 ± 0.0020 mJ"
+    assert value_text(result, result.first) == "0.9500 ± 0.0020 mJ"
     assert value_text(result, result.second) == "1.0500 ± 0.0020 mJ"
     same = pair("energy", metric(1e-3, scatter(1e-6)), metric(1e-3, scatter(1e-6)), ())
     assert difference_text(same) == "0 mJ"
+
+
+@pytest.mark.parametrize(
+    ("value", "u", "shown"),
+    [
+        (1.5e-7, 6.5e-12, "150.000 ± 0.013 nJ"),
+        (6e-9, 7e-12, "6.000 ± 0.014 nJ"),
+        (0.029984, 4.2e-5, "0.029984 ± 0.000084 J"),
+        (0.0, 4.2e-5, "0 ± 84 µJ"),
+    ],
+)
+def test_a_value_has_the_digits_of_its_interval(
+    value: float, u: float, shown: str
+) -> None:
+    """Also beside one that is far larger."""
+    other = metric(5.01, scatter(1e-3))
+    result = pair("energy", other, metric(value, scatter(u)), ())
+    assert value_text(result, result.second) == shown
+    assert value_text(result, other) == "5.0100 ± 0.0020 J"
+    percent = difference_text(result).partition("(")[2]
+    assert percent == "-100 %)" if value < 0.02 else percent == "-99 %)"
 
 
 def test_a_tree_is_flat_by_path() -> None:
