@@ -61,7 +61,7 @@ def findings(
             yield Finding(name, False, verified.MISSING)
         elif now != digest:
             said = f"was changed: SHA-256 {now[:16]}..., recorded {digest[:16]}..."
-            yield Finding(name, False, f"{said}{_repair(name)}")
+            yield Finding(name, False, f"{said}{_repair(name, journal)}")
         else:
             yield Finding(name, True, "unchanged", kind=FindingKind.UNCHANGED)
     unfinished = tuple(
@@ -76,7 +76,7 @@ def findings(
             and name not in (EVENTS, SIGNATURE)
             and not name.startswith(unfinished)
         ):
-            yield Finding(name, False, f"{verified.UNLISTED}{_repair(name)}")
+            yield Finding(name, False, f"{verified.UNLISTED}{_repair(name, journal)}")
     for name in _added_folders(folder, listed, unfinished):
         said = "was added: no line of events.jsonl names a file in it"
         yield Finding(f"{name}/", False, said)
@@ -100,12 +100,15 @@ def _added_folders(
             yield name
 
 
-def _repair(name: str) -> str:
+def _repair(name: str, journal: Journal) -> str:
     """Return what to do about a file whose line is missing, as a command that was
     killed between the two leaves it; empty for a file that no such command writes.
     """
     of = name.removesuffix(session_folder.PARTIAL_SUFFIX)
     if of == RESULTS:
+        # No command writes it again once the session is finished.
+        if journal.status == "success":
+            return ""
         return (
             ". Was rig run or rig resume killed? rig resume writes it and its line"
             " again"
