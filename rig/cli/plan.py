@@ -49,7 +49,11 @@ def plan(
     as_json: bool,
 ) -> None:
     """Print the steps of a trial, and the time and disk space of all trials; no device
-    is touched."""
+    is touched.
+
+    The exit code is 0 also where the disk has no room: "room" of --json says so, and
+    rig run refuses to start.
+    """
     scenario, task, resolved = planning.open_plan(bench, overrides)
     if trial > resolved.bench.trials:
         raise ConfigError(

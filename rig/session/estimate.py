@@ -232,8 +232,8 @@ def refuse_no_room(needed_b: int, folder: Path, what: str, try_next: str) -> Non
     raise StorageFull(
         f"the disk of {folder} has no room for {what}",
         evidence=(
-            f"it needs about {bytes_text(needed_b)}, {bytes_text(free_b or 0)} are"
-            f" free, of which {bytes_text(RESERVE_B)} are kept to close it"
+            f"it needs about {bytes_text(needed_b)}, and {bytes_text(RESERVE_B)} to"
+            f" close it; {bytes_text(free_b or 0)} are free"
         ),
         try_next=try_next,
     )

@@ -124,7 +124,10 @@ def test_a_session_is_not_begun_on_a_disk_without_room(
     with pytest.raises(StorageFull, match="has no room for this session") as refused:
         run_virtual()
     # The plan and the start say the same number.
-    assert f"it needs about {bytes_text(known_b)}, " in refused.value.evidence
+    assert refused.value.evidence == (
+        f"it needs about {bytes_text(known_b)}, and 33.6 MB to close it;"
+        f" {bytes_text(needed_b // 2)} are free"
+    )
     assert "fewer trials" in refused.value.try_next
     assert list(tmp_path.iterdir()) == []
 
