@@ -12,6 +12,7 @@ from rig.api.support import bundle as support
 from rig.bench.scan import scan
 from rig.cli.options import EXISTING_FILE, EXISTING_FOLDER, FILE, to_write
 from rig.cli.printed.terminal import Terminal, escape, print_line, print_table
+from rig.errors import ConfigError
 from rig.units import bytes_text, plural
 
 
@@ -48,6 +49,10 @@ def bundle(
     serial numbers unless you keep them. It holds no trace and no data. Look at it
     before you send it.
     """
+    if out.exists() and not only_list:
+        raise ConfigError(
+            f"{out} is there already", path="--out", try_next="another name: --out FILE"
+        )
     console = Terminal()
     made = support.collect(session, bench, keep_serials=serials, scan=scan)
     written = None if only_list else made.write(out)

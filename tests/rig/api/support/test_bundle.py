@@ -254,4 +254,6 @@ def test_on_the_command_line_it_is_listed_first(planted: Path, tmp_path: Path) -
     assert listed.exit_code == 0, listed.output
     assert "versions.txt" in listed.output and not out.exists()
     assert CliRunner().invoke(command, words).exit_code == 0
+    written = CliRunner().invoke(command, words, standalone_mode=False)
+    assert "is there already" in str(written.exception)
     assert zipfile.is_zipfile(out)
