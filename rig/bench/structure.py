@@ -66,7 +66,8 @@ def _refusal(place: str, cause: BaseException) -> ConfigError:
     if isinstance(cause, KeyError):
         return ConfigError("this key is needed", path=place)
     if isinstance(cause, _ChoiceError):
-        hint = f"one of {', '.join(map(str, cause.choices))}"
+        named = ", ".join(str(choice) for choice in cause.choices if choice != "")
+        hint = f"one of {named}{', or empty' if '' in cause.choices else ''}"
         return ConfigError(str(cause), path=place, try_next=hint)
     if isinstance(cause, cattrs.ForbiddenExtraKeysError):
         allowed: list[str] = []

@@ -11,14 +11,16 @@ from pathlib import Path
 from typing import Any
 
 import click
+import numpy as np
 
 from rig.cli import exit_codes
 from rig.cli.options import FiniteNumber, FiniteRange, to_write
 from rig.cli.printed.terminal import Terminal, escape, say
 from rig.store import session_folder
+from rig.units import plural
 from scenarios.tasks.qubo import problem_file, problem_wire, reference
 from scenarios.tasks.qubo.command_parts import FILE
-from scenarios.tasks.qubo.problem import KINDS, QuadraticProblem
+from scenarios.tasks.qubo.problem import CUT, KINDS, QuadraticProblem
 from scenarios.tasks.qubo.problem_file import FORMATS, ProblemFile, ReadingOptions
 from scenarios.tasks.qubo.reference import COST_MIN, FoundVector, Solver
 from scenarios.tasks.qubo.targets_command import solver_seeds
@@ -144,7 +146,8 @@ def _print_file(file: Path, problem_read: ProblemFile) -> None:
     say(
         Terminal(),
         f"{escape(file.name)}: {problem_read.format}, {problem.kind} of"
-        f" {problem.nodes} nodes and {problem.edges} edges, {_weights(problem)}",
+        f" {plural(problem.nodes, 'node')} and {plural(problem.edges, 'edge')},"
+        f" {_weights(problem)}",
     )
     for note in problem_read.notes:
         say(Terminal(), f"  {escape(note)}")
@@ -153,8 +156,12 @@ def _print_file(file: Path, problem_read: ProblemFile) -> None:
 def _weights(problem: QuadraticProblem) -> str:
     """Describe the weights, and the way back to the file's numbers."""
     if not problem.weighted:
-        signs = problem.kind == "max-cut" and bool((problem.quadratic < 0).any())
-        return "weights 1 and -1" if signs else "weights 1"
+        sizes = [1 / problem.scale]
+        if problem.kind == CUT:
+            signs = np.unique(np.sign(problem.quadratic))[::-1]
+            sizes = [sign / problem.scale for sign in signs.tolist()]
+        listed = " and ".join(f"{size:g}" for size in sizes)
+        return f"weights {listed}" if listed else "no weights"
     counted = f", counted in units of 1/{problem.scale}" if problem.scale > 1 else ""
     return f"weighted{counted}"
 

@@ -34,6 +34,7 @@ from scenarios.tasks.qubo.problem import (
     GENERAL,
     KINDS,
     SET,
+    SUM_MAX,
     Kind,
     QuadraticProblem,
     Sense,
@@ -201,6 +202,8 @@ def problem_of(
             f"the complement of a file of kind {kind}",
             try_next=f'kind = "{SET}", or leave out complement',
         )
+    if kind != SET:
+        notes += _unused_weights(entries, kind)
     if kind == GENERAL:
         return _general(entries, notes)
     weights, scale = whole(entries.weights or ["1"] * len(entries.ends))
@@ -238,8 +241,20 @@ def _refuse_sum(weights: Whole) -> None:
     if total >= 2**40:
         raise DataError(
             f"the weights add up to {total}, in units of their last decimal",
+            evidence=f"the search counts to {SUM_MAX}",
             try_next="smaller weights, or with fewer decimals",
         )
+
+
+def _unused_weights(entries: Entries, kind: Kind) -> list[str]:
+    """Return a note of weights of nodes, which only a set has; raise DataError where a
+    text is none.
+    """
+    weights, scale = whole(entries.node_weights or ["1"])
+    unused = int((weights != scale).sum())
+    if not unused:
+        return []
+    return [f"weights of nodes, which are not used for the kind {kind}: {unused}"]
 
 
 def _announced(entries: Entries) -> list[str]:

@@ -99,9 +99,10 @@ class ProblemSettings:
     @property
     def name(self) -> str:
         """The name of the workload, and of its cell: the file's, in letters, digits
-        and underscores."""
+        and underscores; without any, the numbers of its characters in Unicode."""
         stem = Path(self.file or EXAMPLE).stem
-        return re.sub(r"[^A-Za-z0-9]+", "_", stem).strip("_")
+        name = re.sub(r"[^A-Za-z0-9]+", "_", stem).strip("_")
+        return name or "_".join(f"u{ord(character):04x}" for character in stem)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -414,15 +415,29 @@ def target_cost(settings: ProblemSettings, problem: QuadraticProblem) -> int | N
 
 
 def refuse_names(settings: Sequence[ProblemSettings]) -> None:
-    """Raise ConfigError where a file gives no name, or two give the same."""
-    names = [each.name for each in settings]
+    """Raise ConfigError where two files give the same name."""
+    files: dict[str, str] = {}
     for each in settings:
-        if not each.name or names.count(each.name) > 1:
+        file = each.file or EXAMPLE.name
+        if each.name in files:
             raise ConfigError(
-                f"{each.file!r} gives the name {each.name!r}, which is empty or taken",
+                f"{file!r} gives the name {each.name!r}, which is taken",
                 path=f"{PATH}.file",
-                try_next="another name of the file",
+                evidence=f"{files[each.name]!r} gives the same",
+                try_next="another name of one of the files, in letters and digits",
             )
+        files[each.name] = file
+
+
+def read_from_files(settings: Sequence[ProblemSettings]) -> str:
+    """Return why a check does not read the files of problems again, and what a person
+    can do.
+    """
+    named = ", ".join(each.file or EXAMPLE.name for each in settings)
+    return (
+        f"{named} (bench.toml): {PROVENANCE} keeps what was read, on which the vectors"
+        " are evaluated, and not the files; compare your copies with file_sha256 there"
+    )
 
 
 def _read(settings: ProblemSettings, folder: Path) -> ProblemFile:

@@ -31,6 +31,7 @@ from scenarios.tasks.qubo.problem_task import (
     ProblemReplica,
     ProblemSettings,
     ProblemTask,
+    read_from_files,
 )
 from scenarios.tasks.qubo.programs import KNOWN, PARAMETERS, programs
 from scenarios.tasks.qubo.reference import Steps
@@ -120,10 +121,7 @@ class QuboTask(OptimizationTask):
         """Return the facts that the shipped tables and the seeds determine; the graphs
         are made again where vectors are scored."""
         if settings.problems:
-            paths = [
-                problem.file or "the example problem" for problem in settings.problems
-            ]
-            return Regeneration({}, unknown=outside_session(*paths))
+            return Regeneration({}, unknown=read_from_files(settings.problems))
         if settings.targets or settings.official:
             tables = outside_session(settings.targets, settings.official)
             return Regeneration({}, unknown=tables)

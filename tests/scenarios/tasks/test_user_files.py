@@ -27,7 +27,6 @@ FILE = "lab/own-file"
         (MlperfTiny, {"data": FILE}),
         (MlperfTiny, {"model": FILE}),
         (NetworkTask, {"inputs": FILE}),
-        (QuboTask, {"problems": (ProblemSettings(file=FILE),)}),
         (QuboTask, {"targets": FILE}),
         (QuboTask, {"official": FILE}),
         (SwwTask, {"audio": FILE}),
@@ -42,6 +41,16 @@ def test_a_file_that_is_not_kept_is_named_with_what_to_do(
     said = made.unknown
     assert said.startswith(f"{FILE} (bench.toml) is not kept in the session folder")
     assert "provenance.json" in said and "rig audit" in said
+
+
+def test_problems_from_files_are_kept_without_their_files() -> None:
+    problems = (ProblemSettings(file=FILE), ProblemSettings())
+    made = QuboTask.regenerated(replace(QuboTask.Settings(), problems=problems))
+    assert made is not None
+    assert made.unknown.startswith(
+        f"{FILE}, example.txt (bench.toml): provenance.json keeps what was read"
+    )
+    assert "file_sha256" in made.unknown
 
 
 def test_generated_files_are_no_files_of_the_owner() -> None:

@@ -16,12 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rig.errors import DataError
+from rig.units import plural
 
 #: Weights have at most so many decimals, as they are counted in whole numbers.
 DECIMALS_MAX = 9
 _DIGITS_MAX = 12
 _WHOLE = re.compile(r"[+-]?[0-9]{1,15}\Z", re.ASCII)
 _QUOTED = 60
+_COUNT_DIGITS = 15
 #: Twice the edges that are possible, as a file may list each twice, and some heads.
 ENTRIES_MAX = 25_000_000
 LINES_MAX = ENTRIES_MAX + 100_000
@@ -79,17 +81,25 @@ def lines_of(text: str) -> Iterator[str]:
 
 def count(text: str, line: int, most: int) -> int:
     """Return a number of things; raise DataError for other text, or beyond `most`."""
-    if not text.isascii() or not text.isdigit() or len(text) > 15 or int(text) > most:
+    if not _is_count(text, most):
         raise wrong(line, f"{text[:_QUOTED]!r} is no number from 0 to {most}")
     return int(text)
 
 
 def node(text: str, line: int, nodes: int) -> int:
     """Return a node, from 0 on, of a file that counts from 1; raise DataError."""
-    number = count(text, line, nodes)
-    if number == 0:
-        raise wrong(line, f"node 0, where nodes are 1 to {nodes}")
-    return number - 1
+    if not _is_count(text, nodes) or int(text) == 0:
+        raise wrong(
+            line,
+            f"{text[:_QUOTED]!r} is no node: the file has {plural(nodes, 'node')},"
+            " which count from 1",
+        )
+    return int(text) - 1
+
+
+def _is_count(text: str, most: int) -> bool:
+    is_whole = text.isascii() and text.isdigit() and len(text) <= _COUNT_DIGITS
+    return is_whole and int(text) <= most
 
 
 def wrong(line: int, what: str) -> DataError:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from click import UsageError
 from click.testing import CliRunner, Result
 
 from rig.errors import ConfigError, DataError
@@ -38,6 +39,25 @@ def test_inspect_prints_size_oddities_and_memory(tmp_path: Path) -> None:
     assert "bytes of memory" in output
 
 
+@pytest.mark.parametrize(
+    ("weight", "said"),
+    [
+        ("1", "3 nodes and 1 edge, weights 1"),
+        ("-1", "3 nodes and 1 edge, weights -1"),
+        ("0.001", "3 nodes and 1 edge, weights 0.001"),
+        ("0", "3 nodes and 0 edges, no weights"),
+        ("2.5", "3 nodes and 1 edge, weighted, counted in units of 1/10"),
+    ],
+)
+def test_inspect_prints_weights_in_the_numbers_of_the_file(
+    tmp_path: Path, weight: str, said: str
+) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text(f"3 1\n1 2 {weight}\n")
+    output = " ".join(command("inspect", path).output.split())
+    assert f"gset, max-cut of {said} " in output
+
+
 def test_a_search_finds_the_best_cut_and_keeps_its_vector(tmp_path: Path) -> None:
     out = tmp_path / "best.json"
     # 72 is the most: found by taking the grid row after row, all cuts at once.
@@ -58,8 +78,6 @@ def test_a_target_that_is_not_reached_is_an_exit_code() -> None:
 @pytest.mark.parametrize(
     ("target", "said"),
     [
-        ("nan", "nan"),
-        ("-inf", "-inf"),
         ("1e12", "as all weights together make"),
         ("-1", "worse than"),
         ("7.5", "whole numbers"),
@@ -69,6 +87,12 @@ def test_a_target_that_no_vector_has_is_refused(target: str, said: str) -> None:
     with pytest.raises(ConfigError, match=said) as caught:
         command("search", EXAMPLE, f"--target={target}")
     assert caught.value.path == "--target" and caught.value.try_next
+
+
+@pytest.mark.parametrize("target", ["nan", "-inf"])
+def test_a_target_that_is_no_finite_number_is_wrong_usage(target: str) -> None:
+    with pytest.raises(UsageError, match=f"{target} is no finite number"):
+        command("search", EXAMPLE, f"--target={target}")
 
 
 def test_a_file_that_is_cut_off_is_refused(tmp_path: Path) -> None:

@@ -75,6 +75,19 @@ def test_edges_of_dimacs_are_counted_and_odd_ones_reported(tmp_path: Path) -> No
     assert problem.value(least_cost(problem)) == 6
 
 
+@pytest.mark.parametrize("kind", ["max-cut", "qubo"])
+def test_weights_of_nodes_that_a_kind_does_not_use_are_reported(
+    tmp_path: Path, kind: str
+) -> None:
+    text = "p edge 3 2\nn 1 5\nn 2 1\nn 3 2.5\ne 1 2\ne 2 3\n"
+    notes = read(tmp_path, "a.col", text, kind=kind).notes
+    assert notes == (f"weights of nodes, which are not used for the kind {kind}: 2",)
+    unweighted = text.replace("n 1 5", "n 1 1").replace("n 3 2.5", "n 3 1.0")
+    assert not read(tmp_path, "a.col", unweighted, kind=kind).notes
+    with pytest.raises(DataError, match="'x' is no weight"):
+        read(tmp_path, "a.col", text.replace("2.5", "x"), kind=kind)
+
+
 def test_a_clique_of_dimacs_is_a_set_of_the_complement(tmp_path: Path) -> None:
     graph = networkx.gnp_random_graph(14, 0.6, seed=3)
     lines = [f"p edge 14 {graph.number_of_edges()}"]
@@ -299,8 +312,9 @@ def test_a_damaged_binary_file_is_read_or_refused(
     [
         ("a.txt", "", "no form of a problem"),
         ("a.txt", "3 2\n1 2 1\n", "cut off"),
-        ("a.txt", "3 1\n1 4 1\n", "line 2: '4' is no number from 0 to 3"),
-        ("a.txt", "3 1\n0 1 1\n", "node 0"),
+        ("a.txt", "3 1\n1 4 1\n", "line 2: '4' is no node: the file has 3"),
+        ("a.txt", "3 1\n0 1 1\n", "'0' is no node: the file has 3 nodes, which count"),
+        ("a.col", "p edge 1 1\ne 1 2\n", "'2' is no node: the file has 1 node, which"),
         ("a.txt", "3 1\n1 2 x\n", "is no weight"),
         ("a.txt", "3 1\n1 2 nan\n", "is no weight"),
         ("a.txt", "3 1\n1 2 1e400\n", "is no weight"),

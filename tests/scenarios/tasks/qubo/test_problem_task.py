@@ -244,6 +244,41 @@ def test_what_does_not_fit_is_refused_before_anything_is_begun(
     assert "\n" not in caught.value.cause
 
 
+def test_a_name_without_latin_letters_is_that_of_its_characters(tmp_path: Path) -> None:
+    gset(tmp_path / "ü.txt", 12, 30, 1)
+    gset(tmp_path / "図-形.txt", 12, 30, 2)
+    path = bench(
+        tmp_path,
+        "virtual",
+        'file = "ü.txt"\n[[task.qubo.problems]]\nfile = "図-形.txt"\n',
+    )
+    result = measured(path, tmp_path)
+    names = [name for name in result.results.metrics if name.startswith("cut_")]
+    for name in ("u00fc", "u56f3_u002d_u5f62"):
+        assert any(each.startswith(f"cut_{name}_") for each in names), names
+    assert check(result.folder).ok
+
+
+def test_the_second_of_two_files_with_the_same_name_is_refused(tmp_path: Path) -> None:
+    text = 'file = "a-b.txt"\n[[task.qubo.problems]]\nfile = "a_b.txt"\n'
+    with (
+        pytest.raises(ConfigError, match=r"a_b\.txt' gives the name 'a_b'") as taken,
+        open_bench(bench(tmp_path, "virtual", text)),
+    ):
+        pass
+    assert "a-b.txt' gives the same" in taken.value.evidence
+
+
+def test_a_wrong_kind_is_refused_with_the_kinds(tmp_path: Path) -> None:
+    with (
+        pytest.raises(ConfigError) as other,
+        open_bench(bench(tmp_path, "virtual", 'file = "a.txt"\nkind = "clique"\n')),
+    ):
+        pass
+    said = "one of independent-set, max-cut, qubo, or empty"
+    assert other.value.try_next == said
+
+
 def test_a_stopped_session_of_a_file_beside_the_bench_goes_on(tmp_path: Path) -> None:
     gset(tmp_path / "own.txt", 20, 40, 3, signs=False)
     path = bench(tmp_path, "virtual", 'file = "own.txt"\n')
