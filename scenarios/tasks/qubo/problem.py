@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
 from typing import Literal
@@ -29,6 +30,8 @@ KINDS: tuple[Kind, ...] = (SET, CUT, GENERAL)
 Sense = Literal["min", "max"]
 #: The search counts costs in 32 bits, and so does the protocol.
 SUM_MAX = 2**31 - 1
+#: A weight of a cut is in the cost of both its nodes, and twice in that of its pair.
+CUT_COUNTS = 4
 #: Of edges of a cut, bit 15 of a neighbour is the sign (firmware/workloads/qubo).
 FLIP_NODES_MAX = 32767
 #: A device keeps the weight of a node in 16 bits.
@@ -200,13 +203,8 @@ def refuse_unfit(problem: QuadraticProblem, name: str) -> QuadraticProblem:
             f"{name} has {problem.nodes} nodes: 1 to {most} are possible for"
             f" {problem.kind}",
         )
-    total = _total(problem)
-    if total > SUM_MAX:
-        raise DataError(
-            f"the weights of {name} add up to {total}, and the search counts to"
-            f" {SUM_MAX}",
-            try_next="smaller weights, or with fewer decimals",
-        )
+    if _total(problem) > SUM_MAX:
+        raise _too_large(problem, name)
     if problem.kind == SET:
         lightest, heaviest = int(-problem.linear.max()), int(-problem.linear.min())
         if lightest < 1 or heaviest > NODE_WEIGHT_MAX:
@@ -226,6 +224,29 @@ def _total(problem: QuadraticProblem) -> int:
         return problem.edges
     sizes = np.abs(problem.linear).sum() + np.abs(problem.quadratic).sum()
     return int(sizes)
+
+
+def _too_large(problem: QuadraticProblem, name: str) -> DataError:
+    """Return the error of a sum of weights, with numbers as the file has them."""
+    total, most = _total(problem), SUM_MAX
+    parts = f"the weights of {name}"
+    limit = "at most"
+    if problem.kind == CUT and problem.weighted:
+        # weights of both signs partly cancel at a node
+        total, most = int(np.abs(problem.quadratic).sum()) // 2, SUM_MAX // CUT_COUNTS
+        limit = "where an edge counts at both ends and between them, up to"
+    if problem.kind == GENERAL:
+        parts = f"the terms of {name}, of variables 0 and 1,"
+    return DataError(
+        f"{parts} add up to {_in_file(total, problem.scale)}",
+        evidence=f"{limit} {_in_file(most, problem.scale)} fits, as costs have 32 bits",
+        try_next="smaller weights, or with fewer decimals",
+    )
+
+
+def _in_file(number: int, scale: int) -> str:
+    """Return a whole number as the file counts, without an exponent."""
+    return f"{Decimal(number) / scale:f}"
 
 
 def of_graph(graph: Graph) -> QuadraticProblem:

@@ -424,6 +424,53 @@ def test_weights_up_to_the_largest_are_taken(
         read(tmp_path, name, line.format(most + 1))
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "cause", "evidence"),
+    [
+        (
+            "a.txt",
+            "3 1\n1 2 4000000000\n",
+            "the weights of .* to 4000000000",
+            "536870911",
+        ),
+        (
+            "a.txt",
+            "3 2\n1 2 6e8\n2 3 1\n",
+            "the weights of .* to 600000001",
+            "536870911",
+        ),
+        ("a.txt", "3 1\n1 2 4000000.001\n", "to 4000000.001", " 536870.911 fits"),
+        ("a.coo", "# vartype=SPIN\n0 1 6e8\n", "of variables 0 and 1", " 2147483647 "),
+        (
+            "a.col",
+            "p edge 2 0\nn 1 3e9\n",
+            "the weights .* to 3000000001",
+            "2147483647",
+        ),
+    ],
+)
+def test_too_large_sums_are_stated_in_the_numbers_of_the_file(
+    tmp_path: Path, name: str, text: str, cause: str, evidence: str
+) -> None:
+    with pytest.raises(DataError, match=cause) as large:
+        read(tmp_path, name, text)
+    assert evidence in large.value.evidence
+
+
+@pytest.mark.parametrize(
+    "weights", [(536_870_911,), (536_870_910, 1), (536_870_908, 3)]
+)
+def test_a_cut_of_a_quarter_of_the_counter_fits_whatever_its_edges(
+    tmp_path: Path, weights: tuple[int, ...]
+) -> None:
+    lines = [f"{node} {node + 1} {each}" for node, each in enumerate(weights, start=1)]
+    text = "\n".join([f"3 {len(weights)}", *lines, ""])
+    assert read(tmp_path, "a.txt", text).problem.edges == len(weights)
+    heavier = text.replace(str(weights[0]), str(weights[0] + 1), 1)
+    with pytest.raises(DataError, match="add up to 536870912"):
+        read(tmp_path, "a.txt", heavier)
+
+
 def test_an_edge_inside_a_set_costs_eight_times_its_lighter_node(
     tmp_path: Path,
 ) -> None:
