@@ -39,6 +39,17 @@ def obstacle(one: Results, other: Results, unit: str) -> str:
     return _of_energies(one, other, found) if energies else ""
 
 
+def facts(results: Results) -> tuple[str, ...]:
+    """Return all that `obstacle` compares: between sessions with equal facts it finds
+    none.
+    """
+    found = results.origins or origins.of_facts(results.provenance.stored)
+    fed = results.provenance.metadata.get(COMPONENTS)
+    origin = str(found)
+    place = (results.task, results.scenario, results.data.source, results.sut)
+    return (*place, origin, _kinds(results), str(fed))
+
+
 def _of_energies(
     one: Results, other: Results, found: Iterable[origins.SessionOrigins]
 ) -> str:

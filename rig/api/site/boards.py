@@ -8,17 +8,19 @@ the intervals of a metric are so wide that all of them hold together in 95 % of 
 (Bonferroni), so that no order among many sessions is one of chance; where a session
 knows an interval at 95 % alone, the ranks of that metric are of the 95 % intervals, and
 the board says so. Simulated sessions have boards of their own, as their numbers are no
-results of a device.
+results of a device. Sessions whose values of a metric are no values of one quantity, by
+the rule of `rig compare`, have no ranks among each other.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 
 from rig.api.archive.collected import Collected
+from rig.api.comparing.comparable import facts, obstacle
 from rig.api.comparing.metric_pairs import held_together
 from rig.model.metric import Prominence, Statistic
 from rig.results.document import IntervalResult, MetricResult
@@ -35,6 +37,7 @@ _BETTER = {True: "higher is better", False: "lower is better", None: ""}
 class BoardCell:
     """A metric of a session: as text, its place in the order, its rank (None where
     there is none), and value and ends of the interval on the axis, in per cent.
+    `obstacle` is why it has no rank among the others: it is another quantity.
     """
 
     value: str
@@ -42,6 +45,7 @@ class BoardCell:
     interval: str
     number: str
     reason: str
+    obstacle: str
     place: int
     rank: int | None
     at: float | None
@@ -93,8 +97,9 @@ def _board(
     cells: list[dict[str, BoardCell]] = [{} for _ in sessions]
     metrics = []
     for name in names:
-        metrics.append(_metric(name, sessions))
-        column = _column(name, sessions, metrics[-1].is_logarithmic)
+        obstacles = _obstacles(name, sessions)
+        metrics.append(_metric(name, sessions, obstacles))
+        column = _column(name, sessions, obstacles, metrics[-1].is_logarithmic)
         for of_session, cell in zip(cells, column, strict=True):
             of_session[name] = cell
     rows = list(zip(sessions, cells, strict=True))
@@ -126,7 +131,65 @@ def _finite(value: float | None) -> bool:
     return value is not None and math.isfinite(value)
 
 
-def _metric(name: str, sessions: Sequence[Collected]) -> BoardMetric:
+def _obstacles(name: str, sessions: Sequence[Collected]) -> list[str]:
+    """Return why the metric of each session has no rank: `rig compare` would not
+    compare it with those of the largest group of sessions that it compares. Empty for
+    the sessions of this group, and for those that have no rank for another reason.
+    """
+    # Of the sessions with equal facts the first one stands for all.
+    alike: dict[tuple[str, ...], list[int]] = {}
+    for at, each in enumerate(sessions):
+        metric = _found(name, each)
+        if each.counts and metric is not None and each.results is not None:
+            key = (metric.unit, *facts(each.results))
+            alike.setdefault(key, []).append(at)
+    groups: list[list[list[int]]] = []
+    for members in alike.values():
+        new = sessions[members[0]]
+        for group in groups:
+            if not any(_obstacle(name, sessions[each[0]], new) for each in group):
+                group.append(members)
+                break
+        else:
+            groups.append([members])
+    reasons = [""] * len(sessions)
+    if len(groups) < 2:
+        return reasons
+    largest = max(groups, key=_size)
+    for group in groups:
+        # A rank in a group of one session would say that it is the best of several.
+        if group is largest and _size(group) > 1:
+            continue
+        # All groups have one session where the largest one is among these.
+        others = largest if group is not largest else groups[1]
+        for members in group:
+            new = sessions[members[0]]
+            found = (_obstacle(name, sessions[each[0]], new) for each in others)
+            reason = next(filter(None, found), "")
+            for at in members:
+                reasons[at] = reason
+    return reasons
+
+
+def _size(group: Sequence[Sequence[int]]) -> int:
+    """Return the number of sessions of a group."""
+    return sum(map(len, group))
+
+
+def _obstacle(name: str, one: Collected, other: Collected) -> str:
+    """Return why a metric of two sessions is not compared; empty where it is."""
+    metrics = _found(name, one), _found(name, other)
+    if metrics[0] is None or metrics[1] is None:
+        return ""
+    if metrics[0].unit != metrics[1].unit:
+        return f"the units differ: {metrics[0].unit}; {metrics[1].unit}"
+    assert one.results is not None and other.results is not None
+    return obstacle(one.results, other.results, metrics[0].unit)
+
+
+def _metric(
+    name: str, sessions: Sequence[Collected], obstacles: Sequence[str]
+) -> BoardMetric:
     found = [metric for each in sessions if (metric := _found(name, each))]
     directions = {metric.higher_is_better for metric in found}
     better = _BETTER[directions.pop()] if len(directions) == 1 else ""
@@ -135,7 +198,7 @@ def _metric(name: str, sessions: Sequence[Collected]) -> BoardMetric:
     values = [metric.value for metric in found if metric.value is not None]
     least = min(values, default=0.0)
     wide = least > 0 and max(values) / least > _WIDE
-    is_corrected = _are_wider(_ranked(name, sessions))
+    is_corrected = _are_wider(_ranked(name, sessions, obstacles))
     return BoardMetric(
         name=name,
         better=better,
@@ -179,33 +242,45 @@ class _Axis:
 
 
 def _column(
-    name: str, sessions: Sequence[Collected], is_logarithmic: bool
+    name: str,
+    sessions: Sequence[Collected],
+    obstacles: Sequence[str],
+    is_logarithmic: bool,
 ) -> list[BoardCell]:
     """Return the cells of a metric, in the order of the sessions."""
     found = [_found(name, each) for each in sessions]
     axis = _Axis.of([metric for metric in found if metric], is_logarithmic)
-    ranks = _ranks(name, sessions)
+    ranks = _ranks(name, sessions, obstacles)
     are_ranked = any(rank is not None for rank in ranks)
     keys = []
-    for session, metric, rank in zip(sessions, found, ranks, strict=True):
-        is_unranked = are_ranked and rank is None
-        keys.append(_key(session, metric, is_unranked=is_unranked))
+    for at, (session, metric) in enumerate(zip(sessions, found, strict=True)):
+        is_unranked = are_ranked and ranks[at] is None
+        is_ordered = not obstacles[at]
+        key = _key(session, metric, is_unranked=is_unranked, is_ordered=is_ordered)
+        keys.append(key)
     order = sorted(range(len(sessions)), key=keys.__getitem__)
     cells = []
     for at, metric in enumerate(found):
-        cells.append(_cell(metric, axis, place=order.index(at), rank=ranks[at]))
+        cell = _cell(metric, axis, place=order.index(at), rank=ranks[at])
+        cells.append(replace(cell, obstacle=obstacles[at]))
     return cells
 
 
 def _key(
-    session: Collected, metric: MetricResult | None, *, is_unranked: bool
+    session: Collected,
+    metric: MetricResult | None,
+    *,
+    is_unranked: bool,
+    is_ordered: bool,
 ) -> tuple[bool, bool, bool, float]:
     """Sort the best first, then sessions without a rank where others have one, then
-    those without a value, then invalid ones.
+    those without a value, then invalid ones. Values that are not `is_ordered` keep the
+    order of the sessions.
     """
     value = 0.0 if metric is None or metric.value is None else metric.value
     sign = -1 if metric is not None and metric.higher_is_better else 1
-    return not session.counts, metric is None, is_unranked, sign * value
+    ordered = sign * value if is_ordered else 0.0
+    return not session.counts, metric is None, is_unranked, ordered
 
 
 #: The ends of an interval.
@@ -232,9 +307,14 @@ class _Ranked:
         return better[0] > worse[1]
 
 
-def _ranked(name: str, sessions: Sequence[Collected]) -> list[_Ranked | None]:
+def _ranked(
+    name: str, sessions: Sequence[Collected], obstacles: Sequence[str]
+) -> list[_Ranked | None]:
     """Return the metric of each session that has a rank, else None."""
-    found = [_found(name, each) if each.counts else None for each in sessions]
+    found = []
+    for each, why_not in zip(sessions, obstacles, strict=True):
+        has_rank = each.counts and not why_not
+        found.append(_found(name, each) if has_rank else None)
     counted = [metric if metric and _is_known(metric) else None for metric in found]
     count = sum(metric is not None for metric in counted)
     return [
@@ -264,8 +344,10 @@ def _are_wider(ranked: Sequence[_Ranked | None]) -> bool:
     return len(known) < 2 or all(each.together is not None for each in known)
 
 
-def _ranks(name: str, sessions: Sequence[Collected]) -> list[int | None]:
-    ranked = _ranked(name, sessions)
+def _ranks(
+    name: str, sessions: Sequence[Collected], obstacles: Sequence[str]
+) -> list[int | None]:
+    ranked = _ranked(name, sessions, obstacles)
     together = _are_wider(ranked)
     others = [each for each in ranked if each is not None]
     ranks: list[int | None] = []
@@ -288,6 +370,7 @@ def _cell(
             interval="",
             number="",
             reason="",
+            obstacle="",
             place=place,
             rank=None,
             at=None,
@@ -302,6 +385,7 @@ def _cell(
         interval=ends(interval, metric.value, text.factor),
         number=repr(metric.value),
         reason=interval.reason,
+        obstacle="",
         place=place,
         rank=rank,
         at=axis.place(metric.value),

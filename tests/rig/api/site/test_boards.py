@@ -116,3 +116,28 @@ def test_the_board_says_where_ranks_are_of_95_percent_intervals_alone(
     assert not found.metrics[0].is_corrected
     assert ranks(found) == [1, 2]
     assert board(recorded, [100.0], by_standard=False).metrics[0].is_corrected
+
+
+def of_systems(recorded: Collected, *systems: str) -> list[Collected]:
+    """Return a session of each simulated system."""
+    assert recorded.results is not None
+    made = []
+    for system in systems:
+        results = replace(recorded.results, sut=system)
+        made.append(replace(recorded, results=results))
+    return made
+
+
+def test_simulated_systems_have_no_rank_among_each_other(recorded: Collected) -> None:
+    """As `rig compare` does not compare them."""
+    [found] = boards(of_systems(recorded, "virtual", "posix"))
+    for _, cells in found.rows:
+        assert cells[NAME].rank is None
+        assert cells["latency_total"].rank is None
+        assert "simulated systems differ" in cells["latency_total"].obstacle
+        assert cells["accuracy"].rank == 1 and not cells["accuracy"].obstacle
+    [found] = boards(of_systems(recorded, "posix", "virtual", "posix"))
+    alone = [cells[NAME] for _, cells in found.rows if cells[NAME].rank is None]
+    assert sorted(filter(None, ranks(found))) == [1, 1]
+    assert [cell.place for cell in alone] == [2], "it is the last one"
+    assert "simulated energies differ: posix; virtual" in alone[0].obstacle

@@ -73,7 +73,10 @@ def test_a_click_on_a_metric_sorts_by_it(seen: dict[str, Any], site: MadeSite) -
     values = {
         path.name: headlines(path)["latency_total"]["value"] for path in site.sessions
     }
-    assert seen["byLatency"] == sorted(values, key=lambda name: values[name])
+    names = sorted(values, key=lambda name: values[name])
+    # The forged session names another simulated system, and is the last one.
+    compared = [name for name in names if "forged" not in name]
+    assert seen["byLatency"] == [*compared, *(set(names) - set(compared))]
     heads = " ".join(seen["heads"])
     assert "latency_total" in heads and "energy" not in heads
 
