@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,8 @@ import click
 from click.core import ParameterSource
 
 from rig.errors import ConfigError, DataError
+
+_SETTING = re.compile(r"[A-Za-z_]\w*[+:?]?=", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +52,20 @@ class FiniteNumber(_Finite, click.types.FloatParamType):
 
 class FiniteRange(_Finite, click.FloatRange):
     """A finite number within limits."""
+
+
+def make_settings(
+    _context: click.Context, _parameter: click.Parameter, words: tuple[str, ...]
+) -> tuple[str, ...]:
+    """Return the words that are passed to make; raise BadParameter for one that is no
+    setting, which make would take for a file to build.
+    """
+    for word in words:
+        if not _SETTING.match(word):
+            raise click.BadParameter(
+                f"{word!r} is not NAME=VALUE, as in LEAVE_OUT=CLASSIC"
+            )
+    return words
 
 
 def refuse_idle(where: str, *names: str) -> None:

@@ -41,6 +41,8 @@ _KINDS = {
     stat.S_IFDIR: "is a folder",
 }
 _ASK = "ask whoever made the folder for another copy"
+#: What helps where a user names a path outside of any session folder.
+_NAME = "the path of a regular file"
 # Not on every system: a file of Windows has no such kinds.
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 _NO_WAIT = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
@@ -92,7 +94,9 @@ def descriptor(path: Path, folder: Path | None = None, flags: int = os.O_RDONLY)
     within = folder if folder is not None else session_of(path)
     try:
         found = (
-            _walked(path, within, flags) if within is not None else _open(path, flags)
+            _walked(path, within, flags)
+            if within is not None
+            else _open(path, flags, None)
         )
     except FileNotFoundError:
         raise
@@ -100,10 +104,11 @@ def descriptor(path: Path, folder: Path | None = None, flags: int = os.O_RDONLY)
         if flags != os.O_RDONLY and isinstance(error, PermissionError):
             # Who writes says what then helps.
             raise PermissionError(error.errno, error.strerror, str(path)) from error
-        raise unread(error, path, _ASK) from error
+        hint = _ASK if within is not None else _NAME
+        raise unread(error, path, hint) from error
     try:
         about = os.fstat(found)
-        _require_regular(path, about.st_mode)
+        _require_regular(path, about.st_mode, within)
         if within is not None and about.st_size > largest_b(path.name):
             raise _refused(path, too_large(about.st_size))
     except BaseException:
@@ -160,7 +165,7 @@ def _walked(path: Path, folder: Path, flags: int) -> int:
             os.close(at)
             at = inner
         # A device is not opened at all: that alone may do something to it.
-        _require_regular(path, _mode(parts[-1], at))
+        _require_regular(path, _mode(parts[-1], at), folder)
         return os.open(parts[-1], flags | _NO_LINK | _NO_WAIT | _BINARY, dir_fd=at)
     finally:
         os.close(at)
@@ -172,12 +177,12 @@ def _looked_at(path: Path, folder: Path, parts: tuple[str, ...], flags: int) -> 
     for depth in range(1, len(parts)):
         above = folder.joinpath(*parts[:depth])
         _require_folder(above, above.lstat().st_mode)
-    _require_regular(path, path.lstat().st_mode)
-    return _open(path, flags)
+    _require_regular(path, path.lstat().st_mode, folder)
+    return _open(path, flags, folder)
 
 
-def _open(path: Path, flags: int) -> int:
-    _require_regular(path, path.stat().st_mode)
+def _open(path: Path, flags: int, within: Path | None) -> int:
+    _require_regular(path, path.stat().st_mode, within)
     return os.open(path, flags | _NO_WAIT | _BINARY)
 
 
@@ -195,9 +200,10 @@ def _require_folder(path: Path, mode: int) -> None:
         raise _refused(path, why_strange(mode) or "is a file, where a folder should be")
 
 
-def _require_regular(path: Path, mode: int) -> None:
+def _require_regular(path: Path, mode: int, within: Path | None) -> None:
+    """Refuse what is no regular file, in a session folder or named by the user."""
     if why := why_strange(mode):
-        raise _refused(path, why)
+        raise DataError(f"{path} {why}", try_next=_ASK if within else _NAME)
 
 
 def _refused(path: Path, why: str) -> DataError:

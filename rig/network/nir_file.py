@@ -60,9 +60,23 @@ def read(path: Path, *, type_check: bool = False) -> Any:
         raise _not_nir(path, f"{type(error).__name__}: {error}") from error
 
 
-def _not_nir(path: Path, evidence: str) -> DataError:
-    hint = _INT8 if path.suffix in (".tflite", ".onnx") else _SPOILT
-    return DataError(f"{path} is not a NIR file", evidence=evidence, try_next=hint)
+def _not_nir(path: Path, evidence: str, hint: str = "") -> DataError:
+    if path.suffix.lower() in (".tflite", ".onnx"):
+        hint = _INT8
+    elif _begins_as_tflite(path):
+        evidence = "it begins as a .tflite file"
+        hint = f"the same file by the name {path.name}.tflite"
+    return DataError(
+        f"{path} is not a NIR file", evidence=evidence, try_next=hint or _SPOILT
+    )
+
+
+def _begins_as_tflite(path: Path) -> bool:
+    try:
+        with foreign_files.opened(path) as stream:
+            return stream.read(8)[4:] == b"TFL3"
+    except (OSError, DataError):
+        return False
 
 
 def _answer(path: Path) -> bytes:
@@ -75,7 +89,7 @@ def _answer(path: Path) -> bytes:
     except OSError as error:
         raise _not_nir(path, str(error)) from error
     except DataError as error:
-        raise _not_nir(path, error.cause) from error
+        raise _not_nir(path, error.cause, error.try_next) from error
     key = (path.resolve(), about.st_ino, about.st_size, about.st_mtime_ns)
     if key not in _known:
         answer = _ask(path, _LIMIT_S + about.st_size / PER_S_B)

@@ -20,7 +20,7 @@ from rig.bench.config import NO_MONITOR, Config
 from rig.errors import ConfigError, RigError, did_you_mean
 from rig.host.stop import Stop
 from rig.interfaces.task import Task
-from rig.network.tflite.network import SUFFIXES
+from rig.network.tflite.network import suffix_of
 from rig.session import session
 from rig.store.events import Subscriber
 from rig.store.session_folder import BENCH, EVENTS, SessionFolder
@@ -292,7 +292,7 @@ def settings_of(
     """Return the settings of a model's task: beside a NIR file one of int8 has no
     conventions.
     """
-    if len(models) < 2 or model.suffix not in SUFFIXES:
+    if len(models) < 2 or not suffix_of(model):
         return dict(files)
     return {name: value for name, value in files.items() if name not in _CONVENTIONS}
 

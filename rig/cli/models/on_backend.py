@@ -64,6 +64,7 @@ def map_model(
             path="--on",
             try_next=f"one of {', '.join(_kinds_with(MapsNetworks))}",
         )
+    refuse_int8(path, "and only networks in NIR files are mapped")
     step_s, rule = _asked(path, dt_s, choice)
     settings = settings_of("sut", kind, changes)
     _print_report(backend.mapping(settings, path, step_s, *rule), as_json)
@@ -100,6 +101,7 @@ def sense_model(
         )
     values = array_of(inputs)
     values = values[None] if values.ndim == 2 else values
+    refuse_int8(path, "and only networks in NIR files are sensed")
     step_s, rule = _asked(path, dt_s, choice)
     settings = settings_of("sut", kind, changes)
     _print_report(backend.sense(settings, path, step_s, values, *rule), as_json)
@@ -122,7 +124,6 @@ def _asked(
     """Return the time step to ask a backend with, and the rule of the conventions where
     they were chosen.
     """
-    refuse_int8(path)
     read = graph.read(path)
     if dt_s is None:
         dt_s = choice.dt_s(graph.stated_dt_s(read))

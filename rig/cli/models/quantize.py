@@ -77,7 +77,7 @@ def quantize(
     docs/reference/FIXED_POINT.md describes how it runs. Without inputs, its agreement
     with floating point is not known.
     """
-    refuse_int8(path)
+    refuse_int8(path, "which is quantised already")
     read = graph.read(path)
     values = None if inputs is None else array_of(inputs)
     dt_s, how = step_and_conventions(read, dt_s, choice)

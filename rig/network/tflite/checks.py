@@ -18,6 +18,7 @@ from rig.network.tflite.form import (
     IntegerNetwork,
     Operator,
 )
+from rig.units import plural
 
 
 def findings(path: Path) -> list[ModelFinding]:
@@ -45,9 +46,11 @@ def _of_operator(read: IntegerNetwork, operator: Operator) -> Iterator[str]:
         return
     zero_point = read.tensors[operator.output].zero_point
     if dead := int(np.count_nonzero(body.multipliers == 0)):
+        verb, pronoun = ("has", "it gives") if dead == 1 else ("have", "they give")
         yield (
-            f"{dead} of {body.multipliers.size} channels have a factor below 2^-32, so"
-            f" that they give {np.clip(zero_point, body.low, body.high)} for any input"
+            f"{dead} of {plural(body.multipliers.size, 'channel')} {verb} a factor"
+            f" below 2^-32, so that {pronoun}"
+            f" {np.clip(zero_point, body.low, body.high)} for any input"
         )
     if body.low == body.high:
         yield f"its activation lets one value through, {body.low}"

@@ -63,7 +63,15 @@ def graph_of(path: Path) -> FileGraph:
     """Return the graph of a .tflite file, or of an ONNX file in its form; raises as
     `file.read`.
     """
-    return onnx_file.read(path) if path.suffix == ONNX else file.read(path)
+    return onnx_file.read(path) if suffix_of(path) == ONNX else file.read(path)
+
+
+def suffix_of(path: Path) -> str:
+    """Return the suffix of a file's name, one of SUFFIXES in any case; empty for other
+    names.
+    """
+    suffix = path.suffix.lower()
+    return suffix if suffix in SUFFIXES else ""
 
 
 def of_graph(graph: FileGraph) -> IntegerNetwork:

@@ -46,8 +46,9 @@ def files(task: Task, path: Path, sha256: str, owned: Owned) -> Mapping[str, byt
     """
     if not owned.model or not nir_kept.fits(path):
         return {}
-    is_nir = path.suffix not in network_of.SUFFIXES
-    name = f"model{'.nir' if is_nir else path.suffix}"
+    suffix = network_of.suffix_of(path)
+    is_nir = not suffix
+    name = f"model{suffix or '.nir'}"
     contents = {name: user_files.content(path, sha256)}
     if not owned.samples:
         return contents

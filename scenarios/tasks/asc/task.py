@@ -22,7 +22,7 @@ from rig.interfaces.task import Regeneration
 from rig.model.catalogue import Entry
 from rig.model.scores import Score
 from rig.network.tflite import network as network_of
-from rig.network.tflite.network import SUFFIXES
+from rig.network.tflite.network import suffix_of
 from rig.results import labels
 from rig.settings.declare import Count, FolderText, Or, PathText, Seed, Why
 from rig.store.session_folder import BENCH
@@ -112,7 +112,7 @@ class AscTask(SpikingTask):
         @property
         def is_of_cnn(self) -> bool:
             """Whether the device gets features, for a network that does not spike."""
-            return self.network == CNN or Path(self.model).suffix in SUFFIXES
+            return self.network == CNN or bool(suffix_of(Path(self.model)))
 
     @classmethod
     def replica(

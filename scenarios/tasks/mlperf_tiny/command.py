@@ -15,6 +15,7 @@ from rig.cli.options import (
     EXISTING_FOLDER,
     FILE,
     FiniteRange,
+    make_settings,
     refuse_idle,
 )
 
@@ -45,7 +46,7 @@ _WORK = "scenarios.tasks.mlperf_tiny.measuring_command"
     short_help="Measure a benchmark of MLPerf Tiny with its own model",
 )
 @click.argument("benchmark", metavar="kws|ic|vww|ad|sww")
-@click.argument("settings", metavar="[NAME=VALUE]...", nargs=-1)
+@click.argument("settings", metavar="[NAME=VALUE]...", nargs=-1, callback=make_settings)
 @click.option(
     "--from",
     "clone",

@@ -17,6 +17,7 @@ from rig.network import array_file
 from rig.network.tflite import interpreter
 from rig.network.tflite.form import IntegerNetwork, Ints
 from rig.network.tflite.inputs import require_fit, to_payloads
+from rig.network.tflite.network import suffix_of
 from rig.network.tflite.payloads import PayloadForm
 from rig.network.tflite.sizes import sizes
 from scenarios.tasks import user_files
@@ -48,7 +49,8 @@ def files(
     bytes, or as many as `fits` allows, none for None; raises DataError where the file
     has changed since it was read.
     """
-    contents = {f"{_MODEL}{path.suffix}": user_files.content(path, network.sha256)}
+    name = f"{_MODEL}{suffix_of(path) or path.suffix}"
+    contents = {name: user_files.content(path, network.sha256)}
     if values is None:
         return contents
     if fits(values) if most_b is None else values.nbytes <= most_b:

@@ -237,7 +237,7 @@ class TfliteTask(Task):
     @classmethod
     def takes(cls, model: Path) -> bool:
         """Check whether a model is a .tflite or ONNX file."""
-        return model.suffix in network.SUFFIXES
+        return bool(network.suffix_of(model))
 
     def firmware_header(self) -> str:
         """Return the header of the firmware's workload."""

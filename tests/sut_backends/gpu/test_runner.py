@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The torch runner, on the processor: equal to the integer model, and to the reference
-interpreter in float64. Needs torch (the extra `train` has it).
+interpreter in float64. Needs torch (the extra `gpu` has it).
 """
 
 from __future__ import annotations

@@ -17,6 +17,7 @@ import pytest
 
 pytest.importorskip("tflite", reason="pip install 'neurorig[tflite]'")
 
+from click import UsageError
 from click.testing import CliRunner, Result
 
 from rig.cli.boards.kernels_options import CMSIS_NN, PORTABLE
@@ -246,6 +247,20 @@ def test_data_that_a_session_would_refuse_are_refused_before_anything_is_made(
     (data / "y_labels.csv").write_text(labels.replace(",12,", ",13,"), "utf-8")
     with pytest.raises(DataError, match="13 classes, the benchmark has 12"):
         rig_tiny(*words)
+    assert not folder.exists()
+
+
+def test_a_word_that_is_no_setting_of_make_is_wrong_usage(
+    clone: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "made"
+    with pytest.raises(UsageError, match="'FOO' is not NAME=VALUE"):
+        CliRunner().invoke(
+            tiny,
+            ["kws", "FOO", "--from", str(clone), "--to", str(folder)],
+            standalone_mode=False,
+            catch_exceptions=False,
+        )
     assert not folder.exists()
 
 
