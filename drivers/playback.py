@@ -323,7 +323,7 @@ def _copy(original: Path, copy: Path) -> None:
     if _sha256(original) != _sha256(copy):
         raise BenchError(
             f"the copy of {original} differs from it",
-            try_next="is the disk sound, and nobody writing the original?",
+            try_next="is the disk sound? does another program write the original?",
         )
 
 

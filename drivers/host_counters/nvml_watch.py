@@ -86,7 +86,7 @@ class BoardWatch:
     def _require(self, strangers: Sequence[BoardProcess]) -> None:
         if self._refuses and strangers:
             raise BenchError(
-                f"{self.board.name} is in use by somebody else",
+                f"{self.board.name} is in use by another program",
                 evidence=f"computing on it: {', '.join(map(str, strangers))}",
                 try_next=_TRY,
             )

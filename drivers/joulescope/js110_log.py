@@ -84,8 +84,8 @@ class Refusals(logging.Filter):
             raise Unheard(
                 "the log of the Joulescope driver is not heard",
                 evidence=(
-                    "without it nobody knows whether a JS110 did what it was told, as"
-                    " to switch the DUT's supply off"
+                    "without it, it is not known whether a JS110 obeys an order, as to"
+                    " switch the DUT's supply off"
                 ),
                 try_next=f"let warnings of Python's logger {_LOGGER!r} pass",
             )

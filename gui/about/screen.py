@@ -69,7 +69,7 @@ _FILE_COLUMNS = (
     TableColumn("what it holds", lambda file: file.what),
 )
 _EXPLAINED = (
-    "For a question to somebody who is not here: versions, the bench file, what is"
+    "For a question to another person: versions, the bench file, what is"
     " attached, how the open session went. No traces, no data. Passwords, keys, home"
     " folders and the names of users and computers are taken out. Collect it, look at"
     " every file, then write it."

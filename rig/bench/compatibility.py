@@ -17,6 +17,7 @@ from rig.interfaces.task import Task
 from rig.kinds import registry as kinds
 from rig.model.steps import Step
 from rig.timebase.edge_clock import EDGE_CLOCK
+from rig.units import quantity
 
 
 def refuse_mismatch(info: SutInfo, task: Task) -> None:
@@ -110,8 +111,8 @@ def _refuse_short_pulse(sut: SutInfo, info: MonitorInfo, path: str) -> None:
     hold_s = sut.sync_hold_s
     if hold_s and hold_s < needed_s * (1 - 1e-9):
         raise ConfigError(
-            f"a SYNC pulse of {hold_s * 1e6:g} us can be missed by {info.name}, which"
-            f" needs {needed_s * 1e6:g} us",
+            f"a SYNC pulse of {quantity(hold_s, 's')} can be missed by {info.name},"
+            f" which needs {quantity(needed_s, 's')}",
             path=path,
             try_next=f"{math.ceil(needed_s * 1e6 - 1e-6)} or more, or a faster monitor",
         )

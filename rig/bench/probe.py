@@ -40,6 +40,7 @@ from rig.timebase.attach import attach
 from rig.timebase.edge_clock import EDGE_CLOCK, ticks_of_edges
 from rig.trace.tap import MakeTap, tapped
 from rig.trace.trace import TRACE, Trace
+from rig.units import quantity
 
 _DoneT = TypeVar("_DoneT")
 #: Time for which a supply is read.
@@ -172,7 +173,7 @@ def _unsupplied(
 
 def _of_monitor(rail: str, monitor: EnergyMonitor) -> Finding:
     info = monitor.info
-    detail = f"{info.name}, {info.sample_hz:g} samples per second"
+    detail = f"{info.name}, {quantity(info.sample_hz, 'Hz')}"
     return Finding(_of("monitor", rail), True, detail, simulated=info.simulated)
 
 

@@ -61,14 +61,14 @@ def verified(folder: Path, signers: Path, name: str = EVENTS) -> Finding:
         return Finding(
             signature_name,
             False,
-            f"is missing: nobody signed this {what} ({made} does)",
+            f"is missing: this {what} is not signed ({made} does it)",
         )
     signature = foreign_files.checked(folder / signature_name, folder)
     content = foreign_files.read_bytes(folder / name, folder)
     found = _run(["find-principals", "-s", signature, "-f", str(signers)], b"")
     names = found.stdout.decode(errors="replace").split("\n")
     if found.returncode or not names[0]:
-        return Finding(signature_name, False, f"is of nobody whom {signers} names")
+        return Finding(signature_name, False, f"is by no signer of {signers}")
     how = ["-n", NAMESPACE, "-s", signature, "-f", str(signers), "-I", names[0]]
     done = _run(["verify", *how], content)
     if done.returncode:

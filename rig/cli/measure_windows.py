@@ -21,6 +21,7 @@ from rig.measure.trace_windows import TraceSpan
 from rig.trace.foreseen import WHOLE_S, Foreseen
 from rig.uncertainty.accuracy import Accuracy
 from rig.uncertainty.window_effects import ranges_a
+from rig.units import plural
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _OPTIONS = (
@@ -208,7 +209,7 @@ def _selected(spans: list[TraceSpan], which: str) -> list[TraceSpan]:
     if not chosen or max(numbers, default=0) > count:
         raise ConfigError(
             f"--windows {which}",
-            evidence=f"there are {count} windows",
+            evidence=f"the trace has {plural(count, 'window')}",
             try_next="numbers from 1 on",
         )
     return chosen

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -29,6 +30,7 @@ def as_error(error: click.ClickException) -> ConfigError:
             name = _name(parameter, context)
             said = _plain(error.message)
             if due := _range(parameter.type):
+                said = re.sub(r" is not a valid (integer|float)( range)?$", "", said)
                 return ConfigError(f"{name} takes {due}", evidence=said, try_next=usage)
             return ConfigError(f"{name}: {said}", try_next=usage)
     return ConfigError(said, try_next=usage)

@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from annotated_types import Interval, Unit, doc
+from annotated_types import Gt, Interval, Unit, doc
 
 from rig.errors import ConfigError
 from rig.settings.declare import Or
@@ -36,14 +36,14 @@ class Options:
     supply_v: Annotated[
         float,
         Or(0, "not given"),
-        Interval(gt=0, le=LARGEST),
+        Gt(0),
         Unit("V"),
         doc("Voltage of the supply as it was set, where none was recorded."),
     ] = 0.0
     shunt_ohm: Annotated[
         float,
         Or(0, "not given"),
-        Interval(gt=0, le=LARGEST),
+        Gt(0),
         Unit("ohm"),
         doc(
             "The shunt across which the column of the current is a voltage; of tables"

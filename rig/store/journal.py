@@ -276,7 +276,7 @@ def _order(events: Sequence[JournalEvent]) -> list[str]:
             # A trial that was cut off may begin again.
             if event.trial != finished + 1:
                 found.append(
-                    f"line {number}: trial {event.trial} begins behind trial {finished}"
+                    f"line {number}: trial {event.trial} begins after trial {finished}"
                 )
             trial = event.trial
         elif kind in ("trial_resumed", "trial_finished"):

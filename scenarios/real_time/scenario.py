@@ -288,8 +288,8 @@ class RealTime(Scenario):
         window_s = task.window / task.sample_hz
         if not 1 <= hop <= task.window:
             allowed = (
-                f"{1 / task.sample_hz:g} to {window_s:g} s: between longer hops nobody"
-                " would listen"
+                f"{1 / task.sample_hz:g} to {window_s:g} s: longer hops would"
+                " leave out a part of the signal"
             )
             raise ConfigError(
                 f"a hop of {hop_s:g} s, a window of {window_s:g} s",

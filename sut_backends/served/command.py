@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from rig.units import quantity
+
 if TYPE_CHECKING:
     from rig.bench.config import Config
     from rig.interfaces.sut import SystemUnderTest
@@ -229,7 +231,8 @@ def _say_stamps(out: Any, sut: SystemUnderTest) -> None:
     from sut_backends.served.pulses import PulsedSut
 
     if isinstance(sut, PulsedSut):
-        out.print(f"marks are within {sut.worst_stamp_s * 1e6:.0f} us of their edges")
+        worst = quantity(sut.worst_stamp_s, "s", digits=2)
+        out.print(f"marks are within {worst} of their edges")
 
 
 def _is_own(address: str) -> bool:

@@ -98,7 +98,7 @@ class TcpEndpoint:
             self._listener = socket.create_server((address, port), family=family)
         except (OSError, OverflowError) as error:
             raise DeviceNotFound(
-                f"there is nobody to listen at {address}, port {port}",
+                f"{address}, port {port} cannot be listened on",
                 evidence=str(error),
                 try_next=(
                     "another --tcp PORT (0: any that is free), or an address of this"

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from rig.host.stop import pause
 from rig.model.finding import Finding
+from rig.units import plural, quantity
 from sut_backends.shim.burst import Burst
 from sut_backends.shim.frame import Frame, encode
 from sut_backends.shim.messages import (
@@ -178,7 +179,8 @@ class SelfTested:
         fine = (
             ""
             if step == ReportMessage.unknown
-            else f"; smallest step seen {step} ticks, {step / stated_hz * 1e6:.3g} us"
+            else f"; smallest step seen {plural(step, 'tick')},"
+            f" {quantity(step / stated_hz, 's', digits=3)}"
         )
         evidence = (
             f"{whose}{stated_hz} Hz stated, {found_hz:.0f} Hz by this host's clock,"
@@ -210,7 +212,7 @@ class SelfTested:
         blocking = Flag.MARK_NONBLOCKING not in self.caps.flags
         ok = levels[0] == levels[2] == 1 and (blocking or levels[1] == 0)
         evidence = (
-            f"reads {levels[0]} at rest, {levels[1]} right behind a mark, {levels[2]}"
+            f"reads {levels[0]} at rest, {levels[1]} right after a mark, {levels[2]}"
             " at rest again"
         )
         evidence += "; a mark returns after its pulse here" if blocking else ""
@@ -245,15 +247,17 @@ class SelfTested:
         )
 
     def _overhead(self, whose: str) -> Finding:
-        tick_us = 1e6 / self.caps.tick_hz
-        low_us = self.first.span_min_ticks * tick_us
-        high_us = self.first.span_max_ticks * tick_us
+        tick_s = 1 / self.caps.tick_hz
+        least = quantity(self.first.span_min_ticks * tick_s, "s")
+        most = quantity(self.first.span_max_ticks * tick_s, "s")
+        hold = quantity(self.caps.hold_min_us * 1e-6, "s")
         longer_ticks = self.second.span_min_ticks - self.first.span_min_ticks
-        each_us = longer_ticks * tick_us / (_REPEATS[1] - _REPEATS[0])
+        each_s = longer_ticks * tick_s / (_REPEATS[1] - _REPEATS[0])
+        span = least if least == most else f"{least} to {most}"
+        each = quantity(max(each_s, 0.0), "s", digits=3)
         evidence = (
-            f"{whose}a query without work takes {low_us:.4g} to {high_us:.4g} us from"
-            f" its first mark to its last, with pulses of {self.caps.hold_min_us} us;"
-            f" each repetition {max(each_us, 0.0):.3g} us"
+            f"{whose}a query without work takes {span} from its first mark to its last,"
+            f" with pulses of {hold}; each repetition {each}"
         )
         return Finding("shim overhead", True, evidence)
 

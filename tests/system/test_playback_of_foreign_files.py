@@ -428,7 +428,7 @@ def test_pulses_that_may_lie_between_the_samples_of_a_recording_are_refused(
         for sample in samples
     ]
     with pytest.raises(
-        ConfigError, match="50 us can be missed by playback, which needs 500 us"
+        ConfigError, match="50 µs can be missed by playback, which needs 500 µs"
     ) as caught:
         played(few, write_otii, ".csv", *OTII, "sync='GPI 1'")
     assert caught.value.path == "sut.virtual.sync_hold_us" and not list(

@@ -167,7 +167,7 @@ class SessionMetric:
                 f"{self.name} = {quantity(self.value, self.unit, expanded)},"
                 f" {other}{marked}"
             )
-        same = f"{self._range(self.same_samples)} {_QUESTIONS[SAME_SAMPLES]}"
+        same = self._answer(SAME_SAMPLES)
         return (
             f"{self.name} = {quantity(self.value, self.unit)}, {same}, {other}{marked}"
         )
@@ -191,12 +191,18 @@ class SessionMetric:
         ok = interval.known and math.isfinite(self.value) and judge(interval)
         verb = "" if ok else "not " if interval.known else "cannot be said to be "
         value = f"{self.name} = {quantity(self.value, self.unit)}"
-        range_ = f"{self._range(interval)} {_QUESTIONS[which]}"
+        range_ = self._answer(which)
         return Comparison(
             ok,
             f"{verb}{how} {quantity(limit, self.unit)}: {value}, {range_},"
             f" {WORDS[self.verdict]}{beside(self.labels)}",
         )
+
+    def _answer(self, which: str) -> str:
+        interval: Interval = getattr(self, which)
+        words = [self._range(interval), _QUESTIONS[which]]
+        # A reason is no number that the question could follow.
+        return " ".join(words if interval.known else reversed(words))
 
     def _range(self, interval: Interval) -> str:
         if not interval.known:

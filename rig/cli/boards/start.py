@@ -66,7 +66,7 @@ def start(
     Asks for board, monitor and port, then makes the project in DIR, builds and flashes
     its image, shows the wires, probes, and runs the trials. An option answers its
     question; with all of them, and --yes, no terminal is needed. DIR defaults to the
-    board's name; a project of the board that is there already is gone on with.
+    board's name; where the folder has a project of the board, that one is continued.
     """
     given = FirstAnswers(folder, board, monitor, port, instrument)
     first = answered(given, asks_for_wires=not yes)

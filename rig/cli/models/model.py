@@ -346,7 +346,7 @@ def _words(how: Conventions) -> str:
     gains = {
         Gains.FILE: "of the file",
         Gains.UNIT: "of 1",
-        Gains.WHOLE: "of 1, behind the decay",
+        Gains.WHOLE: "of 1, after the decay",
     }
     late = ", which leaves a step later" if how.late else ""
     above = "above" if how.above else "at"

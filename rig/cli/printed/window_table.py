@@ -31,6 +31,9 @@ _LEAST = ("mean_a", "charge_c", "least_w", "most_w", "mean_u95_w", "start_s")
 #: Significant digits, where not four.
 _DIGITS = {"start": 7, "time": 5, _HALF: 2, "min": 3, "max": 3}
 
+#: A smaller number is next to none beside the others of its column.
+_SHOWN = 1e-6
+
 
 def print_windows(
     out: Terminal, title: str, labels: Sequence[str], rows: Sequence[WindowRow]
@@ -93,8 +96,6 @@ def _cell(value: float | None, factor: float, digits: int) -> str:
     scaled = value * factor
     if 10**digits <= abs(scaled) < 1e5:
         return f"{scaled:.0f}"  # not 2.8e+02
-    return (
-        f"{scaled:.0e}"
-        if 0 < abs(scaled) < 1e-4
-        else f"{scaled:#.{digits}g}".rstrip(".")
-    )
+    if 0 < abs(scaled) < 1e-4:
+        return f"{scaled:.6f}" if abs(scaled) >= _SHOWN else f"<{_SHOWN:.6f}"
+    return f"{scaled:#.{digits}g}".rstrip(".")

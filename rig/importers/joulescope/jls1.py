@@ -123,7 +123,7 @@ def convert(path: Path, scratch: Path, options: Options) -> Opened:
                         Gap(
                             max(first - 1, 0),
                             min(stop, writer.samples),
-                            "samples were lost here, nobody knows how many",
+                            "samples were lost here, their number is not known",
                         )
                     )
             digital.stamp(rate_hz, writer, recording.notes)

@@ -109,7 +109,7 @@ def convert(path: Path, scratch: Path, options: Options) -> Opened:
     require_rate(path.name, rate_hz, len(current_ua))
     if count < len(current_ua):
         notes.append(
-            f"{len(current_ua) - count} samples behind the recording's end are left out"
+            f"{len(current_ua) - count} samples after the recording's end are left out"
         )
     is_synced = power_profiler.is_synced(options)
     has_lines = len(bits[:count]) == count

@@ -312,7 +312,7 @@ def test_the_real_binding_tells_the_state_of_a_board(
 @pytest.mark.parametrize(
     ("environment", "settings", "kind", "text"),
     [
-        ({"NVML_STUB_PID": "1"}, {}, "BenchError", "in use by somebody else"),
+        ({"NVML_STUB_PID": "1"}, {}, "BenchError", "in use by another program"),
         (
             {"NVML_STUB_OLD": "1"},
             {"source": "instant"},

@@ -114,7 +114,7 @@ def test_clocks_that_change_and_what_holds_them_down_are_in_the_record(
 
 
 def test_another_process_on_the_board_is_named_and_refused_or_stated() -> None:
-    with pytest.raises(BenchError, match="in use by somebody else") as caught:
+    with pytest.raises(BenchError, match="in use by another program") as caught:
         opened("process")
     assert "1 (" in caught.value.evidence
     assert 'others = "state"' in caught.value.try_next
@@ -132,7 +132,7 @@ def test_another_process_on_the_board_is_named_and_refused_or_stated() -> None:
 def test_a_process_that_comes_while_it_is_measured_ends_the_recording(
     tmp_path: Path,
 ) -> None:
-    with pytest.raises(BenchError, match="in use by somebody else"):
+    with pytest.raises(BenchError, match="in use by another program"):
         recorded(tmp_path, "process", 5.0, 5.0, 5.0)
     trace = Trace.open(tmp_path / "trace.jls")
     assert trace.duration_s >= 0.9

@@ -64,7 +64,7 @@ def test_a_stranger_s_signature_has_no_known_key(
     key(tmp_path, "alice")
     sign(session, key(tmp_path, "mallory"))
     result = signature.verified(session, tmp_path / "alice.signers")
-    assert not result.ok and "is of nobody whom" in result.detail
+    assert not result.ok and "is by no signer of" in result.detail
 
 
 def test_an_unsigned_session_is_refused_where_a_signature_is_asked_for(
@@ -75,7 +75,7 @@ def test_an_unsigned_session_is_refused_where_a_signature_is_asked_for(
     result = signature.verified(run_virtual().folder, signers)
     assert (
         not result.ok
-        and "nobody signed" in result.detail
+        and "is not signed" in result.detail
         and "ssh-keygen -Y sign" in result.detail
     )
 

@@ -230,7 +230,7 @@ def probe_wrong(out: Terminal) -> None:
         " host's "
     )
     rows = [
-        ProbeRow(Finding("monitor", True, "Joulescope JS220, 2000000 samples per second")),
+        ProbeRow(Finding("monitor", True, "Joulescope JS220, 2 MHz")),
         ProbeRow(
             Finding(
                 "timer rate", True, f"{rate}clock, known to 1.4 %",

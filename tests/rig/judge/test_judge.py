@@ -152,7 +152,7 @@ def test_a_submission_is_signed_and_only_as_it_is_by_its_signer(
     trusted = tmp_path / "own.signers"
     assert signature_row(to, trusted) == (True, "signed by own@lab")
     passed, said = signature_row(to, other.with_suffix(".signers"))
-    assert passed is False and "is of nobody whom" in said
+    assert passed is False and "is by no signer of" in said
     edited(to, lambda tree: tree["submitter"].update(name="Another"))
     passed, said = signature_row(to, trusted)
     assert passed is False and "is not of submission.json as it is" in said

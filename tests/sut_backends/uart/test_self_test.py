@@ -94,7 +94,7 @@ def test_a_good_report_has_no_fault() -> None:
     ]
     assert all(finding.ok and not finding.try_next for finding in result.values())
     assert "1048 of 2048 bytes have been used" in result["stack"].detail
-    assert "8 to 8 us" in result["shim overhead"].detail
+    assert "takes 8 µs from" in result["shim overhead"].detail
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_a_good_report_has_no_fault() -> None:
             {"rest_level": 0, "pulse_level": 0, "end_level": 0},
             "reads 0 at rest",
         ),
-        ("SYNC pin", {"pulse_level": 1}, "1 right behind a mark"),
+        ("SYNC pin", {"pulse_level": 1}, "1 right after a mark"),
         ("SYNC pin", {"end_level": 0}, "0 at rest again"),
         ("stack", {"stack_unused_b": 0}, "0 never"),
         ("stack", {"stack_unused_b": 4096}, "4096 never"),
@@ -243,7 +243,7 @@ def test_the_firmware_reports_all_parts_and_the_probe_passes(
     result = probed(context, start_dut().port)
     assert all(finding.ok for finding in result.values()), result
     assert "8 frames" in result["receive burst"].detail
-    assert "0 right behind a mark" in result["SYNC pin"].detail
+    assert "0 right after a mark" in result["SYNC pin"].detail
     assert "1000000 Hz stated" in result["timer rate"].detail
 
 

@@ -84,6 +84,8 @@ def test_without_an_interval_no_value_is_shown() -> None:
 def test_a_printed_metric_says_why_its_interval_for_other_samples_is_missing() -> None:
     printed = str(metric(other=Interval.missing("2 cities")))
     assert printed == "energy = 621.0 ± 1.6 µJ, for other samples not known: 2 cities"
+    unknown = metric(Interval.missing("it needs 368 samples"))
+    assert "measured again not known: it needs 368 samples, " in str(unknown)
     both = metric(Interval(610e-6, 640e-6, "ranks"), Interval(550e-6, math.inf, "G"))
     assert (
         str(both)

@@ -89,7 +89,7 @@ def test_energy_is_that_of_the_samples_up_to_the_recordings_end(
     assert (result.trace.sample_hz, result.trace.length) == (1000, 100)
     due_j = math.fsum(CURRENT_UA[:100]) * 1e-6 * 3.0 / 1000
     assert result.trace.energy_j(0.0, 0.1) == pytest.approx(due_j, rel=1e-6)
-    assert any("20 samples behind the recording's end" in note for note in result.notes)
+    assert any("20 samples after the recording's end" in note for note in result.notes)
 
 
 def test_a_rate_may_be_given_as_the_time_of_a_sample_and_a_line_has_its_edges(
