@@ -150,7 +150,7 @@ def _print_rows(
 
 
 def _table(found: Sequence[TableRow], columns: Sequence[str]) -> Table:
-    from rig.results.stated import Notes
+    from rig.results.stated import INTERVALS, Notes
 
     notes = Notes()
     table = borderless_table()
@@ -167,7 +167,9 @@ def _table(found: Sequence[TableRow], columns: Sequence[str]) -> Table:
         table.add_row(f" {first}", *others)
         if each.session.counts:
             before = each
-    table.caption = "\n".join(map(escape, notes.lines)) or None
+    lines = [f" {INTERVALS}"] if "interval" in columns else []
+    lines += notes.lines
+    table.caption = "\n".join(map(escape, lines)) or None
     table.caption_justify = "left"
     return table
 

@@ -17,6 +17,8 @@ _DECIMALS_MAX = 9
 _NOT_KNOWN = "not known"
 #: A width of so many times the value is in the next prefix but one.
 _FAR = 1000
+#: Which interval a table shows that has one of the two: `shown_interval`.
+INTERVALS = "intervals: the same samples measured again; of shares, other samples"
 #: A longer text makes a table too wide.
 _SHORT = 35
 

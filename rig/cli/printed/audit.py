@@ -26,7 +26,8 @@ from rig.results.audit_file import (
     AuditOutcome,
     AuditValue,
 )
-from rig.results.labels import Label
+from rig.results.labels import SIMULATED, Label
+from rig.results.stated import INTERVALS
 from rig.results.verdict import Outcome, reasons
 from rig.units import ends, plural, quantity, scale
 
@@ -36,6 +37,12 @@ _SAID = {
     Outcome.FAIL: "the claim does not hold",
     Outcome.NOT_TESTED: "the audit is incomplete",
 }
+
+
+_SAME_SEED = (
+    "claim and audit are simulated with the same seed: the noise that it draws"
+    " repeats, so this audit is no independent measurement"
+)
 
 
 def print_replayed(out: Terminal, one: ClaimedSession) -> None:
@@ -71,6 +78,12 @@ def _print_session(out: Terminal, session: AuditedSession, to: Path) -> None:
         print_named(out, "unlike", text)
     tables = [_table(session, lines=lines) for lines in (False, True)]
     print_table(out, *tables)
+    print_line(out, f" {INTERVALS}", 2)
+    both = (session.labels, session.audit_labels)
+    is_simulated = all(SIMULATED in texts for texts in both)
+    # The workload of an audit, its seed included, is that of the claim.
+    if is_simulated and session.session and not session.unlike:
+        print_line(out, f" {_SAME_SEED}", 2)
     lacking = {
         name: one.reason
         for name, one in session.metrics.items()
@@ -128,4 +141,6 @@ def _cell(value: AuditValue | None, unit: str, between: str) -> str:
     if value.low is None and value.high is None:
         return shown
     factor, _ = scale(value.value, unit)
-    return f"{shown}{between}{ends(value.low, value.high, value.value, factor)}"
+    interval = ends(value.low, value.high, value.value, factor)
+    # Below its value it has a line of its own, and no room for brackets.
+    return f"{shown} ({interval})" if between == " " else f"{shown}{between}{interval}"

@@ -21,11 +21,11 @@ from rig.cli.printed.terminal import (
     table_width,
 )
 from rig.results.document import MetricResult
-from rig.results.stated import Notes, beside, shown_interval, stated
+from rig.results.stated import INTERVALS, Notes, beside, shown_interval, stated
 
-_INTERVALS = (
-    "intervals of 95 %: a session's own; of several sessions, that of their mean, with"
-    " the errors of the instruments whole"
+_SEVERAL = (
+    "all of 95 %: a session's own; of several sessions, that of their mean, with the"
+    " errors of the instruments whole"
 )
 
 
@@ -52,7 +52,8 @@ def print_rows(
         if not names:
             break
         console.print()
-    print_line(console, escape(_INTERVALS), 2)
+    for line in (INTERVALS, _SEVERAL):
+        print_line(console, escape(line), 2)
     of_rows = chain.from_iterable(row.notes for row in campaign_rows)
     for line in (*notes.lines, *of_rows):
         print_line(console, escape(line), 2)

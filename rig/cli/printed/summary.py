@@ -22,7 +22,7 @@ from rig.problems import SEE
 from rig.results import judging, off_trial, verdict
 from rig.results.document import IntervalResult, MetricResult, Results, VerdictResult
 from rig.results.replication import LIMIT, TRIALS, deviation
-from rig.results.stated import Notes, stated
+from rig.results.stated import INTERVALS, Notes, stated
 from rig.results.verdict import Outcome
 from rig.units import plural, share
 
@@ -182,11 +182,7 @@ def _remarks(results: Results, folder: Path) -> list[str]:
         metric.prominence is not Prominence.DETAIL
         for metric in results.metrics.values()
     )
-    lines = []
-    if any(metric.statistic is Statistic.SHARE for metric in rows.values()):
-        lines.append(
-            " intervals: the same samples measured again; of shares, other samples"
-        )
+    lines = [f" {INTERVALS}"] if rows else []
     if len(rows) < more:
         cut = plural(more - len(rows), "more metric")
         lines.append(f" {cut}: rig results {folder} --all")
