@@ -139,8 +139,11 @@ def print_rows(out: Terminal, rows: Sequence[Listed]) -> None:
             _print_lines(out, columns[:count], widths[:count], rows)
             print_left_out(out, heads[count:], _ALSO)
             return
-    print_table(out, _table(columns[:_KEPT], rows))
-    print_left_out(out, heads[_KEPT:], _ALSO)
+    session, outcome, trials, labels, *_ = columns
+    forms = ([session, outcome, trials, labels], [session, outcome, labels])
+    tables = [_table(form, rows) for form in forms]
+    left = heads[_KEPT:]
+    print_table(out, *tables, lacks=(left, ["trials", *left]), also=_ALSO)
 
 
 def _width(widths: Sequence[int]) -> int:
@@ -186,7 +189,7 @@ def _padded(column: Sequence[str], width: int) -> list[str]:
 def _table(columns: Sequence[Sequence[str]], rows: Sequence[Listed]) -> Table:
     table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
     for head, *_ in columns:
-        table.add_column(head, no_wrap=head not in ("outcome", "labels"))
+        table.add_column(head, no_wrap=head != "labels")
     for number, row in enumerate(rows, start=1):
         cells = [Text(column[number]) for column in columns]
         cells[_OUTCOME].stylize(_colour(row))

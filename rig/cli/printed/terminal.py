@@ -196,8 +196,9 @@ def _print_cells(console: Console, table: Table) -> None:
     rows = zip(*(column.cells for column in table.columns), strict=True)
     for row in rows:
         for head, cell in zip(heads, row, strict=True):
-            if str(cell).strip():
-                print_line(console, f" {escape(head)}: {str(cell).strip()}", 3)
+            shown = escape(cell.plain) if isinstance(cell, Text) else str(cell)
+            if shown.strip():
+                print_line(console, f" {escape(head)}: {shown.strip()}", 3)
         console.print()
     if table.caption:
         print_line(console, f" {table.caption}", 1)

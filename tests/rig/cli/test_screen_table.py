@@ -55,7 +55,7 @@ TABLE = {
         " check-wide check-wrong-option",
     ),
     "compare": Screens(
-        "compare compare-all compare-cut-off compare-networks",
+        "compare compare-all compare-cut-off compare-networks compare-other-task",
         "compare-baseline compare-baseline-lacking compare-baseline-none"
         " compare-backends compare-changed compare-no-session compare-nothing"
         " compare-several",
