@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import sys
 import time
 from collections.abc import Callable
@@ -283,7 +284,8 @@ def _number(error: BaseException | None) -> int | None:
 
 def _refusal(error: Exception, url: str, path: str) -> RigError:
     number = _number(error)
-    message = str(error)
+    # pyserial puts its own words, with the same number, before those of the system.
+    message = re.sub(r"^\[Errno \d+\] could not open port .*?: (?=\[)", "", str(error))
     if number in _BUSY:
         evidence = "; ".join([message, *users_of(url)])
         return DeviceBusy(

@@ -105,6 +105,7 @@ def test_a_missing_port_is_not_found_and_the_others_are_listed(tmp_path: Path) -
     with pytest.raises(DeviceNotFound, match="no port") as caught:
         SerialPort.open(str(tmp_path / "ttyACM7"), 115_200)
     assert "ports here:" in caught.value.evidence
+    assert caught.value.evidence.count("Errno") == 1
 
 
 def test_a_file_is_no_port(tmp_path: Path) -> None:
