@@ -164,7 +164,7 @@ def _supplied(
         other = "nothing is drawn from it, another rail feeds the device"
         return Finding(title, True, f"{detail}: {other}")
     cause = (
-        "no more than nothing wired may show: another cable feeds the device, or its"
+        "no more than an open input may show: another cable feeds the device, or its"
         " current takes another way"
     )
     hint = f"{_OTHERS}; where it draws so little, another instrument"

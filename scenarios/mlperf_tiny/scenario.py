@@ -64,7 +64,8 @@ class Tiny(Scenario):
     states_lines = True
     method = (
         f"{Scenario.method} The runs of a window are those of one input. Throughput,"
-        " latency and energy are medians over the five windows."
+        " latency and energy are medians over the five windows. In accuracy mode no"
+        " window is timed."
     )
 
     @dataclass(frozen=True, slots=True)

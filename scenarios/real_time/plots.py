@@ -147,7 +147,7 @@ def deadlines(
         ylabel="trial",
     )
     caption = (
-        "A dot a decision, large where it came behind its deadline; upright: a new"
+        "Each dot is a decision, a large one came after its deadline; upright: a new"
         " scene begins. Deadlines missed, windows without a decision included:"
         f" {'; '.join(counts)}."
     )
