@@ -72,6 +72,8 @@ from rig.uncertainty.jackknife import jackknife
 
 #: From this schema on a metric of results.json states its properties.
 STATED_SINCE = 4
+#: The monitor of a session without one.
+UNMETERED = "no energy monitor"
 #: Units of metrics that need an energy monitor, and the reason of their absence.
 _ENERGETIC = ("J", "W")
 NO_ENERGY = "there is no energy monitor: [monitor.none]"
@@ -319,7 +321,7 @@ def derive(context: Context, trials: Sequence[Trial]) -> Results:
         task=about.task.name,
         scenario=context.config.scenario.kind,
         sut=about.sut.name,
-        monitor=" + ".join(info.name for info in monitors) or "no energy monitor",
+        monitor=" + ".join(info.name for info in monitors) or UNMETERED,
         simulated=about.simulated,
         origins=origins.of_parts(
             (about.sut.simulated, about.sut.origins),

@@ -35,7 +35,7 @@ from rig.network.conventions import NOT_STATED, STATE_IT
 from rig.results import changed, origins
 from rig.results.complexity import of_facts
 from rig.results.document import MetricResult, Results
-from rig.results.results import Context
+from rig.results.results import UNMETERED, Context
 from rig.results.verdict import Outcome
 from rig.store.session_folder import BENCH, SessionFolder
 
@@ -353,9 +353,12 @@ def _notes(rows: Sequence[BackendRow]) -> list[str]:
     notes = []
     labels = set(chain.from_iterable(row.labels for row in rows))
     for label in sorted(labels):
-        names = [row.name for row in rows if label in row.labels]
-        everyone = len(names) == sum(row.failure is None for row in rows)
-        notes.append(f"{label}: {'all' if everyone else ', '.join(names)}")
+        labelled = [row.name for row in rows if label in row.labels]
+        notes.append(f"{label}: {_listed(labelled, rows)}")
+    unmetered = [row.name for row in rows if row.monitor == UNMETERED]
+    if unmetered:
+        listed = _listed(unmetered, rows)
+        notes.append(f"no energy, as the session has no monitor: {listed}")
     for row in rows:
         if changed.CHANGED in row.labels:
             notes.append(
@@ -367,3 +370,8 @@ def _notes(rows: Sequence[BackendRow]) -> list[str]:
             word = "" if row.verdict is None else row.verdict.upper()
             notes.append(f"{row.name}: {word}: {row.reason}")
     return notes
+
+
+def _listed(names: Sequence[str], rows: Sequence[BackendRow]) -> str:
+    everyone = len(names) == sum(row.failure is None for row in rows)
+    return "all" if everyone else ", ".join(names)

@@ -66,6 +66,10 @@ def test_every_backend_answers_by_the_same_bytes(model: Path) -> None:
         figures = {each["metric"]: each for each in rows[name]["figures"]}
         assert figures["accuracy"]["value"] == 0.8
         assert figures["latency_total"]["value"] > 0
+    without = [name for name in suts if rows[name]["monitor"] == "no energy monitor"]
+    assert ("mps2" in without) == emulator, rows
+    unmetered = f"no energy, as the session has no monitor: {', '.join(without)}"
+    assert (unmetered in result["notes"]) == bool(without), result["notes"]
     text = (folder / "out" / "comparison.csv").read_text("utf-8")
     origins = {row["backend"]: row for row in csv.DictReader(text.splitlines())}
     assert origins["posix"]["energy_origin"] == "simulated"

@@ -81,6 +81,12 @@ def test_the_order_of_the_backends_changes_nothing_but_the_order_of_the_rows(
         assert forms.quantisation_cells(other) == forms.quantisation_cells(found)
 
 
+def test_a_session_without_a_monitor_is_the_reason_of_no_energy(
+    found: ModelComparison,
+) -> None:
+    assert "no energy, as the session has no monitor: all" in found.notes
+
+
 def test_a_backend_alone_is_not_compared_with_itself(
     backends: list[ComparedBackend],
 ) -> None:
