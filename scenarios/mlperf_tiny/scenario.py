@@ -28,6 +28,7 @@ from rig.settings.declare import Count, Why
 from rig.stats.summary import standard_error
 from scenarios.common import declared
 from scenarios.common.calibration import Length
+from scenarios.common.different_inputs import INPUTS
 from scenarios.common.limits import (
     IDLE_MAX_S,
     REPEAT_MAX,
@@ -44,7 +45,7 @@ from scenarios.mlperf_tiny.counted import (
     counted,
     length_s,
 )
-from scenarios.mlperf_tiny.windows import INPUTS, windows
+from scenarios.mlperf_tiny.windows import windows
 
 _RULE = Why(
     f"{WINDOW_S:g} s and {ITERATIONS} iterations are the least that MLPerf Tiny accepts"

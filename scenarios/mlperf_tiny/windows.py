@@ -5,39 +5,18 @@ the rule's time needs.
 
 from __future__ import annotations
 
-import random
 from functools import partial
 
-from rig.errors import ConfigError
 from rig.interfaces.task import Task
 from rig.model.completion import Completion
 from rig.model.steps import Idle, Load, Plan, Query
-from rig.units import plural
 from scenarios.common.calibration import InferencePace, Length, calibrate, rate_of
+from scenarios.common.different_inputs import different_inputs
 
-#: MLPerf Tiny: "five different inputs", their median is the score.
-INPUTS = 5
 #: How often a window that came out too short is asked for again; by the device's clock,
 #: which may be off by so much.
 _AGAIN = 3
 _CLOCKS = 1e-3
-
-
-def different_inputs(task: Task, seed: int) -> list[int]:
-    """Draw INPUTS samples of different content; raises ConfigError where there are
-    fewer."""
-    order = list(range(len(task)))
-    random.Random(seed).shuffle(order)
-    drawn: dict[bytes, int] = {}
-    for index in order:
-        drawn.setdefault(task.payload(index), index)
-        if len(drawn) == INPUTS:
-            return list(drawn.values())
-    raise ConfigError(
-        f"{plural(len(drawn), 'different input')} among {len(task)}",
-        path=f"task.{task.name}",
-        try_next=f"data with {INPUTS} or more",
-    )
 
 
 def windows(task: Task, seed: int, length: Length, tick_hz: float = 0.0) -> Plan:

@@ -14,7 +14,7 @@ from rig.errors import ConfigError
 from rig.firmware.model_options import ModelOptions
 from rig.interfaces.context import BenchContext
 from rig.network.tflite.form import IntegerNetwork
-from scenarios.mlperf_tiny.windows import different_inputs
+from scenarios.common.different_inputs import different_inputs
 from scenarios.tasks.mlperf_tiny import benches, made_inputs
 from scenarios.tasks.mlperf_tiny.benches import TensorTables
 from scenarios.tasks.mlperf_tiny.model import WORKLOAD, TinyModel, opened
