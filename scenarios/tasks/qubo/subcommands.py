@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -13,7 +12,6 @@ from rig.cli.exit_codes import FAIL
 from rig.cli.options import FiniteRange, to_write
 from rig.cli.printed.labels import of_session, print_labels
 from rig.cli.printed.terminal import Terminal, escape, say
-from rig.errors import ConfigError
 from rig.results import changed
 from rig.store import session_folder
 from rig.store.event_file import write_derived
@@ -125,8 +123,6 @@ def largest(
     """Find the largest workloads of 1 % and of 100 % density that a bench's device
     loads and solves better than cost 0.
     """
-    if math.isnan(timeout_s):
-        raise ConfigError("nan seconds", path="--timeout", try_next="above 0, to 1000")
     out = out or Path(f"largest-{bench.stem}.json")
     every: list[sizes_of.Try] = []
     by_duration: dict[str, tuple[float, sizes_of.Largest]] = {}

@@ -179,11 +179,6 @@ def test_after_a_device_is_lost_the_bench_is_opened_again(
     assert seen[0] is not seen[1]
 
 
-def test_a_time_that_is_no_number_is_refused() -> None:
-    with pytest.raises(ConfigError, match="--timeout"):
-        command(VIRTUAL, "--timeout", "nan")
-
-
 def test_a_bench_of_another_task_is_refused() -> None:
     with pytest.raises(ConfigError, match="one of null"):
         command(ROOT / "benches" / "virtual-null.toml")
