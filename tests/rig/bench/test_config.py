@@ -69,6 +69,11 @@ def test_the_resolved_file_loads_to_the_same_settings(tmp_path: Path) -> None:
         (
             "sut.virtual.infer.power_w=nan",
             "sut.virtual.infer.power_w",
+            "0 W or more",
+        ),
+        (
+            "monitor.virtual.offset_a=nan",
+            "monitor.virtual.offset_a",
             "a finite number",
         ),
         (
