@@ -149,7 +149,7 @@ def paint_y_axis(
         # A lane that is too low for its title has the symbol of the signal, upright.
         symbol = _SYMBOLS.get(signal, "")
         box = QRectF(2.0, area.center().y() - tall / 2, LEFT_PX / 2, tall)
-        painter.text(box, LEFT, f"{symbol} ({ticks.unit})", colour)
+        painter.text(box, LEFT, f"{symbol} {ticks.unit}", colour)
         return
     paint_upright(painter, around, unit, colour)
 

@@ -1025,7 +1025,7 @@ BEGUN: dict[str, Ending] = {
         "ppk2",
         ["sut.virtual.sync_hold_us=10"],
         ConfigError,
-        "a SYNC pulse of 10 us can be missed by Nordic PPK2, which needs 20 us",
+        "a SYNC pulse of 10 µs can be missed by Nordic PPK2, which needs 20 µs",
     ),
     "lpm01a, no events in binary": (
         "lpm01a",

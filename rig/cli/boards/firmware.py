@@ -28,7 +28,7 @@ from rig.cli.boards.kernels_options import kernels_options
 from rig.cli.lazy import LazyGroup
 from rig.cli.models.conventions_options import conventions_options, dt_option
 from rig.cli.models.model_kinds import is_int8
-from rig.cli.options import FILE, make_settings, refuse_idle
+from rig.cli.options import FILE, refuse_idle
 from rig.cli.printed.terminal import (
     Terminal,
     borderless_table,
@@ -218,7 +218,7 @@ def _facts_of(port: projects.Port, board: projects.Board) -> tuple[str, ...]:
 
 @firmware.command(short_help="Build the images of a project and show their size")
 @_folder
-@click.argument("settings", metavar="[NAME=VALUE]...", nargs=-1, callback=make_settings)
+@click.argument("settings", metavar="[NAME=VALUE]...", nargs=-1)
 @click.option(
     "--model",
     metavar="MODEL.nir|.tflite|.onnx",
